@@ -35,7 +35,9 @@ def admission_agreement(
     how a reader's own plugin gets in.
     """
     tamper = chain_with(without, more)
-    tables = [asked_again(recording, scenario, "Admission", tamper) for scenario in scenarios]
+    tables = [
+        asked_again(recording, scenario, "Admission", tamper) for scenario in scenarios
+    ]
     for table in tables[1:]:
         tables[0].extend(table)
     return tables[0]
@@ -49,7 +51,9 @@ def chain_with(without: Collection[str], more: Collection[Plugin]) -> Tamper:
         unknown = set(without) - {plugin.name for plugin in chain.plugins}
         if unknown:
             raise ValueError(f"no such plugin: {', '.join(sorted(unknown))}")
-        chain.use([*(plugin for plugin in chain.plugins if plugin.name not in without), *more])
+        chain.use(
+            [*(plugin for plugin in chain.plugins if plugin.name not in without), *more]
+        )
 
     return tamper
 
@@ -77,5 +81,9 @@ def added(posted: Any, answered: Any, path: str = "") -> Iterator[tuple[str, Any
 
 def moment(recording: Recording, note: str) -> tuple[Object, Object]:
     """What was posted at a moment of the recorded scenario, and what came back."""
-    exchange = next(exchange for exchange in recording.exchanges("admission") if exchange.moment == note)
+    exchange = next(
+        exchange
+        for exchange in recording.exchanges("admission")
+        if exchange.moment == note
+    )
     return exchange.body, exchange.response

@@ -49,7 +49,9 @@ in.
 class Asker(HandlerTarget):
     """Sends recorded requests to a server, each as whoever sent it."""
 
-    def __init__(self, server: APIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN) -> None:
+    def __init__(
+        self, server: APIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN
+    ) -> None:
         super().__init__(server, admin)
         self._shown: bytes | None = self._certificate
         self._issued: dict[str, str] = {}
@@ -66,21 +68,38 @@ class Asker(HandlerTarget):
         if recorded.token:
             headers["Authorization"] = f"Bearer {self._ours(recorded.token)}"
         self._shown = self._certificate if recorded.identity == "admin" else None
-        status, sent, answer = await self.request(recorded.method, recorded.path, headers, self._body(recorded))
+        status, sent, answer = await self.request(
+            recorded.method, recorded.path, headers, self._body(recorded)
+        )
         kept, response = as_recorded(sent, answer)
-        if status == 201 and isinstance(response, dict) and response.get("kind") == "TokenRequest":
-            self._issued[recorded.response["status"]["token"]] = response["status"]["token"]
+        if (
+            status == 201
+            and isinstance(response, dict)
+            and response.get("kind") == "TokenRequest"
+        ):
+            self._issued[recorded.response["status"]["token"]] = response["status"][
+                "token"
+            ]
         return replace(recorded, status=status, headers=kept, response=response)
 
-    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Request:
-        return replace(super()._request(method, path, headers, body), peer_certificate=self._shown)
+    def _request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Request:
+        return replace(
+            super()._request(method, path, headers, body), peer_certificate=self._shown
+        )
 
     def _ours(self, theirs: str) -> str:
         """Our token in place of a recorded one. A forged one is forged in the same way:
         what it shares with a real one is ours.
         """
         for token, ours in self._issued.items():
-            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(token, theirs, strict=False)))
+            shared = sum(
+                1
+                for _ in takewhile(
+                    lambda pair: pair[0] == pair[1], zip(token, theirs, strict=False)
+                )
+            )
             if shared > len(token) // 2:
                 return ours[: len(ours) - (len(token) - shared)] + theirs[shared:]
         return theirs
@@ -88,7 +107,11 @@ class Asker(HandlerTarget):
     def _body(self, recorded: Exchange) -> bytes:
         if recorded.body is None:
             return b""
-        text = recorded.body if isinstance(recorded.body, str) else json.dumps(recorded.body)
+        text = (
+            recorded.body
+            if isinstance(recorded.body, str)
+            else json.dumps(recorded.body)
+        )
         for theirs, ours in self._issued.items():
             text = text.replace(theirs, ours)
         return text.encode()
@@ -132,8 +155,12 @@ def ask_again(
             start = loop.time()
             for recorded in recording.exchanges(scenario):
                 await asyncio.sleep(max(0.0, start + recorded.t - loop.time()))
-                for method, path in unrecorded_before(scenario, recorded.method, recorded.path):
-                    await asker.request(method, path, {"Accept": "application/json"}, b"")
+                for method, path in unrecorded_before(
+                    scenario, recorded.method, recorded.path
+                ):
+                    await asker.request(
+                        method, path, {"Accept": "application/json"}, b""
+                    )
                 answers.append(await asker.ask(recorded))
         finally:
             await cluster.stop()
@@ -142,7 +169,9 @@ def ask_again(
     return on_virtual_time(main())
 
 
-def asked_again(recording: Recording, scenario: str, title: str, tamper: Tamper | None = None) -> AgreementTable:
+def asked_again(
+    recording: Recording, scenario: str, title: str, tamper: Tamper | None = None
+) -> AgreementTable:
     """The agreement table of a scenario, a row per request, each beginning with who
     asked (unless it was the administrator).
     """
@@ -155,8 +184,12 @@ def asked_again(recording: Recording, scenario: str, title: str, tamper: Tamper 
         f"recording {recording.provenance}",
     )
     table.title = title
-    for row, exchange in zip(table.rows, ours, strict=True):  # both in the order in which was asked
-        asked = row.input.partition("?")[0]  # what follows is the same for all of a scenario, and long
+    for row, exchange in zip(
+        table.rows, ours, strict=True
+    ):  # both in the order in which was asked
+        asked = row.input.partition("?")[
+            0
+        ]  # what follows is the same for all of a scenario, and long
         row.input = f"{who(exchange)}: {asked}" if who(exchange) else asked
         row.stage = row.stage.rstrip(":")
     return table
@@ -166,5 +199,11 @@ def who(exchange: Exchange) -> str:
     """Who asked, in a few words; empty for the administrator as such."""
     wanted = exchange.headers_sent.get("Impersonate-User")
     scheme = exchange.headers_sent.get("Authorization", "").partition(" ")[0]
-    asker = "" if exchange.identity == "admin" else f"{scheme} header" if scheme else exchange.identity
+    asker = (
+        ""
+        if exchange.identity == "admin"
+        else f"{scheme} header"
+        if scheme
+        else exchange.identity
+    )
     return " ".join(filter(None, (asker, f"as {wanted}" if wanted else "")))

@@ -55,10 +55,14 @@ def authentication_then_and_now(recording: Recording) -> AgreementTable:
     """The outcomes of an older cluster beside ours: status and message, and nothing of
     how an answer is laid out.
     """
-    table = AgreementTable("Authentication, then and now", OURS, f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Authentication, then and now", OURS, f"recording {recording.provenance}"
+    )
     recorded = recording.exchanges(SCENARIO)
     normaliser = Normaliser().learn(*(exchange.response for exchange in recorded))
-    for mine, theirs in zip(ask_again(recording, SCENARIO, admin=MASTER), recorded, strict=True):
+    for mine, theirs in zip(
+        ask_again(recording, SCENARIO, admin=MASTER), recorded, strict=True
+    ):
         if theirs.path == ABOUT_ITSELF:
             continue
         sides = [normaliser.normalise(outcome(exchange)) for exchange in (mine, theirs)]
@@ -72,5 +76,11 @@ def outcome(exchange: Exchange) -> dict[str, object]:
     """What a client gets to know first: the code, and the sentence that goes with a
     refusal.
     """
-    said = exchange.response.get("message") if isinstance(exchange.response, dict) else None
-    return {"code": exchange.status} | ({"message": said} if said and exchange.status >= 400 else {})
+    said = (
+        exchange.response.get("message")
+        if isinstance(exchange.response, dict)
+        else None
+    )
+    return {"code": exchange.status} | (
+        {"message": said} if said and exchange.status >= 400 else {}
+    )

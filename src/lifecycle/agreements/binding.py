@@ -32,9 +32,13 @@ PODS, NODES = resource("pods"), resource("nodes")
 def binding_agreement(recording: Recording) -> AgreementTable:
     """One row per recorded request, one per bound pod."""
     table = AgreementTable("Binding", "lifecycle", f"recording {recording.provenance}")
-    for event in RecordedJourney(recording).requests("kube-scheduler", "create", "/binding"):
+    for event in RecordedJourney(recording).requests(
+        "kube-scheduler", "create", "/binding"
+    ):
         theirs = event["requestObject"]
-        ours = on_virtual_time(binding_request(theirs["metadata"], theirs["target"]["name"]))[:2]
+        ours = on_virtual_time(
+            binding_request(theirs["metadata"], theirs["target"]["name"])
+        )[:2]
         name = theirs["metadata"]["name"]
         table.add(
             "request",
@@ -43,8 +47,14 @@ def binding_agreement(recording: Recording) -> AgreementTable:
             event["requestURI"],
             compare(ours, [event["requestURI"], theirs], path=f"/{name}"),
         )
-    pods = [(posted, bound) for posted, bound in pods_of(recording) if bound["spec"].get("nodeName")]
-    done = on_virtual_time(bound_again(noted(recording, "nodes as the scheduler sees them"), pods))
+    pods = [
+        (posted, bound)
+        for posted, bound in pods_of(recording)
+        if bound["spec"].get("nodeName")
+    ]
+    done = on_virtual_time(
+        bound_again(noted(recording, "nodes as the scheduler sees them"), pods)
+    )
     for (posted, bound), changed in zip(pods, done, strict=True):
         name, theirs = posted["metadata"]["name"], _difference(posted, bound)
         table.add(
@@ -75,17 +85,23 @@ class _Listening:
 async def binding_request(metadata: Object, node: str) -> list[Any]:
     """What our binder sends for a pod: path, object, method."""
     transport = _Listening()
-    await DefaultBinder().bind(Client(transport, "scheduler"), {"metadata": metadata}, node)
+    await DefaultBinder().bind(
+        Client(transport, "scheduler"), {"metadata": metadata}, node
+    )
     return transport.asked
 
 
-async def bound_again(nodes: list[Object], pods: list[tuple[Object, Object]]) -> list[Object]:
+async def bound_again(
+    nodes: list[Object], pods: list[tuple[Object, Object]]
+) -> list[Object]:
     """What a binding changes, for each pod, on a server of ours with these nodes."""
     server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
     await server.start()
     try:
         client = Client(
-            server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))),
+            server.in_process_transport(
+                UserInfo("admin", ("system:masters", "system:authenticated"))
+            ),
             "t",
         )
         for node in nodes:
@@ -93,17 +109,27 @@ async def bound_again(nodes: list[Object], pods: list[tuple[Object, Object]]) ->
                 "name": node["metadata"]["name"],
                 "labels": node["metadata"]["labels"],
             }
-            await client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": meta})
+            await client.create(
+                NODES, {"kind": "Node", "apiVersion": "v1", "metadata": meta}
+            )
         namespace = pods[0][0]["metadata"]["namespace"]
         for kind, name in (("Namespace", namespace), ("ServiceAccount", "default")):
             body = {"kind": kind, "apiVersion": "v1", "metadata": {"name": name}}
             plural = f"{kind.lower()}s"
-            await client.create(resource(plural), body, namespace if kind == "ServiceAccount" else "")
+            await client.create(
+                resource(plural), body, namespace if kind == "ServiceAccount" else ""
+            )
         done = []
         for posted, bound in pods:
-            meta = {k: v for k, v in posted["metadata"].items() if k in ("name", "namespace", "labels", "annotations")}
+            meta = {
+                k: v
+                for k, v in posted["metadata"].items()
+                if k in ("name", "namespace", "labels", "annotations")
+            }
             drop = ("schedulingGates", "priorityClassName", "priority")
-            spec = {key: value for key, value in posted["spec"].items() if key not in drop}
+            spec = {
+                key: value for key, value in posted["spec"].items() if key not in drop
+            }
             body = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec}
             before = await client.create(PODS, body, namespace)
             await DefaultBinder().bind(client, before, bound["spec"]["nodeName"])
@@ -123,7 +149,11 @@ def _difference(before: Object, after: Object) -> Object:
     found: Object = {"nodeName": after["spec"].get("nodeName")}
     for name in ("labels", "annotations"):
         old = before["metadata"].get(name) or {}
-        found[name] = {k: v for k, v in (after["metadata"].get(name) or {}).items() if old.get(k) != v}
+        found[name] = {
+            k: v
+            for k, v in (after["metadata"].get(name) or {}).items()
+            if old.get(k) != v
+        }
     conditions = (after.get("status") or {}).get("conditions") or ()
     found["condition"] = next(
         (
@@ -137,5 +167,7 @@ def _difference(before: Object, after: Object) -> Object:
 
 
 def _said(change: Object) -> str:
-    labels = ", ".join(f"{key.rpartition('/')[2]}={value}" for key, value in change["labels"].items())
+    labels = ", ".join(
+        f"{key.rpartition('/')[2]}={value}" for key, value in change["labels"].items()
+    )
     return f"{change['nodeName']} {labels}".strip()

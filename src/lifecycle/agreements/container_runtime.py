@@ -49,7 +49,9 @@ def documents(recording: Recording, node: str, command: str) -> Iterator[Object]
 
 def over_the_wire(message: str, fields: Object) -> Object:
     """The config as a runtime receives it: serialised, sent and read again."""
-    return fields_of(message_class(message).FromString(new(message, fields).SerializeToString()))
+    return fields_of(
+        message_class(message).FromString(new(message, fields).SerializeToString())
+    )
 
 
 def without_numbers(message: str, fields: Object) -> Object:
@@ -59,7 +61,11 @@ def without_numbers(message: str, fields: Object) -> Object:
 
 def source_of(spec: Object, destination: str) -> str:
     """Where a mount comes from."""
-    return next(str(mount["source"]) for mount in spec["mounts"] if mount["destination"] == destination)
+    return next(
+        str(mount["source"])
+        for mount in spec["mounts"]
+        if mount["destination"] == destination
+    )
 
 
 def oom_floor(recording: Recording, node: str) -> int:
@@ -82,21 +88,35 @@ def comparable(spec: Object) -> Object:
 def our_sandbox_spec(document: Object, floor: int) -> Object:
     """Ours, of the recorded config."""
     info, theirs = document["info"], document["info"]["runtimeSpec"]
-    config = translate.read_sandbox_config(over_the_wire("PodSandboxConfig", info["config"]))
-    network = [n.get("path", "") for n in theirs["linux"]["namespaces"] if n["type"] == "network"]
+    config = translate.read_sandbox_config(
+        over_the_wire("PodSandboxConfig", info["config"])
+    )
+    network = [
+        n.get("path", "")
+        for n in theirs["linux"]["namespaces"]
+        if n["type"] == "network"
+    ]
     directory = source_of(theirs, "/etc/resolv.conf").rpartition("/")[0]
     netns, shm = "".join(network), source_of(theirs, "/dev/shm")
-    return sandbox_spec(config, document["status"]["id"], netns, directory, shm, info["image"], floor)
+    return sandbox_spec(
+        config, document["status"]["id"], netns, directory, shm, info["image"], floor
+    )
 
 
-def our_container_spec(document: Object, sandbox: PodSandboxConfig, pause: int, node: str, floor: int) -> Object:
+def our_container_spec(
+    document: Object, sandbox: PodSandboxConfig, pause: int, node: str, floor: int
+) -> Object:
     """Ours, of the recorded configs of a container and its sandbox. `pause`: the pause
     process's number.
     """
     info, theirs = document["info"], document["info"]["runtimeSpec"]
-    config = translate.read_container_config(over_the_wire("ContainerConfig", info["config"]))
+    config = translate.read_container_config(
+        over_the_wire("ContainerConfig", info["config"])
+    )
     given = theirs["process"]["args"]
-    image = {} if config.command else {"Entrypoint": given[: len(given) - len(config.args)]}
+    image = (
+        {} if config.command else {"Entrypoint": given[: len(given) - len(config.args)]}
+    )
     user = None
     if not config.security_context.get("run_as_group"):
         uid = (config.security_context.get("run_as_user") or {}).get("value", 0)
@@ -119,7 +139,10 @@ def our_container_spec(document: Object, sandbox: PodSandboxConfig, pause: int, 
 
 
 def _shown(spec: Object) -> str:
-    kinds = ("joins " + n["type"] if "/proc/" in n.get("path", "") else n["type"] for n in spec["linux"]["namespaces"])
+    kinds = (
+        "joins " + n["type"] if "/proc/" in n.get("path", "") else n["type"]
+        for n in spec["linux"]["namespaces"]
+    )
     return ", ".join(kinds)
 
 
@@ -183,6 +206,11 @@ def all_documents(recording: Recording) -> list[tuple[str, Object, Object]]:
     """Every running container: its node, its document, and that of its sandbox."""
     found: list[tuple[str, Object, Object]] = []
     for node in recording.nodes():
-        pods: dict[str, Any] = {d["status"]["id"]: d for d in documents(recording, node, PODS)}
-        found += [(node, d, pods[d["info"]["sandboxID"]]) for d in documents(recording, node, CONTAINERS)]
+        pods: dict[str, Any] = {
+            d["status"]["id"]: d for d in documents(recording, node, PODS)
+        }
+        found += [
+            (node, d, pods[d["info"]["sandboxID"]])
+            for d in documents(recording, node, CONTAINERS)
+        ]
     return found

@@ -52,25 +52,40 @@ def known_pods(recording: Recording) -> dict[str, Object]:
         for exchange in recording.exchanges(scenario):
             response = exchange.response if isinstance(exchange.response, dict) else {}
             for obj in response.get("items") or [response]:
-                if isinstance(obj, dict) and exchange.path.partition("?")[0].endswith("/pods") and obj.get("spec"):
+                if (
+                    isinstance(obj, dict)
+                    and exchange.path.partition("?")[0].endswith("/pods")
+                    and obj.get("spec")
+                ):
                     pods[obj["metadata"].get("uid", "")] = obj
     return pods
 
 
-def our_config(pod: Object, container: Object, attempt: int, memory: int, document: Object) -> Object:
+def our_config(
+    pod: Object, container: Object, attempt: int, memory: int, document: Object
+) -> Object:
     """Our config in the form in which crictl prints it: numbers for enums, zero values
     left out.
 
     From the recorded `document` comes what the kubelet is told by others: the
     environment, and the image's user.
     """
-    envs = [(env["key"], env.get("value", "")) for env in document["info"]["config"].get("envs", ())]
+    envs = [
+        (env["key"], env.get("value", ""))
+        for env in document["info"]["config"].get("envs", ())
+    ]
     uid = int(document["status"].get("user", {}).get("linux", {}).get("uid", 0))
     resources = linux_container_resources(pod, container, memory)
-    made = generate_container_config(pod, container, attempt, envs=envs, resources=resources, image_uid=uid)
+    made = generate_container_config(
+        pod, container, attempt, envs=envs, resources=resources, image_uid=uid
+    )
     context = dict(made.security_context)
     numbers = {"POD": 0, "CONTAINER": 1, "NODE": 2}
-    options = {key: numbers[value] for key, value in context["namespace_options"].items() if numbers[value]}
+    options = {
+        key: numbers[value]
+        for key, value in context["namespace_options"].items()
+        if numbers[value]
+    }
     context["namespace_options"] = {**options, "userns_options": {"mode": 2}}
     kinds = {name: number for number, name in ENUMS["seccomp"].items()}
     context["seccomp"] = {"profile_type": kinds[context["seccomp"]["profile_type"]]}
@@ -141,7 +156,11 @@ def flattened(groups: list[list[str]], spec: Object) -> dict[str, bool]:
     order = [c["name"] for c in spec.get("initContainers") or ()]
     after = [c["name"] for c in spec["containers"]]
     return {
-        name: all(place[name] <= place[later] for later in [*order[i + 1 :], *after] if later in place)
+        name: all(
+            place[name] <= place[later]
+            for later in [*order[i + 1 :], *after]
+            if later in place
+        )
         for i, name in enumerate(order)
         if name in place
     }
@@ -149,7 +168,9 @@ def flattened(groups: list[list[str]], spec: Object) -> dict[str, bool]:
 
 def container_start_agreement(recording: Recording) -> AgreementTable:
     """Configs, and the order of starts."""
-    table = AgreementTable("Container start", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Container start", "lifecycle", f"recording {recording.provenance}"
+    )
     pods = known_pods(recording)
     for node in recording.nodes():
         comparison, count = Comparison(), 0
@@ -164,10 +185,18 @@ def container_start_agreement(recording: Recording) -> AgreementTable:
                 *pod["spec"]["containers"],
                 *(pod["spec"].get("initContainers") or ()),
             ]
-            container = next(c for c in containers if c["name"] == labels["io.kubernetes.container.name"])
+            container = next(
+                c
+                for c in containers
+                if c["name"] == labels["io.kubernetes.container.name"]
+            )
             count += 1
-            ours = our_config(pod, container, config["metadata"].get("attempt", 0), memory, document)
-            comparison += compare(ours, config, path=f"/{pod['metadata']['name']}/{container['name']}")
+            ours = our_config(
+                pod, container, config["metadata"].get("attempt", 0), memory, document
+            )
+            comparison += compare(
+                ours, config, path=f"/{pod['metadata']['name']}/{container['name']}"
+            )
         table.add(
             "kubelet",
             f"ContainerConfig of what runs on {node}",
@@ -183,7 +212,9 @@ def node_memory(recording: Recording, node: str) -> int:
     """The node's memory in bytes, as the API shows it."""
     for scenario in recording.scenarios():
         for exchange in recording.exchanges(scenario):
-            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(exchange.response, dict):
+            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(
+                exchange.response, dict
+            ):
                 for obj in exchange.response.get("items") or ():
                     if (
                         isinstance(obj, dict)
@@ -191,7 +222,11 @@ def node_memory(recording: Recording, node: str) -> int:
                         and "capacity" in obj.get("status", {})
                     ):
                         text = obj["status"]["capacity"]["memory"]
-                        return int(text[:-2]) * MEMORY[text[-2:]] if text[-2:] in MEMORY else int(text)
+                        return (
+                            int(text[:-2]) * MEMORY[text[-2:]]
+                            if text[-2:] in MEMORY
+                            else int(text)
+                        )
     return 1 << 34
 
 

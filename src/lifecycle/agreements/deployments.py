@@ -80,7 +80,9 @@ class _Answering:
     def __init__(self, sync: Sync) -> None:
         self._sync = sync
 
-    async def create(self, row: Resource, obj: Object, namespace: str = "", **_: Any) -> Object:
+    async def create(
+        self, row: Resource, obj: Object, namespace: str = "", **_: Any
+    ) -> Object:
         """Created as sent."""
         self._sync.writes.append(
             Write(
@@ -92,7 +94,9 @@ class _Answering:
         )
         return {**obj, "metadata": {**obj["metadata"], "uid": "new"}}
 
-    async def update(self, row: Resource, obj: Object, *, subresource: str = "", **_: Any) -> Object:
+    async def update(
+        self, row: Resource, obj: Object, *, subresource: str = "", **_: Any
+    ) -> Object:
         """Stored as sent."""
         target = f"{row.plural}/{subresource}" if subresource else row.plural
         self._sync.writes.append(
@@ -105,7 +109,9 @@ class _Answering:
         )
         return obj
 
-    async def delete(self, row: Resource, name: str, namespace: str = "", **_: Any) -> Object:
+    async def delete(
+        self, row: Resource, name: str, namespace: str = "", **_: Any
+    ) -> Object:
         """Gone."""
         self._sync.writes.append(Write("delete", row.plural, name, {}))
         return {}
@@ -133,14 +139,18 @@ async def play_sync(deployment: Object, replica_sets: list[Object]) -> Sync:
     sync = Sync()
     client, clock = cast(Any, _Answering(sync)), _Then()
     informers = SharedInformerFactory(client)
-    controller = DeploymentController(client, informers, clock=clock, names=NameSource(1))
+    controller = DeploymentController(
+        client, informers, clock=clock, names=NameSource(1)
+    )
     controller._control = DeploymentControl(client, cast(Any, _Telling(sync)), clock)
     for plural, objects in (
         ("deployments.apps", [deployment]),
         ("replicasets.apps", replica_sets),
     ):
         for obj in objects:
-            informers.informer(resource(plural)).indexer.set(meta_namespace_key(obj), obj)
+            informers.informer(resource(plural)).indexer.set(
+                meta_namespace_key(obj), obj
+            )
     await controller._sync_deployment(meta_namespace_key(deployment))
     return sync
 
@@ -160,9 +170,15 @@ class _Played:
         To be asked in the order of the requests: one that was refused has no revision
         of its own, so the newest before it is taken.
         """
-        written = (event.get("responseObject") or {}).get("metadata", {}).get("resourceVersion")
+        written = (
+            (event.get("responseObject") or {})
+            .get("metadata", {})
+            .get("resourceVersion")
+        )
         self._newest = max(self._newest, int(written)) if written else self._newest
-        revisions = range(self._newest + (0 if written else LOOK_BACK), self._newest - LOOK_BACK, -1)
+        revisions = range(
+            self._newest + (0 if written else LOOK_BACK), self._newest - LOOK_BACK, -1
+        )
         wanted, sent = (
             event["objectRef"]["resource"],
             event["requestObject"]["metadata"].get("resourceVersion"),
@@ -181,13 +197,22 @@ class _Played:
             for theirs, replica_sets in seen["replicasets"].items():
                 key = (*mine, "/", *theirs)
                 if deployments and key not in self._syncs:
-                    self._syncs[key] = on_virtual_time(play_sync(deployments[0], replica_sets))
+                    self._syncs[key] = on_virtual_time(
+                        play_sync(deployments[0], replica_sets)
+                    )
                 if deployments:
                     yield self._syncs[key]
 
 
-def _in_order(journey: RecordedJourney, *parts: str, verbs: tuple[str, ...]) -> list[Object]:
-    found = [event for part in parts for verb in verbs for event in journey.requests(CONTROLLER, verb, part)]
+def _in_order(
+    journey: RecordedJourney, *parts: str, verbs: tuple[str, ...]
+) -> list[Object]:
+    found = [
+        event
+        for part in parts
+        for verb in verbs
+        for event in journey.requests(CONTROLLER, verb, part)
+    ]
     return sorted(found, key=lambda event: str(event["requestReceivedTimestamp"]))
 
 
@@ -196,18 +221,28 @@ def deployment_agreement(recording: Recording) -> AgreementTable:
     sends.
     """
     journey = RecordedJourney(recording)
-    table = AgreementTable("Deployments", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Deployments", "lifecycle", f"recording {recording.provenance}"
+    )
     table.add("recording", "pod-template-hash of every ReplicaSet", *_hashes(recording))
     played = _Played(journey)
-    writes = {question: (Counter[str](), Comparison()) for question in QUESTIONS.values()}
-    for event in _in_order(journey, "/replicasets", "/deployments/", verbs=("create", "update", "delete")):
+    writes = {
+        question: (Counter[str](), Comparison()) for question in QUESTIONS.values()
+    }
+    for event in _in_order(
+        journey, "/replicasets", "/deployments/", verbs=("create", "update", "delete")
+    ):
         reference = event["objectRef"]
-        target = "/".join(filter(None, (reference["resource"], reference.get("subresource"))))
+        target = "/".join(
+            filter(None, (reference["resource"], reference.get("subresource")))
+        )
         count, comparison = writes[QUESTIONS[f"{event['verb']} {target}"]]
         count["refused" if event["responseStatus"]["code"] >= 300 else "granted"] += 1
         comparison += _write(played, event, target)
     for question, (count, comparison) in writes.items():
-        requests = f"{count.total()} requests" + (f", {count['refused']} in vain" if count["refused"] else "")
+        requests = f"{count.total()} requests" + (
+            f", {count['refused']} in vain" if count["refused"] else ""
+        )
         table.add("journey", question, requests, requests, comparison)
     table.add("journey", "each event it wrote or raised", *_events(journey))
     table.add("journey", "the patch of kubectl rollout undo", *_undo(journey))
@@ -230,14 +265,32 @@ def _hashes(recording: Recording) -> Answer:
         for exchange in recording.exchanges(scenario):
             response = exchange.response if isinstance(exchange.response, dict) else {}
             for obj in response.get("items") or [response]:
-                template: Object = (obj.get("spec") or {}).get("template") or {} if isinstance(obj, dict) else {}
-                label = (obj["metadata"].get("labels") or {}).get(POD_TEMPLATE_HASH) if template else None
-                if not label or obj["metadata"]["name"] in names or not obj["metadata"]["name"].endswith(label):
+                template: Object = (
+                    (obj.get("spec") or {}).get("template") or {}
+                    if isinstance(obj, dict)
+                    else {}
+                )
+                label = (
+                    (obj["metadata"].get("labels") or {}).get(POD_TEMPLATE_HASH)
+                    if template
+                    else None
+                )
+                if (
+                    not label
+                    or obj["metadata"]["name"] in names
+                    or not obj["metadata"]["name"].endswith(label)
+                ):
                     continue
                 names.add(obj["metadata"]["name"])
                 meta = template["metadata"]
-                labels = {key: value for key, value in meta["labels"].items() if key != POD_TEMPLATE_HASH}
-                ours = compute_hash({**template, "metadata": {**meta, "labels": labels}})
+                labels = {
+                    key: value
+                    for key, value in meta["labels"].items()
+                    if key != POD_TEMPLATE_HASH
+                }
+                ours = compute_hash(
+                    {**template, "metadata": {**meta, "labels": labels}}
+                )
                 total += compare(ours, label, path=f"/{obj['metadata']['name']}")
     return f"{len(names)} hashes", f"{len(names)} hashes", total
 
@@ -275,10 +328,23 @@ def _dated(ours: Any, recorded: Any, moment: float) -> Any:
     recorded one, if that was taken just before `moment`.
     """
     if isinstance(ours, dict) and isinstance(recorded, dict):
-        return {key: _dated(value, recorded.get(key), moment) for key, value in ours.items()}
-    if isinstance(ours, list) and isinstance(recorded, list) and len(ours) == len(recorded):
-        return [_dated(mine, theirs, moment) for mine, theirs in zip(ours, recorded, strict=True)]
-    if ours == NEVER and isinstance(recorded, str) and 0.0 <= moment - parse_time(recorded) <= CLOCK:
+        return {
+            key: _dated(value, recorded.get(key), moment) for key, value in ours.items()
+        }
+    if (
+        isinstance(ours, list)
+        and isinstance(recorded, list)
+        and len(ours) == len(recorded)
+    ):
+        return [
+            _dated(mine, theirs, moment)
+            for mine, theirs in zip(ours, recorded, strict=True)
+        ]
+    if (
+        ours == NEVER
+        and isinstance(recorded, str)
+        and 0.0 <= moment - parse_time(recorded) <= CLOCK
+    ):
         return recorded
     return ours
 
@@ -301,10 +367,16 @@ def _events(journey: RecordedJourney) -> Answer:
             "name": event["auditID"],
             "namespace": base["metadata"]["namespace"],
         }
-        result = correlator.correlate(raw, parse_time(event["requestReceivedTimestamp"]))
+        result = correlator.correlate(
+            raw, parse_time(event["requestReceivedTimestamp"])
+        )
         if result is not None:
             correlator.update_state(result.event)
-            ours.append(_told("patch" if result.patch else "create", result.patch or result.event))
+            ours.append(
+                _told(
+                    "patch" if result.patch else "create", result.patch or result.event
+                )
+            )
     return f"{len(ours)} events", f"{len(recorded)} events", compare(ours, recorded)
 
 
@@ -320,16 +392,22 @@ def _message(journey: RecordedJourney, event: Object) -> str | None:
         return None
     rs: Object = event["responseObject"]
     revision = int(rs["metadata"]["resourceVersion"])
-    before = {obj["metadata"]["name"]: obj for obj in journey.as_of("replicasets", revision)}.get(
-        rs["metadata"]["name"]
-    )
+    before = {
+        obj["metadata"]["name"]: obj for obj in journey.as_of("replicasets", revision)
+    }.get(rs["metadata"]["name"])
     old, new = before["spec"]["replicas"] if before else 0, rs["spec"]["replicas"]
     if old == new:
         return None
     sync = Sync()
-    control = DeploymentControl(cast(Any, _Answering(sync)), cast(Any, _Telling(sync)), _Then())
+    control = DeploymentControl(
+        cast(Any, _Answering(sync)), cast(Any, _Telling(sync)), _Then()
+    )
     [d] = journey.as_of("deployments", revision)
-    on_virtual_time(control.scale_replica_set(before or {**rs, "spec": {**rs["spec"], "replicas": 0}}, new, d))
+    on_virtual_time(
+        control.scale_replica_set(
+            before or {**rs, "spec": {**rs["spec"], "replicas": 0}}, new, d
+        )
+    )
     return sync.events[0]
 
 
@@ -337,9 +415,18 @@ def _undo(journey: RecordedJourney) -> Answer:
     """What our kubectl would have sent to go back by one revision."""
     total, done = (
         Comparison(),
-        (e for e in journey.recording.audit("journey") if e["stage"] == "ResponseComplete"),
+        (
+            e
+            for e in journey.recording.audit("journey")
+            if e["stage"] == "ResponseComplete"
+        ),
     )
-    patches = [e for e in done if "/deployments/" in e["requestURI"] and isinstance(e.get("requestObject"), list)]
+    patches = [
+        e
+        for e in done
+        if "/deployments/" in e["requestURI"]
+        and isinstance(e.get("requestObject"), list)
+    ]
     for event in patches:
         revision = int(event["responseObject"]["metadata"]["resourceVersion"])
         [d] = journey.as_of("deployments", revision)

@@ -57,7 +57,9 @@ def recorded_groups(recording: Recording) -> dict[str, Object]:
         if isinstance(document, dict) and document.get("kind") == "APIVersions":
             found[""] = {
                 "name": "",
-                "versions": [{"groupVersion": v, "version": v} for v in document["versions"]],
+                "versions": [
+                    {"groupVersion": v, "version": v} for v in document["versions"]
+                ],
             }
         if isinstance(document, dict) and document.get("kind") == "APIGroupList":
             found |= {group["name"]: group for group in document["groups"]}
@@ -71,21 +73,37 @@ def rows_of(document: Object) -> dict[str, Any]:
     group, _, version = document["groupVersion"].rpartition("/")
     rows = {}
     for row in document.get("resources") or ():
-        left_out = ("storageVersionHash", "singularName") if "/" in row["name"] else ("storageVersionHash",)
-        rows[row["name"]] = {"group": group, "version": version} | {k: v for k, v in row.items() if k not in left_out}
+        left_out = (
+            ("storageVersionHash", "singularName")
+            if "/" in row["name"]
+            else ("storageVersionHash",)
+        )
+        rows[row["name"]] = {"group": group, "version": version} | {
+            k: v for k, v in row.items() if k not in left_out
+        }
     return rows
 
 
-def discovery_agreement(recording: Recording, ours: Everything | None = None) -> AgreementTable:
+def discovery_agreement(
+    recording: Recording, ours: Everything | None = None
+) -> AgreementTable:
     """A row per group and version for the client, and one for the server. `ours`: judge
     this reading of the recorded documents instead.
     """
-    table = AgreementTable("What the server serves", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "What the server serves", "lifecycle", f"recording {recording.provenance}"
+    )
     theirs = recorded_lists(recording)
     groups, lists = ours or read_by_ours(RememberingServer(recording))
     recorded = recorded_groups(recording)
-    mine = {group["name"]: {key: group.get(key) for key in ("name", "versions")} for group in groups}
-    wanted = {name: {key: group.get(key) for key in ("name", "versions")} for name, group in recorded.items()}
+    mine = {
+        group["name"]: {key: group.get(key) for key in ("name", "versions")}
+        for group in groups
+    }
+    wanted = {
+        name: {key: group.get(key) for key in ("name", "versions")}
+        for name, group in recorded.items()
+    }
     table.add(
         "client",
         "all groups and their versions",
@@ -106,14 +124,21 @@ def server_agreement(recording: Recording) -> AgreementTable:
     """Our own API server, asked by our own client, beside the recorded one: a row per
     group and version.
     """
-    table = AgreementTable("What our server serves", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "What our server serves", "lifecycle", f"recording {recording.provenance}"
+    )
 
     async def scene(cluster: RehearsedCluster) -> Everything:
         return await groups_and_resources(DiscoveryClient(cluster.client("kubectl")))
 
     groups, lists = rehearse(scene, nodes=1)
-    names = {group["name"]: [v["version"] for v in group["versions"]] for group in groups}
-    wanted = {n: [v["version"] for v in g["versions"]] for n, g in recorded_groups(recording).items()}
+    names = {
+        group["name"]: [v["version"] for v in group["versions"]] for group in groups
+    }
+    wanted = {
+        n: [v["version"] for v in g["versions"]]
+        for n, g in recorded_groups(recording).items()
+    }
     table.add(
         "server",
         "all groups and their versions",
@@ -152,4 +177,8 @@ def _add_lists(
 
 def mapper_of(recording: Recording) -> RESTMapper:
     """A RESTMapper of what a recorded server serves, asked as kubectl asks."""
-    return now(rest_mapper_for(DiscoveryClient(Client(RememberingServer(recording), "kubectl"))))
+    return now(
+        rest_mapper_for(
+            DiscoveryClient(Client(RememberingServer(recording), "kubectl"))
+        )
+    )

@@ -38,7 +38,9 @@ class DigAnswer:
     type: str
     status: str = ""
     flags: frozenset[str] = frozenset()
-    sections: dict[str, list[str]] = field(default_factory=lambda: {section: [] for section in SECTIONS})
+    sections: dict[str, list[str]] = field(
+        default_factory=lambda: {section: [] for section in SECTIONS}
+    )
 
 
 def parse_dig(text: str) -> Iterator[DigAnswer]:
@@ -79,8 +81,12 @@ def recorded_answerer(recording: Recording) -> Answerer:
     namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
     for exchange in recording.exchanges("objects"):
         if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
-            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
-    return Answerer(KubernetesPlugin(ServiceIndex.of(services, slices, sorted(namespaces))))
+            namespaces |= {
+                item["metadata"]["name"] for item in exchange.response["items"]
+            }
+    return Answerer(
+        KubernetesPlugin(ServiceIndex.of(services, slices, sorted(namespaces)))
+    )
 
 
 def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
@@ -104,7 +110,9 @@ def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
         if here != there and Counter(here) == Counter(there):
             result.freedoms[ANY_ORDER] += 1
         for text in sorted(set(here) | set(there)):
-            field_equal(section, text if text in here else None, text if text in there else None)
+            field_equal(
+                section, text if text in here else None, text if text in there else None
+            )
     return result
 
 

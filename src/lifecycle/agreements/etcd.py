@@ -78,28 +78,41 @@ def recorded_values(recording: Recording) -> list[Kept]:
     return found
 
 
-def etcd_agreement(recording: Recording, key_of: KeyOf = registry_key) -> AgreementTable:
+def etcd_agreement(
+    recording: Recording, key_of: KeyOf = registry_key
+) -> AgreementTable:
     """A row for each prefix of recorded keys, and for each recorded value. `key_of`
     makes a key.
     """
-    table = AgreementTable("Keys and values", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Keys and values", "lifecycle", f"recording {recording.provenance}"
+    )
     rows = {resource_prefix(row): row for row in reversed(all_resources())}
     groups: dict[str, list[str]] = {}
     for key in recorded_keys(recording):
         if key.startswith(NOT_OBJECTS):
             continue
-        prefix = max((each for each in rows if key.startswith(each)), key=len, default="")
+        prefix = max(
+            (each for each in rows if key.startswith(each)), key=len, default=""
+        )
         groups.setdefault(prefix or key, []).append(key)
     for prefix, keys in sorted(groups.items()):
         row = rows.get(prefix)
-        ours = [_again(row, key.removeprefix(prefix), key_of) if row is not None else "" for key in keys]
+        ours = [
+            _again(row, key.removeprefix(prefix), key_of) if row is not None else ""
+            for key in keys
+        ]
         table.add("keys", prefix, ours[0], keys[0], compare(ours, keys))
     for kept in recorded_values(recording):
         if kept.key.startswith(NOT_OBJECTS):
             continue
         obj = decode_value(kept.value, kept.mod_revision)
         named = resource_for_kind(obj["apiVersion"], obj["kind"])
-        key = key_of(named, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]) if named else ""
+        key = (
+            key_of(named, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+            if named
+            else ""
+        )
         value = encode_value(obj, PROTOBUF)
         ours_kept = {"key": key, "value": value.hex()}
         comparison = compare(ours_kept, {"key": kept.key, "value": kept.value.hex()})

@@ -56,7 +56,11 @@ LATENCY = "apiserver.latency.k8s.io/"
 def recorded_events(recording: Recording) -> list[Object]:
     """The audit log of the journey; nothing if it was not recorded."""
     path = recording.path / "audit" / "journey.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.is_file()
+        else []
+    )
 
 
 def requests_of(events: list[Object]) -> Iterator[list[Object]]:
@@ -72,9 +76,15 @@ class _AsRecorded:
 
     def __init__(self, event: Object) -> None:
         user = event["user"]
-        extra = {key: tuple(values) for key, values in (user.get("extra") or {}).items()}
-        self.user = UserInfo(user["username"], tuple(user.get("groups", ())), user.get("uid", ""), extra)
-        decision, self.reason = ((event.get("annotations") or {}).get(key, "") for key in DECIDED)
+        extra = {
+            key: tuple(values) for key, values in (user.get("extra") or {}).items()
+        }
+        self.user = UserInfo(
+            user["username"], tuple(user.get("groups", ())), user.get("uid", ""), extra
+        )
+        decision, self.reason = (
+            (event.get("annotations") or {}).get(key, "") for key in DECIDED
+        )
         self.allowed = decision == "allow"
 
     def authenticate_request(self, request: Request) -> Identity:
@@ -83,7 +93,9 @@ class _AsRecorded:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """The event's decision."""
-        return Verdict(ALLOW.decision if self.allowed else Decision.NO_OPINION, self.reason)
+        return Verdict(
+            ALLOW.decision if self.allowed else Decision.NO_OPINION, self.reason
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nobody asks."""
@@ -92,7 +104,9 @@ class _AsRecorded:
 
 def _request(event: Object) -> Request:
     url = urlsplit(event["requestURI"])
-    body = json.dumps(event["requestObject"]).encode() if "requestObject" in event else b""
+    body = (
+        json.dumps(event["requestObject"]).encode() if "requestObject" in event else b""
+    )
     headers = {
         "audit-id": event["auditID"],
         "user-agent": event.get("userAgent", ""),
@@ -115,7 +129,11 @@ def _api_handler(event: Object) -> Handler:
     """
 
     annotations = event.get("annotations") or {}
-    notes = {key: v for key, v in annotations.items() if key not in (*DECIDED, DEPRECATED) and LATENCY not in key}
+    notes = {
+        key: v
+        for key, v in annotations.items()
+        if key not in (*DECIDED, DEPRECATED) and LATENCY not in key
+    }
 
     async def nothing() -> AsyncIterator[WatchFrame]:
         frames: tuple[WatchFrame, ...] = ()
@@ -136,7 +154,9 @@ def _api_handler(event: Object) -> Handler:
     return serve
 
 
-async def written_again(events: list[Object], chain: Callable[[Handler, ChainConfig], Handler]) -> list[Object]:
+async def written_again(
+    events: list[Object], chain: Callable[[Handler, ChainConfig], Handler]
+) -> list[Object]:
     """The events that our chain writes for one recorded request."""
     last = events[-1]
     lines: list[Object] = []
@@ -148,7 +168,9 @@ async def written_again(events: list[Object], chain: Callable[[Handler, ChainCon
     )
     as_recorded = _AsRecorded(last)
 
-    config = ChainConfig(Authenticator(as_recorded), as_recorded, audit=log, metrics=RequestMetrics())
+    config = ChainConfig(
+        Authenticator(as_recorded), as_recorded, audit=log, metrics=RequestMetrics()
+    )
     response = await chain(_api_handler(last), config)(_request(last))
     if response.stream is not None:
         async for _ in response.stream:
@@ -160,7 +182,11 @@ def _compared(event: Object) -> Object:
     """An event without its times; and, since JSON compares dictionaries without regard
     to order, with the order of its fields.
     """
-    annotations = {key: v for key, v in (event.get("annotations") or {}).items() if LATENCY not in key}
+    annotations = {
+        key: v
+        for key, v in (event.get("annotations") or {}).items()
+        if LATENCY not in key
+    }
     kept = {key: value for key, value in event.items() if key not in TIMES}
     if "annotations" in kept:
         kept["annotations"] = annotations
@@ -174,7 +200,9 @@ def handler_chain_agreement(
     """One row for each event of the recorded log, against the event that our chain
     writes. `chain` is judged in place of ours.
     """
-    table = AgreementTable("The audit log, written again", OURS, f"recording {recording.provenance}")
+    table = AgreementTable(
+        "The audit log, written again", OURS, f"recording {recording.provenance}"
+    )
     requests = list(requests_of(recorded_events(recording)))
 
     async def all_of_them() -> list[list[Object]]:

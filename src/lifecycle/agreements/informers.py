@@ -47,7 +47,9 @@ def watched_resource(path: str) -> tuple[Resource, str]:
     return found, parts[-2] if parts[-3] == "namespaces" else ""
 
 
-def recorded_lists(recording: Recording, path: str) -> list[tuple[str, int, list[Object]]]:
+def recorded_lists(
+    recording: Recording, path: str
+) -> list[tuple[str, int, list[Object]]]:
     """`(moment, revision, items)` of each list of a watched path, in order."""
     return [
         (
@@ -56,7 +58,9 @@ def recorded_lists(recording: Recording, path: str) -> list[tuple[str, int, list
             exchange.response["items"] or [],
         )
         for exchange in recording.exchanges(SCENARIO)
-        if exchange.method == "GET" and exchange.path.partition("?")[0] == path and exchange.status == 200
+        if exchange.method == "GET"
+        and exchange.path.partition("?")[0] == path
+        and exchange.status == 200
     ]
 
 
@@ -64,7 +68,9 @@ def informer_agreement(recording: Recording) -> AgreementTable:
     """The caches of all watched resources in each weather, and what handlers are
     told.
     """
-    table = AgreementTable("Informers", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Informers", "lifecycle", f"recording {recording.provenance}"
+    )
     events = recorded_events(recording, SCENARIO)
     for question, weather in WEATHER.items():
         total, lists, objects = Comparison(), 0, 0
@@ -74,7 +80,9 @@ def informer_agreement(recording: Recording) -> AgreementTable:
                 lists + len(listed),
                 objects + sum(len(items) for *_, items in listed),
             )
-            total += on_virtual_time(_caches(ReplayedServer(events), path, weather, listed))
+            total += on_virtual_time(
+                _caches(ReplayedServer(events), path, weather, listed)
+            )
         count = f"{lists} lists, {objects} objects"
         table.add(SCENARIO, question, count, count, total)
     told, recorded = Comparison(), sum(map(len, events.values()))
@@ -100,10 +108,17 @@ async def _caches(
     await informer.wait_for_sync()
     total, revisions = Comparison(), [event.revision for event in server.events[path]]
     for moment, revision, items in lists:
-        for step in [] if weather == "calm" else [r for r in revisions if server.revision < r < revision]:
+        for step in (
+            []
+            if weather == "calm"
+            else [r for r in revisions if server.revision < r < revision]
+        ):
             await _step(server, step, weather)
         await _step(server, revision, weather)
-        theirs = {meta_namespace_key(obj): {**_type(informer.resource), **obj} for obj in items}
+        theirs = {
+            meta_namespace_key(obj): {**_type(informer.resource), **obj}
+            for obj in items
+        }
         ours = {meta_namespace_key(obj): obj for obj in informer.indexer}
         total += compare(ours, theirs, path=f"/{path.rpartition('/')[2]} {moment}")
     await informer.stop()
@@ -111,7 +126,9 @@ async def _caches(
 
 
 async def _step(server: ReplayedServer, revision: int, weather: str) -> None:
-    if weather == "forget":  # the watch ends first: the event happens while nobody listens
+    if (
+        weather == "forget"
+    ):  # the watch ends first: the event happens while nobody listens
         server.cut()
     server.advance(revision)
     if weather == "forget":
@@ -137,7 +154,9 @@ async def _told(server: ReplayedServer, path: str) -> Comparison:
         server.advance(event.revision)
         await asyncio.sleep(CALM)
     await informer.stop()
-    return compare(heard, [_note(event.type, event.object) for event in server.events[path]])
+    return compare(
+        heard, [_note(event.type, event.object) for event in server.events[path]]
+    )
 
 
 def _note(kind: str, obj: Object) -> Object:
@@ -154,7 +173,9 @@ def _type(row: Resource) -> Object:
 
 def _informer(server: ReplayedServer, path: str) -> SharedInformer:
     row, namespace = watched_resource(path)
-    return SharedInformerFactory(Client(server, "informer")).informer(row, namespace=namespace)
+    return SharedInformerFactory(Client(server, "informer")).informer(
+        row, namespace=namespace
+    )
 
 
 def contract_violations(
@@ -173,10 +194,17 @@ def contract_violations(
         key = meta_namespace_key(obj)
         known = present.get(key)
         if (what == "add") == (known is not None):
-            wrong.append(f"{what} of {key}, which was {'there' if known else 'not there'}")
+            wrong.append(
+                f"{what} of {key}, which was {'there' if known else 'not there'}"
+            )
         if what == "update" and old is not known:
             wrong.append(f"update of {key} from something else than the last state")
-        if known and new and int(new["metadata"]["resourceVersion"]) < int(known["metadata"]["resourceVersion"]):
+        if (
+            known
+            and new
+            and int(new["metadata"]["resourceVersion"])
+            < int(known["metadata"]["resourceVersion"])
+        ):
             wrong.append(f"{key} went back in time")
         if new is None:
             present.pop(key, None)

@@ -83,7 +83,11 @@ def with_initializers(
                 obj=initializer_configuration(name, name, plural),
             )
             if work is not None:
-                tasks.append(asyncio.create_task(_controller(stage.client, name, resource(plural), work)))
+                tasks.append(
+                    asyncio.create_task(
+                        _controller(stage.client, name, resource(plural), work)
+                    )
+                )
         await asyncio.sleep(0.1)
         try:
             return await scene(stage)
@@ -100,11 +104,17 @@ async def _controller(client: Client, name: str, row: Resource, work: Work) -> N
     await InitializerController(client, name, row, work).run()
 
 
-def initializers_agreement(recording: Recording, tamper: Tamper | None = None) -> AgreementTable:
+def initializers_agreement(
+    recording: Recording, tamper: Tamper | None = None
+) -> AgreementTable:
     """A row for each resource list of the group, and for each recorded answer of a
     policy or a webhook.
     """
-    theirs = [exchange for exchange in recording.exchanges("discovery") if GROUP in exchange.path]
+    theirs = [
+        exchange
+        for exchange in recording.exchanges("discovery")
+        if GROUP in exchange.path
+    ]
 
     async def main() -> list[Any]:
         server = APIServer(MemoryStore())
@@ -117,10 +127,16 @@ def initializers_agreement(recording: Recording, tamper: Tamper | None = None) -
             await server.stop()
 
     against = f"recording {recording.provenance}"
-    table = compare_exchanges("discovery", on_virtual_time(main()), theirs, OURS, against)
+    table = compare_exchanges(
+        "discovery", on_virtual_time(main()), theirs, OURS, against
+    )
     table.title = "What does the job now"
     answers = asked_again(recording, "admission", table.title, tamper)
-    answers.rows = [row for row in answers.rows if any(f" {name}" in f" {row.stage}" for name in SUCCESSORS)]
+    answers.rows = [
+        row
+        for row in answers.rows
+        if any(f" {name}" in f" {row.stage}" for name in SUCCESSORS)
+    ]
     table.extend(answers)
     return table
 

@@ -74,7 +74,9 @@ Generate = Callable[[list[Object], list[Object], Object], str]
 """Services, EndpointSlices, Node → what `iptables-save` prints."""
 
 
-def recorded_objects(recording: Recording, moment: str) -> tuple[list[Object], list[Object]]:
+def recorded_objects(
+    recording: Recording, moment: str
+) -> tuple[list[Object], list[Object]]:
     """The Services and EndpointSlices at a moment."""
     services, slices = _lists(recording, "objects", "")
     scenario, note = MOMENTS[moment]
@@ -89,8 +91,15 @@ def recorded_nodes(recording: Recording) -> dict[str, Object]:
     nodes: dict[str, Object] = {}
     for scenario in ("objects", "scheduling"):
         for exchange in recording.exchanges(scenario):
-            if exchange.method == "GET" and exchange.path.split("?")[0] == "/api/v1/nodes" and exchange.status == 200:
-                nodes |= {item["metadata"]["name"]: item for item in exchange.response["items"]}
+            if (
+                exchange.method == "GET"
+                and exchange.path.split("?")[0] == "/api/v1/nodes"
+                and exchange.status == 200
+            ):
+                nodes |= {
+                    item["metadata"]["name"]: item
+                    for item in exchange.response["items"]
+                }
     return nodes
 
 
@@ -98,21 +107,36 @@ def left_behind(recording: Recording) -> tuple[list[Object], list[Object]]:
     """The Services and slices of the *etcd* scenario, as they were stored: its
     namespace may be on its way out for a while.
     """
-    stored = [decode(b64decode(kv["value"])) for kv in _key_values(recording) if b"k8s\0" in b64decode(kv["value"])[:4]]
+    stored = [
+        decode(b64decode(kv["value"]))
+        for kv in _key_values(recording)
+        if b"k8s\0" in b64decode(kv["value"])[:4]
+    ]
     services = [obj for obj in stored if obj["kind"] == "Service"]
     return services, [obj for obj in stored if obj["kind"] == "EndpointSlice"]
 
 
 def _key_values(recording: Recording) -> list[Object]:
     lines = recording.text("etcd/etcd-look.json").splitlines()
-    return [kv for line in lines if line.startswith("{") for kv in json.loads(line).get("kvs", ())]
+    return [
+        kv
+        for line in lines
+        if line.startswith("{")
+        for kv in json.loads(line).get("kvs", ())
+    ]
 
 
-def _lists(recording: Recording, scenario: str, note: str) -> tuple[list[Object], list[Object]]:
+def _lists(
+    recording: Recording, scenario: str, note: str
+) -> tuple[list[Object], list[Object]]:
     found: dict[str, list[Object]] = {"ServiceList": [], "EndpointSliceList": []}
     for exchange in recording.exchanges(scenario):
         answer: Any = exchange.response
-        looked = exchange.method == "GET" and exchange.moment == note and isinstance(answer, dict)
+        looked = (
+            exchange.method == "GET"
+            and exchange.moment == note
+            and isinstance(answer, dict)
+        )
         if looked and answer.get("kind") in found:
             found[answer["kind"]] = answer["items"]
     return found["ServiceList"], found["EndpointSliceList"]
@@ -123,7 +147,9 @@ def generate_rules(services: list[Object], slices: list[Object], node: Object) -
     ran.
     """
     name = node["metadata"]["name"]
-    address = next(a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP")
+    address = next(
+        a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP"
+    )
     ports, endpoints = ServicePortMap(), EndpointsMap(name)
     for service in services:
         if PROXIED_BY_OTHERS not in (service["metadata"].get("labels") or {}):
@@ -159,7 +185,9 @@ def compare_saved(ours: str, theirs: str) -> Comparison:
         if not missing and not extra:
             for index, (here, there) in enumerate(zip(left, right)):
                 if here != there:
-                    result.differences.append(Difference(f"/{table}/{chain}/{index}", here, there))
+                    result.differences.append(
+                        Difference(f"/{table}/{chain}/{index}", here, there)
+                    )
     wrong = sum(1 for d in result.differences)
     result.equal = max(0, result.total - wrong)
     return result
@@ -173,13 +201,17 @@ def _by_chain(lines: Iterable[SavedLine]) -> dict[tuple[str, str], list[SavedLin
     return chains
 
 
-def _ordered(chain: str, lines: list[SavedLine], table: str) -> tuple[list[str], Counter[str]]:
+def _ordered(
+    chain: str, lines: list[SavedLine], table: str
+) -> tuple[list[str], Counter[str]]:
     """The lines of one chain, in the order that is compared, and the freedoms that
     took.
     """
     texts = [line.text for line in lines]
     if chain in SHARED_CHAINS:
-        ordered = sorted(texts, key=_service_of)  # stable: the rules of one Service keep their order
+        ordered = sorted(
+            texts, key=_service_of
+        )  # stable: the rules of one Service keep their order
         return ordered, Counter({MAP_ORDER: 1}) if ordered != texts else Counter()
     if chain in BUILT_IN[table]:
         ordered = sorted(texts, key=lambda text: text.endswith(f"-j {KUBE_FIREWALL}"))
@@ -201,7 +233,9 @@ def _named(service: Object) -> str:
     return f"{service['metadata']['namespace']}/{service['metadata']['name']}"
 
 
-def iptables_agreement(recording: Recording, generate: Generate = generate_rules) -> AgreementTable:
+def iptables_agreement(
+    recording: Recording, generate: Generate = generate_rules
+) -> AgreementTable:
     """One row for each node and moment. `generate`: judge this one instead of ours."""
     table = AgreementTable(
         "iptables rules",

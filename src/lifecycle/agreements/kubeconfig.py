@@ -86,7 +86,9 @@ def generated(count: int, seed: int = SEED) -> Iterator[Files]:
     for _ in range(count):
         files = Files()
         for number in range(dice.choice((1, 2, 2, 3))):
-            files.documents[f"file{number}"] = None if number and dice.random() < 0.2 else _document(dice)
+            files.documents[f"file{number}"] = (
+                None if number and dice.random() < 0.2 else _document(dice)
+            )
         yield files
 
 
@@ -95,11 +97,22 @@ def _document(dice: random.Random) -> dict[str, Any]:
         return dice.sample(names, dice.choice((0, 1, 2, 3, 3, 3)))
 
     document: dict[str, Any] = {"apiVersion": "v1", "kind": "Config"}
-    document["clusters"] = [{"name": name, "cluster": _cluster(dice, name)} for name in some("west", "east", "local")]
-    document["users"] = [{"name": name, "user": _user(dice, name)} for name in some("jane", "joe", "robot")]
-    document["contexts"] = [{"name": name, "context": _context(dice)} for name in some("dev", "prod", "test")]
+    document["clusters"] = [
+        {"name": name, "cluster": _cluster(dice, name)}
+        for name in some("west", "east", "local")
+    ]
+    document["users"] = [
+        {"name": name, "user": _user(dice, name)}
+        for name in some("jane", "joe", "robot")
+    ]
+    document["contexts"] = [
+        {"name": name, "context": _context(dice)}
+        for name in some("dev", "prod", "test")
+    ]
     if dice.random() < 0.7:
-        document["current-context"] = dice.choice(("dev", "dev", "prod", "test", "gone"))
+        document["current-context"] = dice.choice(
+            ("dev", "dev", "prod", "test", "gone")
+        )
     if dice.random() < 0.2:
         document["preferences"] = {"colors": True}
     return document
@@ -114,7 +127,9 @@ def _cluster(dice: random.Random, name: str) -> dict[str, Any]:
     if dice.random() < 0.2:
         cluster["tls-server-name"] = "api.internal"
     if dice.random() < 0.2:
-        cluster["extensions"] = [{"name": "minikube.sigs.k8s.io", "extension": {"provider": name}}]
+        cluster["extensions"] = [
+            {"name": "minikube.sigs.k8s.io", "extension": {"provider": name}}
+        ]
     return cluster
 
 
@@ -128,7 +143,9 @@ def _user(dice: random.Random, name: str) -> dict[str, Any]:
         user = {"client-certificate-data": "Q1JU", "client-key-data": "S0VZ"}
     elif kind == "exec":
         plugin: dict[str, Any] = {
-            "apiVersion": (f"client.authentication.k8s.io/{dice.choice(('v1', 'v1beta1'))}"),
+            "apiVersion": (
+                f"client.authentication.k8s.io/{dice.choice(('v1', 'v1beta1'))}"
+            ),
             "command": "login",
         }
         if dice.random() < 0.5:
@@ -211,16 +228,23 @@ def kubeconfig_agreement(
             answers = [(_as_a_set(one), _as_a_set(other)) for one, other in answers]
         _add(table, question, answers)
     for change in CHANGES:
-        answers = [(_after(files, change, mine), _after(files, change, theirs)) for files in sets]
+        answers = [
+            (_after(files, change, mine), _after(files, change, theirs))
+            for files in sets
+        ]
         _add(table, change, answers)
     return table
 
 
-def _add(table: AgreementTable, question: tuple[str, ...], answers: list[tuple[Any, Any]]) -> None:
+def _add(
+    table: AgreementTable, question: tuple[str, ...], answers: list[tuple[Any, Any]]
+) -> None:
     refused = [sum(1 for pair in answers if pair[side]["code"]) for side in (0, 1)]
     comparison = compare([pair[0] for pair in answers], [pair[1] for pair in answers])
     shown = [f"{len(answers) - count} answered, {count} refused" for count in refused]
-    table.add("kubeconfig", f"config {' '.join(question)}", shown[0], shown[1], comparison)
+    table.add(
+        "kubeconfig", f"config {' '.join(question)}", shown[0], shown[1], comparison
+    )
 
 
 def _as_a_set(told: dict[str, Any]) -> dict[str, Any]:
@@ -243,7 +267,11 @@ def _after(
     with tempfile.TemporaryDirectory() as folder:
         told = _told(ask(change, files.write(Path(folder))), folder)
         told["out"] = told["out"].replace(folder, "FOLDER")
-        kept = {name: (Path(folder) / name).read_text() for name in files.documents if (Path(folder) / name).exists()}
+        kept = {
+            name: (Path(folder) / name).read_text()
+            for name in files.documents
+            if (Path(folder) / name).exists()
+        }
     return {
         **told,
         "files": {name: yaml.safe_load(text) for name, text in kept.items()},
@@ -293,9 +321,13 @@ def _official(paths: str, context: str) -> dict[str, Any] | None:
 
     try:
         merger = kube_config.KubeConfigMerger(paths)
-        loader = kube_config.KubeConfigLoader(merger.config, config_base_path=None, active_context=context)
+        loader = kube_config.KubeConfigLoader(
+            merger.config, config_base_path=None, active_context=context
+        )
         user = (loader._user.value if loader._user is not None else None) or {}
-        if "exec" in user or user.get("username"):  # it would start the program, or send the password as an API key
+        if "exec" in user or user.get(
+            "username"
+        ):  # it would start the program, or send the password as an API key
             return None
         configuration = Configuration()
         loader.load_and_set(configuration)

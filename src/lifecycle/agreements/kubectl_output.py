@@ -45,8 +45,12 @@ class RecordedDiscovery:
 
     async def round_trip(self, request: Request) -> Response:
         """A discovery document. Raises AssertionError for any other request."""
-        document = self._documents.get(("apidiscovery" in request.headers.get("accept", ""), request.path))
-        assert request.method == "GET", f"{request.method} {request.path}: a dry run must not send anything"
+        document = self._documents.get(
+            ("apidiscovery" in request.headers.get("accept", ""), request.path)
+        )
+        assert request.method == "GET", (
+            f"{request.method} {request.path}: a dry run must not send anything"
+        )
         assert document is not None, f"GET {request.path} is not discovery"
         return Response(obj=document)
 
@@ -57,7 +61,11 @@ class RecordedDiscovery:
 def recorded_lines(recording: Recording) -> dict[str, Transcript]:
     """Every recorded line of `create` and `run` by its file's name."""
     files = sorted((recording.path / "kubectl" / "dry-run").glob("*.txt"))
-    return {file.stem: parse_transcript(file.read_text()) for file in files if file.stem.startswith(COMMANDS)}
+    return {
+        file.stem: parse_transcript(file.read_text())
+        for file in files
+        if file.stem.startswith(COMMANDS)
+    }
 
 
 def printed_by(cluster: Recording | LiveCluster, line: str) -> Transcript:
@@ -69,7 +77,9 @@ def printed_by(cluster: Recording | LiveCluster, line: str) -> Transcript:
     """
     argv = shlex.split(line)
     if isinstance(cluster, LiveCluster):
-        ran = run_kubectl(with_dry_run(argv), context=cluster.name, config_file=cluster.config_file)
+        ran = run_kubectl(
+            with_dry_run(argv), context=cluster.name, config_file=cluster.config_file
+        )
         return Transcript(tuple(argv), ran.returncode, ran.stdout, ran.stderr)
     for transcript in recorded_lines(cluster).values():
         if list(transcript.argv) == argv:
@@ -83,7 +93,9 @@ def with_dry_run(argv: Sequence[str]) -> list[str]:
     return [*argv[:cut], "--dry-run=client", "-o", "json", *argv[cut:]]
 
 
-def kubectl_agreement(recording: Recording, kubectl: Kubectl = type_line) -> AgreementTable:
+def kubectl_agreement(
+    recording: Recording, kubectl: Kubectl = type_line
+) -> AgreementTable:
     """One row per line: exit code, stderr and stdout, letter by letter. `kubectl`:
     judge this one instead of ours.
     """
@@ -96,9 +108,14 @@ def kubectl_agreement(recording: Recording, kubectl: Kubectl = type_line) -> Agr
 
     async def answers() -> list[Typed]:
         discovery = RecordedDiscovery(recording)
-        return [await kubectl(with_dry_run(theirs.argv), discovery) for theirs in lines.values()]
+        return [
+            await kubectl(with_dry_run(theirs.argv), discovery)
+            for theirs in lines.values()
+        ]
 
-    with ThreadPoolExecutor(1, "kubectl") as pool:  # a notebook has a loop running already
+    with ThreadPoolExecutor(
+        1, "kubectl"
+    ) as pool:  # a notebook has a loop running already
         ours = pool.submit(lambda: asyncio.run(answers())).result()
     for mine, theirs in zip(ours, lines.values(), strict=True):
         table.add(
@@ -132,7 +149,10 @@ def versions_agreement(older: Recording, newer: Recording) -> AgreementTable:
         if comparison.agrees:
             alike += comparison
             counts["alike"] += 1
-        elif all(difference.path.endswith("/creationTimestamp") for difference in comparison.differences):
+        elif all(
+            difference.path.endswith("/creationTimestamp")
+            for difference in comparison.differences
+        ):
             nulls += comparison
             counts["nulls"] += 1
         else:
@@ -207,7 +227,9 @@ def without_empties(value: Any) -> Any:
     if isinstance(value, dict):
         kept = {key: without_empties(item) for key, item in value.items()}
         return {key: item for key, item in kept.items() if item not in (None, {}, [])}
-    return [without_empties(item) for item in value] if isinstance(value, list) else value
+    return (
+        [without_empties(item) for item in value] if isinstance(value, list) else value
+    )
 
 
 def _letters(answer: Transcript | Typed) -> dict[str, Any]:
@@ -227,4 +249,8 @@ def _fields(answer: Transcript) -> dict[str, Any]:
 
 
 def _flag(transcript: Transcript, name: str) -> str:
-    return next(word.partition("=")[2] for word in transcript.argv if word.startswith(f"--{name}="))
+    return next(
+        word.partition("=")[2]
+        for word in transcript.argv
+        if word.startswith(f"--{name}=")
+    )

@@ -102,8 +102,13 @@ async def _play() -> Scene:
         for pod in PODS:
             await client.create(resource("pods"), pod, "default")
         await asyncio.sleep(40)
-        played.pods = {p["metadata"]["name"]: p for p in (await client.list(resource("pods"), "default"))["items"]}
-        played.events = list((await client.list(resource("events"), "default"))["items"])
+        played.pods = {
+            p["metadata"]["name"]: p
+            for p in (await client.list(resource("pods"), "default"))["items"]
+        }
+        played.events = list(
+            (await client.list(resource("events"), "default"))["items"]
+        )
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
     finally:

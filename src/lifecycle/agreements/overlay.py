@@ -59,10 +59,14 @@ def routes_between_nodes(text: str) -> list[str]:
     return [line for line in lines if f"dev {EXT_IF}" in line and "/24 via " in line]
 
 
-def overlay_agreement(recording: Recording, routes: SyncRoutes = sync_routes) -> AgreementTable:
+def overlay_agreement(
+    recording: Recording, routes: SyncRoutes = sync_routes
+) -> AgreementTable:
     """All rows. `routes`: judge these instead of ours."""
     nodes = recorded_nodes(recording)
-    table = AgreementTable("Between the nodes", OURS, f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Between the nodes", OURS, f"recording {recording.provenance}"
+    )
     cidrs = [node["spec"].get("podCIDR", "") for node in nodes]
     pieces = CIDRSet(str(cluster_cidr(nodes)))
     ours = [pieces.allocate_next() for _ in nodes]
@@ -96,7 +100,9 @@ def overlay_agreement(recording: Recording, routes: SyncRoutes = sync_routes) ->
     for name, _, text in node_moments(recording, "cni-conf"):
         theirs = json.loads(cni_conf(text))
         mine = cni_configuration(by_name[name]["spec"]["podCIDR"])
-        found = fields_equal((key, mine.get(key), theirs.get(key)) for key in sorted(mine | theirs))
+        found = fields_equal(
+            (key, mine.get(key), theirs.get(key)) for key in sorted(mine | theirs)
+        )
         table.add(
             "inter-host network",
             f"{name}: configuration written",
@@ -105,7 +111,11 @@ def overlay_agreement(recording: Recording, routes: SyncRoutes = sync_routes) ->
             found,
         )
     for name, moment, text in node_moments(recording, "iptables-save"):
-        agents = [line for line in text.splitlines() if line.startswith("-A") and "KIND-MASQ-AGENT" in line]
+        agents = [
+            line
+            for line in text.splitlines()
+            if line.startswith("-A") and "KIND-MASQ-AGENT" in line
+        ]
         rules = masq_rules([str(cluster_cidr(nodes))])
         question = f"{name}: masquerading, {moment or 'at the end'}"
         table.add(

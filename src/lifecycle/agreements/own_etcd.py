@@ -56,7 +56,9 @@ def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
 
 
 def _started(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
 async def _opened(url: str) -> EtcdStore:

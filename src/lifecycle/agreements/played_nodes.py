@@ -103,7 +103,9 @@ def stripped(obj: Object) -> Object:
     return made
 
 
-def played(recording: Recording, directory: Path | None = None) -> dict[str, PlayedNode]:
+def played(
+    recording: Recording, directory: Path | None = None
+) -> dict[str, PlayedNode]:
     """The nodes by name, after the last recorded request. `directory`: where to work; a
     temporary one if None.
     """
@@ -118,18 +120,27 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
     server = APIServer(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
-        server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))),
+        server.in_process_transport(
+            UserInfo("admin", ("system:masters", "system:authenticated"))
+        ),
         "play/v1",
     )
-    nodes = {node["metadata"]["name"]: copy.deepcopy(node) for node in system_objects(recording, "nodes")}
+    nodes = {
+        node["metadata"]["name"]: copy.deepcopy(node)
+        for node in system_objects(recording, "nodes")
+    }
     on_node = {
-        pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in settled(recording) if pod["spec"].get("nodeName")
+        pod["metadata"]["name"]: pod["spec"]["nodeName"]
+        for pod in settled(recording)
+        if pod["spec"].get("nodeName")
     }
     workers = sorted({*on_node.values()})
     for pod in settled(recording):  # an earlier scenario had put the nodes into zones
         for label in ("topology.kubernetes.io/zone", "topology.kubernetes.io/region"):
             if pod["spec"].get("nodeName") and label in pod["metadata"]["labels"]:
-                nodes[pod["spec"]["nodeName"]]["metadata"]["labels"][label] = pod["metadata"]["labels"][label]
+                nodes[pod["spec"]["nodeName"]]["metadata"]["labels"][label] = pod[
+                    "metadata"
+                ]["labels"][label]
     kubelets: dict[str, tuple[Kubelet, NotingRuntime, Path]] = {}
     tasks: list[asyncio.Task[None]] = []
     try:
@@ -143,11 +154,15 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
                 node_pids(recording, name),
             )
         await _furnish(admin, recording)
-        tasks += [asyncio.create_task(kubelet.run()) for kubelet, _, _ in kubelets.values()]
+        tasks += [
+            asyncio.create_task(kubelet.run()) for kubelet, _, _ in kubelets.values()
+        ]
         await asyncio.sleep(2)
         for pod in system_objects(recording, "pods"):
             if pod["spec"].get("nodeName") in workers:
-                await admin.create(resource("pods"), stripped(pod), pod["metadata"]["namespace"])
+                await admin.create(
+                    resource("pods"), stripped(pod), pod["metadata"]["namespace"]
+                )
         start = clock.now()
         for exchange in recording.exchanges("kubelet"):
             if exchange.method != "POST":
@@ -202,7 +217,9 @@ def _kubelet(
     for controller in ("cpu", "memory", "pids"):
         (directory / "cgroup" / controller).mkdir(parents=True)
     address = next(
-        a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP" and ":" not in a["address"]
+        a["address"]
+        for a in node["status"]["addresses"]
+        if a["type"] == "InternalIP" and ":" not in a["address"]
     )
     runtime = NotingRuntime(clock=clock, names=names, latency=0.15)
     user, groups = node_user(name)
@@ -215,7 +232,9 @@ def _kubelet(
         mounter=NotedMounter(),
         cluster_dns=("10.96.0.10",),
         host_dns=parse_resolv_conf("nameserver 172.19.0.1\noptions ndots:0\n"),
-        node_hosts=NODE_HOSTS.format(ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")),
+        node_hosts=NODE_HOSTS.format(
+            ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")
+        ),
     )
     kubelet = Kubelet(
         Client(server.in_process_transport(UserInfo(user, groups)), "kubelet"),
@@ -250,7 +269,10 @@ async def _furnish(admin: Client, recording: Recording) -> None:
         system_objects(recording, "pods"),
         system_objects(recording, "configmaps"),
     )
-    accounts = {(p["metadata"]["namespace"], p["spec"].get("serviceAccountName", "default")) for p in pods}
+    accounts = {
+        (p["metadata"]["namespace"], p["spec"].get("serviceAccountName", "default"))
+        for p in pods
+    }
     for where, name in sorted({*accounts, (NAMESPACE, "default")}):
         await _create(
             admin,
@@ -289,9 +311,13 @@ async def _create(admin: Client, plural: str, obj: Object, namespace: str) -> No
             raise
 
 
-async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: Path, admin: Client) -> PlayedNode:
+async def _look(
+    name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: Path, admin: Client
+) -> PlayedNode:
     """Everything there is, read before it goes."""
-    found = PlayedNode(name, sandboxes=runtime.sandbox_configs, containers=runtime.container_configs)
+    found = PlayedNode(
+        name, sandboxes=runtime.sandbox_configs, containers=runtime.container_configs
+    )
     for pod in (await admin.list(resource("pods")))["items"]:
         if pod["spec"].get("nodeName") == name:
             found.pods[pod["metadata"]["name"]] = pod
@@ -299,7 +325,9 @@ async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: 
     by_uid = {pod["metadata"]["uid"]: pod_name for pod_name, pod in found.pods.items()}
     root = directory / "kubelet"
     for path in sorted((root / "pods").rglob("*")):
-        inside = "/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)
+        inside = "/".join(
+            by_uid.get(part, part) for part in path.relative_to(root).parts
+        )
         found.tree.add(inside)
         mode = path.lstat().st_mode & 0o7777
         if path.is_symlink():
@@ -314,12 +342,18 @@ async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: 
     mounter = kubelet.syncer.local.volumes.mounter
     assert isinstance(mounter, NotedMounter)
     for path, size in mounter.tmpfs.items():
-        found.tmpfs["/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)] = size
-    found.cgroups = dict(_cgroups(CgroupManager(directory / "cgroup", version=1), by_uid))
+        found.tmpfs[
+            "/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)
+        ] = size
+    found.cgroups = dict(
+        _cgroups(CgroupManager(directory / "cgroup", version=1), by_uid)
+    )
     return found
 
 
-def _cgroups(tree: CgroupManager, by_uid: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def _cgroups(
+    tree: CgroupManager, by_uid: dict[str, str]
+) -> Iterator[tuple[str, dict[str, str]]]:
     names = {uid.replace("-", "_"): pod_name for uid, pod_name in by_uid.items()}
     groups: dict[str, dict[str, str]] = {}
     for controller in tree.controllers:

@@ -59,7 +59,8 @@ def lines_equal(ours: Iterable[str], theirs: Iterable[str]) -> Comparison:
     """One field for each line that either side has."""
     here, there = Counter(ours), Counter(theirs)
     return fields_equal(
-        (line, line if here[line] else None, line if there[line] else None) for line in sorted(here | there)
+        (line, line if here[line] else None, line if there[line] else None)
+        for line in sorted(here | there)
     )
 
 
@@ -70,7 +71,9 @@ def cni_conf(text: str) -> str:
 
 def recorded_results(text: str) -> list[dict[str, Any]]:
     """The kept results in a dump of the directory."""
-    return [json.loads(line) for line in text.splitlines() if line.startswith('{"kind"')]
+    return [
+        json.loads(line) for line in text.splitlines() if line.startswith('{"kind"')
+    ]
 
 
 def node_moments(recording: Recording, command: str) -> Iterator[tuple[str, str, str]]:
@@ -88,8 +91,18 @@ def _as_crictl(if_name: str, network: NetworkConfigList) -> dict[str, Any]:
     """A network as `crictl info` shows it."""
     plugins = []
     for plugin in network.plugins:
-        shown: dict[str, Any] = {"ipam": {k: v for k, v in (plugin.network.get("ipam") or {}).items() if k == "type"}}
-        shown |= {key: plugin.network[key] for key in ("type", "capabilities") if key in plugin.network}
+        shown: dict[str, Any] = {
+            "ipam": {
+                k: v
+                for k, v in (plugin.network.get("ipam") or {}).items()
+                if k == "type"
+            }
+        }
+        shown |= {
+            key: plugin.network[key]
+            for key in ("type", "capabilities")
+            if key in plugin.network
+        }
         plugins.append({"Network": shown, "Source": plugin.text})
     config = {
         "CNIVersion": network.cni_version,
@@ -105,13 +118,17 @@ def _configuration_rows(recording: Recording, table: AgreementTable) -> None:
         node = recording.node(name)
         if not {"cni-conf", "crictl-info"} <= set(node.files()):
             continue
-        info = json.JSONDecoder().raw_decode(node.run("crictl-info").lstrip())[0]["cniconfig"]
+        info = json.JSONDecoder().raw_decode(node.run("crictl-info").lstrip())[0][
+            "cniconfig"
+        ]
         text = cni_conf(node.run("cni-conf"))
         ours = [
             _as_crictl("lo", network_conf_from(LOOPBACK)),
             _as_crictl("eth0", network_conf_from(text)),
         ]
-        pairs: list[tuple[str, Any, Any]] = [("networks", len(ours), len(info["Networks"]))]
+        pairs: list[tuple[str, Any, Any]] = [
+            ("networks", len(ours), len(info["Networks"]))
+        ]
         for here, there in zip(ours, info["Networks"], strict=False):
             label = here["Config"]["Name"]
             pairs += [
@@ -122,8 +139,13 @@ def _configuration_rows(recording: Recording, table: AgreementTable) -> None:
             for index, (mine, theirs) in enumerate(
                 zip(here["Config"]["Plugins"], there["Config"]["Plugins"], strict=False)
             ):
-                pairs += [(f"{label}/{index}/{key}", mine[key], theirs[key]) for key in ("Network", "Source")]
-        names = " → ".join(plugin["Network"]["type"] for plugin in ours[1]["Config"]["Plugins"])
+                pairs += [
+                    (f"{label}/{index}/{key}", mine[key], theirs[key])
+                    for key in ("Network", "Source")
+                ]
+        names = " → ".join(
+            plugin["Network"]["type"] for plugin in ours[1]["Config"]["Plugins"]
+        )
         table.add(
             "pod networking",
             f"{name}: configuration as read",
@@ -146,13 +168,20 @@ def rebuilt_cache(theirs: dict[str, Any]) -> dict[str, Any]:
         args["K8S_POD_NAME"],
         args["K8S_POD_NAMESPACE"],
         args["K8S_POD_UID"],
-        [{**one, "protocol": one["protocol"].upper()} for one in capabilities.get("portMappings", ())],
+        [
+            {**one, "protocol": one["protocol"].upper()}
+            for one in capabilities.get("portMappings", ())
+        ],
         capabilities.get("dns", {}),
         capabilities.get("io.kubernetes.cri.pod-annotations", {}),
         capabilities.get("cgroupPath", ""),
     )
     rt: RuntimeConf = runtime_conf(sandbox, theirs["netns"], theirs["ifName"])
-    text = LOOPBACK if theirs["ifName"] == "lo" else base64.b64decode(theirs["config"]).decode()
+    text = (
+        LOOPBACK
+        if theirs["ifName"] == "lo"
+        else base64.b64decode(theirs["config"]).decode()
+    )
     network = network_conf_from(text)
     result = results.create(network.cni_version, theirs["result"])
     if theirs["ifName"] != "lo":
@@ -174,7 +203,9 @@ class _AtOneAddress:
     def __init__(self, only: Any) -> None:
         self._only = only
 
-    def reserve(self, container_id: str, if_name: str, address: Any, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Any, range_id: str
+    ) -> bool:
         return bool(address == self._only)
 
     def last_reserved_ip(self, range_id: str) -> None:
@@ -202,7 +233,9 @@ def allocated(network: NetworkConfigList, address: str) -> dict[str, str]:
     for index, ranges in enumerate(conf.ranges):
         if ranges.version == wanted.version:
             try:
-                return IPAllocator(ranges, _AtOneAddress(wanted), index).get("c", "eth0")
+                return IPAllocator(ranges, _AtOneAddress(wanted), index).get(
+                    "c", "eth0"
+                )
             except CNIError:
                 return {"address": "none", "gateway": "none"}
     return {"address": "none", "gateway": "none"}
@@ -218,10 +251,13 @@ def _cache_rows(recording: Recording, table: AgreementTable) -> None:
                 found.freedoms[ANY_ORDER] += 1
             for side in (here, there):
                 side["cniArgs"] = sorted(map(list, side["cniArgs"]))
-                side |= {f"result/{key}": value for key, value in side.pop("result").items()}
+                side |= {
+                    f"result/{key}": value for key, value in side.pop("result").items()
+                }
             label = theirs["containerId"][:6]
             found += fields_equal(
-                (f"{label}-{theirs['ifName']}/{k}", here.get(k), there.get(k)) for k in sorted(here | there)
+                (f"{label}-{theirs['ifName']}/{k}", here.get(k), there.get(k))
+                for k in sorted(here | there)
             )
         if files:
             count = f"{len(files)} files"
@@ -252,12 +288,18 @@ def expected_in_pod(theirs: dict[str, Any], routes: Routes = pod_routes) -> list
     lines = []
     for one in theirs["result"]["ips"]:
         address, gateway = parse_cidr(one["address"]), one["gateway"]
-        lines.append(f"inet {address} brd {address.network.broadcast_address} scope global eth0")
+        lines.append(
+            f"inet {address} brd {address.network.broadcast_address} scope global eth0"
+        )
         lines += [route_text(route, "eth0") for route in routes(address, gateway)]
         for route in theirs["result"].get("routes", ()):
             via = parse_ip(route.get("gw") or gateway)
             destination = parse_cidr(route["dst"]).network
-            lines.append(route_text(Route(destination if destination.prefixlen else None, via), "eth0"))
+            lines.append(
+                route_text(
+                    Route(destination if destination.prefixlen else None, via), "eth0"
+                )
+            )
     return lines
 
 
@@ -279,7 +321,11 @@ def namespaces(text: str) -> dict[str, list[str]]:
         if line.startswith("== "):
             name = line[3:].strip()
             found[name] = []
-        elif name and "eth0" in line and (line.strip().startswith("inet ") or re.match(r"default|\d+\.", line)):
+        elif (
+            name
+            and "eth0" in line
+            and (line.strip().startswith("inet ") or re.match(r"default|\d+\.", line))
+        ):
             found[name].append(" ".join(line.split()))
     return found
 
@@ -316,12 +362,26 @@ def _network_rows(recording: Recording, table: AgreementTable, routes: Routes) -
             ]
             if not moment and "ip-addr" in node.files():
                 addresses = node.run("ip-addr").splitlines()
-                seen += [" ".join(line.split()) for line in addresses if re.search(r"inet .* veth\w+$", line)]
+                seen += [
+                    " ".join(line.split())
+                    for line in addresses
+                    if re.search(r"inet .* veth\w+$", line)
+                ]
             else:
-                host_lines = [line for line in host_lines if not line.startswith("inet")]
+                host_lines = [
+                    line for line in host_lines if not line.startswith("inet")
+                ]
             on_host = Comparison()
-            kept = {line.split(" dev ")[1].split()[0] for line in host_lines if " dev " in line}
-            for line in [line for line in seen if " dev " in line and line.split(" dev ")[1].split()[0] not in kept]:
+            kept = {
+                line.split(" dev ")[1].split()[0]
+                for line in host_lines
+                if " dev " in line
+            }
+            for line in [
+                line
+                for line in seen
+                if " dev " in line and line.split(" dev ")[1].split()[0] not in kept
+            ]:
                 seen.remove(line)
                 on_host.freedoms[GONE_MEANWHILE] += 1
             on_host += lines_equal(host_lines, seen)
@@ -382,10 +442,18 @@ def forwarded(text: str) -> list[tuple[str, dict[str, Any], str]]:
         if not entry:
             continue
         network, container, chain = entry.groups()
-        own = [shlex.split(one) for one in text.splitlines() if one.startswith(f"-A {chain} ")]
+        own = [
+            shlex.split(one)
+            for one in text.splitlines()
+            if one.startswith(f"-A {chain} ")
+        ]
         mappings, address = [], ""
         subnet = next(
-            (one[one.index("-s") + 1] for one in own if "-s" in one and "127.0.0.1/32" not in one),
+            (
+                one[one.index("-s") + 1]
+                for one in own
+                if "-s" in one and "127.0.0.1/32" not in one
+            ),
             "0.0.0.0/24",
         )
         for one in own:
@@ -406,7 +474,11 @@ def forwarded(text: str) -> list[tuple[str, dict[str, Any], str]]:
 
 def _portmap_rows(recording: Recording, table: AgreementTable) -> None:
     for name, moment, text in node_moments(recording, "iptables-save"):
-        theirs = [line for line in text.splitlines() if re.search(r"^-A CNI-|-j CNI-HOSTPORT-(DNAT|MASQ)$", line)]
+        theirs = [
+            line
+            for line in text.splitlines()
+            if re.search(r"^-A CNI-|-j CNI-HOSTPORT-(DNAT|MASQ)$", line)
+        ]
         ours: list[str] = []
         for container, conf, address in forwarded(text):
             for chain in all_chains(conf, container, parse_cidr(address)):
@@ -425,7 +497,9 @@ def _portmap_rows(recording: Recording, table: AgreementTable) -> None:
             )
 
 
-def pod_networking_agreement(recording: Recording, routes: Routes = pod_routes) -> AgreementTable:
+def pod_networking_agreement(
+    recording: Recording, routes: Routes = pod_routes
+) -> AgreementTable:
     """All rows. `routes`: judge these instead of our ptp's."""
     table = AgreementTable("Pod networking", OURS, f"recording {recording.provenance}")
     _configuration_rows(recording, table)

@@ -42,8 +42,12 @@ STEP = 0.15
 """Seconds that the recorded nodes took for a sandbox or a start, about."""
 
 RACES = {
-    "post-start-http": ("the hook asks nginx for a page before it listens; a hollow nginx listens at once"),
-    "readiness-fails": ("the first probe came before nginx listened, and says so in an event of its own"),
+    "post-start-http": (
+        "the hook asks nginx for a page before it listens; a hollow nginx listens at once"
+    ),
+    "readiness-fails": (
+        "the first probe came before nginx listened, and says so in an event of its own"
+    ),
 }
 """Pods whose story hangs on which of two processes of the recorded machine was
 faster.
@@ -67,21 +71,29 @@ def recorded(recording: Recording) -> Played:
     played = Played()
     for exchange in recording.exchanges(SCENARIO):
         if exchange.moment == "settled" and exchange.path.endswith("/pods"):
-            played.pods = {pod["metadata"]["name"]: pod for pod in exchange.response["items"]}
+            played.pods = {
+                pod["metadata"]["name"]: pod for pod in exchange.response["items"]
+            }
         elif exchange.moment == "settled":
             played.events = exchange.response["items"]
         elif exchange.moment == "log":
             path, _, query = exchange.path.partition("?")
             container = dict(part.split("=") for part in query.split("&"))["container"]
             said = exchange.response
-            played.logs[path.split("/")[-2], container] = said if isinstance(said, str) else _refusal(said)
+            played.logs[path.split("/")[-2], container] = (
+                said if isinstance(said, str) else _refusal(said)
+            )
     for name, pod in watched(recording):
         played.statuses.setdefault(name, []).append(pod)
     return played
 
 
 def _refusal(said: Any) -> str:
-    return f"refused: {said['message']}" if isinstance(said, dict) and "message" in said else str(said or "")
+    return (
+        f"refused: {said['message']}"
+        if isinstance(said, dict) and "message" in said
+        else str(said or "")
+    )
 
 
 def watched(recording: Recording) -> Iterator[tuple[str, Object]]:
@@ -108,7 +120,9 @@ def play(recording_path: Path) -> Played:
     return on_virtual_time(_play(asked, settled, wanted))
 
 
-async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]]) -> Played:
+async def _play(
+    asked: list[Any], settled: float, wanted: list[tuple[str, str]]
+) -> Played:
     cluster, played = (
         Cluster(ClusterConfig(nodes=3, seed=1, https=False, latency=STEP)),
         Played(),
@@ -123,19 +137,29 @@ async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]])
         async def follow() -> None:
             async for frame in frames:
                 if frame.type in ("ADDED", "MODIFIED"):
-                    played.statuses.setdefault(frame.object["metadata"]["name"], []).append(frame.object)
+                    played.statuses.setdefault(
+                        frame.object["metadata"]["name"], []
+                    ).append(frame.object)
 
         following = asyncio.create_task(follow())
         begin = asyncio.get_running_loop().time()
         for exchange in asked:
-            await asyncio.sleep(max(0.0, exchange.t - (asyncio.get_running_loop().time() - begin)))
+            await asyncio.sleep(
+                max(0.0, exchange.t - (asyncio.get_running_loop().time() - begin))
+            )
             plural = exchange.path.rsplit("/", 1)[1]
             if plural != "namespaces":
-                await client.create(resource(plural), json.loads(json.dumps(exchange.body)), NAMESPACE)
-        await asyncio.sleep(max(0.0, settled - (asyncio.get_running_loop().time() - begin)))
+                await client.create(
+                    resource(plural), json.loads(json.dumps(exchange.body)), NAMESPACE
+                )
+        await asyncio.sleep(
+            max(0.0, settled - (asyncio.get_running_loop().time() - begin))
+        )
         pods = (await client.list(resource("pods"), NAMESPACE))["items"]
         played.pods = {pod["metadata"]["name"]: pod for pod in pods}
-        played.events = list((await client.list(resource("events"), NAMESPACE))["items"])
+        played.events = list(
+            (await client.list(resource("events"), NAMESPACE))["items"]
+        )
         for pod, container in wanted:
             played.logs[pod, container] = await _log(client, pod, container)
         following.cancel()
@@ -148,7 +172,9 @@ async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]])
 async def _log(client: Any, pod: str, container: str) -> str:
     query = {"container": container, "tailLines": "60"}
     try:
-        response = await client.request("GET", resource("pods").path(NAMESPACE, pod, "log"), query=query)
+        response = await client.request(
+            "GET", resource("pods").path(NAMESPACE, pod, "log"), query=query
+        )
     except StatusError as error:
         return f"refused: {error.message}"
     if response.stream is None:
@@ -162,14 +188,19 @@ def container_states(status: Object) -> dict[str, Object]:
     for key in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(key) or ():
             [(kind, details)] = container["state"].items() or [("none", {})]
-            found[container["name"]] = {"state": kind} | {k: details[k] for k in ("reason", "exitCode") if k in details}
+            found[container["name"]] = {"state": kind} | {
+                k: details[k] for k in ("reason", "exitCode") if k in details
+            }
     return found
 
 
 def condition_facts(status: Object) -> Object:
     """Conditions without times."""
     keys = ("status", "reason", "message", "observedGeneration")
-    return {c["type"]: {key: c[key] for key in keys if key in c} for c in status.get("conditions") or ()}
+    return {
+        c["type"]: {key: c[key] for key in keys if key in c}
+        for c in status.get("conditions") or ()
+    }
 
 
 def distinct(values: list[Any]) -> list[Any]:
@@ -179,7 +210,11 @@ def distinct(values: list[Any]) -> list[Any]:
 
 def restarts(pod: Object) -> bool:
     """Whether any container was run more than once, or is tried again and again."""
-    statuses = [s for key in ("initContainerStatuses", "containerStatuses") for s in pod["status"].get(key) or ()]
+    statuses = [
+        s
+        for key in ("initContainerStatuses", "containerStatuses")
+        for s in pod["status"].get(key) or ()
+    ]
     waits = (
         "ImagePullBackOff",
         "ErrImagePull",
@@ -187,12 +222,17 @@ def restarts(pod: Object) -> bool:
         "RunContainerError",
         "PostStartHookError",
     )
-    return any(s["restartCount"] or (s["state"].get("waiting") or {}).get("reason") in waits for s in statuses)
+    return any(
+        s["restartCount"] or (s["state"].get("waiting") or {}).get("reason") in waits
+        for s in statuses
+    )
 
 
 def pod_status_agreement(recording: Recording) -> AgreementTable:
     """Phases, container states, conditions, events and logs."""
-    table = AgreementTable("Pod status", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Pod status", "lifecycle", f"recording {recording.provenance}"
+    )
     theirs = recorded(recording)
     asked_again(table, theirs)
     if recording.path.is_dir():
@@ -223,7 +263,9 @@ def asked_again(table: AgreementTable, theirs: Played) -> None:
                 )
             before = status
     said = f"{count} statuses"
-    table.add("kubelet", "the phase that each recorded status calls for", said, said, phases)
+    table.add(
+        "kubelet", "the phase that each recorded status calls for", said, said, phases
+    )
     table.add(
         "kubelet",
         "its conditions Initialized, ContainersReady, Ready",
@@ -241,7 +283,11 @@ def phase_of(pod: Object) -> str:
         *status["containerStatuses"],
     ]
     newest = max(c.get("lastTransitionTime") or "" for c in status["conditions"])
-    if ActiveDeadlineHandler(lambda uid: status, lambda: parse_time(newest)).should_evict(pod).evict:
+    if (
+        ActiveDeadlineHandler(lambda uid: status, lambda: parse_time(newest))
+        .should_evict(pod)
+        .evict
+    ):
         return FAILED
     return get_phase(spec, statuses, is_terminal(status["phase"]))
 
@@ -258,13 +304,19 @@ def conditions_of(spec: Object, status: Object, phase: str) -> Object:
         of_containers,
         ready(spec, status["conditions"], of_containers),
     ]
-    return {c["type"]: {key: c[key] for key in ("status", "reason", "message") if key in c} for c in made}
+    return {
+        c["type"]: {key: c[key] for key in ("status", "reason", "message") if key in c}
+        for c in made
+    }
 
 
 def _ours_only(status: Object) -> Object:
     facts = condition_facts(status)
     kinds = ("Initialized", "ContainersReady", "Ready")
-    return {kind: {k: v for k, v in facts[kind].items() if k != "observedGeneration"} for kind in kinds}
+    return {
+        kind: {k: v for k, v in facts[kind].items() if k != "observedGeneration"}
+        for kind in kinds
+    }
 
 
 def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
@@ -290,7 +342,9 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
             comparison = questions.setdefault(question, Comparison())
             comparison += compare(a, b, path=f"/{name}")
     for question, comparison in questions.items():
-        table.add("kubelet", question, f"{len(names)} pods", f"{len(names)} pods", comparison)
+        table.add(
+            "kubelet", question, f"{len(names)} pods", f"{len(names)} pods", comparison
+        )
     mine_told, they_told = _told(ours, names), _told(theirs, names)
     table.add(
         "kubelet",
@@ -338,7 +392,9 @@ def _plain(text: str, cut: bool) -> str:
     lines = [
         line
         for line in text.splitlines()
-        if not re.match(r"\d{4}/\d\d/\d\d |/docker-entrypoint|10-listen|\d+\.\d+\.\d+\.\d+ ", line)
+        if not re.match(
+            r"\d{4}/\d\d/\d\d |/docker-entrypoint|10-listen|\d+\.\d+\.\d+\.\d+ ", line
+        )
     ]
     return "\n".join(re.sub(r"[0-9a-f]{64}", "ID", line) for line in lines)
 

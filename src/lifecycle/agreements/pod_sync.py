@@ -60,7 +60,9 @@ class Rows:
         else:
             self.result.differences.append(Difference(f"/{where}", ours, theirs))
 
-    def mapping(self, where: str, ours: Mapping[str, object], theirs: Mapping[str, object]) -> None:
+    def mapping(
+        self, where: str, ours: Mapping[str, object], theirs: Mapping[str, object]
+    ) -> None:
         """Field by field; one that only one side has is a difference too."""
         for key in sorted({*ours, *theirs}):
             self.field(f"{where}/{key}", ours.get(key), theirs.get(key))
@@ -69,16 +71,24 @@ class Rows:
 def node_pods(recording: Recording, node: str) -> dict[str, str]:
     """Names by uid of the pods on a node, those of the fresh cluster too."""
     pods = [*settled(recording), *system_objects(recording, "pods")]
-    return {p["metadata"]["uid"]: p["metadata"]["name"] for p in pods if p["spec"].get("nodeName") == node}
+    return {
+        p["metadata"]["uid"]: p["metadata"]["name"]
+        for p in pods
+        if p["spec"].get("nodeName") == node
+    }
 
 
 def recorded_cgroups(recording: Recording, node: str) -> dict[str, dict[str, str]]:
     """Files by group: pods' and classes', not containers', uids replaced by names."""
-    names = {uid.replace("-", "_"): name for uid, name in node_pods(recording, node).items()}
+    names = {
+        uid.replace("-", "_"): name for uid, name in node_pods(recording, node).items()
+    }
     found: dict[str, dict[str, str]] = {}
     for line in recording.node(node).run("cgroup-values").splitlines():
         path, _, value = line.partition(" ")
-        group, _, file = path.removeprefix("/sys/fs/cgroup/").partition("/")[2].rpartition("/")
+        group, _, file = (
+            path.removeprefix("/sys/fs/cgroup/").partition("/")[2].rpartition("/")
+        )
         if "cri-containerd" in group:
             continue
         for uid, name in names.items():
@@ -127,7 +137,9 @@ def inspected(recording: Recording, node: str) -> dict[tuple[str, str], Any]:
     return found
 
 
-def without_made_up(mounts: Any, names: Mapping[str, str], freedoms: Counter[str]) -> dict[str, Any]:
+def without_made_up(
+    mounts: Any, names: Mapping[str, str], freedoms: Counter[str]
+) -> dict[str, Any]:
     """Mounts by place in the container: host path (uids replaced, what was made up
     masked) and whether it is read-only.
     """
@@ -158,11 +170,17 @@ def container_files(recording: Recording, node: str) -> Iterator[tuple[str, str,
         yield resolver, hosts + "\n", name
 
 
-def _compare_cgroups(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
+def _compare_cgroups(
+    recording: Recording, nodes: Mapping[str, PlayedNode]
+) -> Comparison:
     rows = Rows()
     for name, node in nodes.items():
         theirs = recorded_cgroups(recording, name)
-        ours = {group: {**UNLIMITED, **files} for group, files in node.cgroups.items() if "kubepods" in group}
+        ours = {
+            group: {**UNLIMITED, **files}
+            for group, files in node.cgroups.items()
+            if "kubepods" in group
+        }
         rows.field(f"{name}/groups", sorted(ours), sorted(theirs))
         for group in sorted({*ours} & {*theirs}):
             rows.mapping(f"{name}/{group}", ours[group], theirs[group])
@@ -174,10 +192,14 @@ def _compare_trees(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Com
     freedoms = rows.result.freedoms
     system = {pod["metadata"]["name"] for pod in system_objects(recording, "pods")}
     for name, node in nodes.items():
-        theirs = {masked_path(path, freedoms) for path in recorded_tree(recording, name)}
+        theirs = {
+            masked_path(path, freedoms) for path in recorded_tree(recording, name)
+        }
         # `find -maxdepth 6` begins at `pods`, and a socket's or image's own files are
         # the system pods' affair
-        ours = {masked_path(path, Counter()) for path in node.tree if path.count("/") <= 6}
+        ours = {
+            masked_path(path, Counter()) for path in node.tree if path.count("/") <= 6
+        }
         for path in sorted(ours | theirs):
             if path.split("/")[1] not in system:
                 rows.field(f"{name}/{path}", path in ours, path in theirs)
@@ -191,9 +213,14 @@ def _compare_containers(
     mounts, envs, limits = Rows(), Rows(), Rows()
     for name, node in nodes.items():
         theirs_by_uid = node_pods(recording, name)
-        ours_by_uid = {pod["metadata"]["uid"]: pod_name for pod_name, pod in node.pods.items()}
+        ours_by_uid = {
+            pod["metadata"]["uid"]: pod_name for pod_name, pod in node.pods.items()
+        }
         for key, obj in inspected(recording, name).items():
-            if key not in node.containers or node.pods[key[0]]["metadata"]["namespace"] != NAMESPACE:
+            if (
+                key not in node.containers
+                or node.pods[key[0]]["metadata"]["namespace"] != NAMESPACE
+            ):
                 continue
             ours, theirs, where = (
                 node.containers[key],
@@ -203,9 +230,14 @@ def _compare_containers(
             mounts.mapping(
                 where,
                 without_made_up(ours.mounts, ours_by_uid, Counter()),
-                without_made_up(theirs["mounts"], theirs_by_uid, mounts.result.freedoms),
+                without_made_up(
+                    theirs["mounts"], theirs_by_uid, mounts.result.freedoms
+                ),
             )
-            variables = {entry["key"]: entry.get("value", "") for entry in theirs.get("envs") or ()}
+            variables = {
+                entry["key"]: entry.get("value", "")
+                for entry in theirs.get("envs") or ()
+            }
             address = obj["status"]["labels"]["io.kubernetes.pod.name"]
             if node.addresses.get(address) and "IP" in variables:
                 envs.result.freedoms[ADDRESS] += 1
@@ -261,7 +293,10 @@ def _compare_files(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Com
 
 
 def _sorted_options(resolver: str) -> list[str]:
-    return [" ".join(sorted(line.split())) if line.startswith("options") else line for line in resolver.splitlines()]
+    return [
+        " ".join(sorted(line.split())) if line.startswith("options") else line
+        for line in resolver.splitlines()
+    ]
 
 
 def _compare_tmpfs(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
@@ -273,14 +308,21 @@ def _compare_tmpfs(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Com
             device, path, _, options, *_ = line.split()
             size = re.search(r"size=(\d+)k", options)
             if device == "tmpfs" and "/pods/" in path and size:
-                parts = [names.get(part, part) for part in path.removeprefix("/var/lib/kubelet/").split("/")]
-                theirs[masked_path("/".join(parts), rows.result.freedoms)] = int(size[1]) * 1024
+                parts = [
+                    names.get(part, part)
+                    for part in path.removeprefix("/var/lib/kubelet/").split("/")
+                ]
+                theirs[masked_path("/".join(parts), rows.result.freedoms)] = (
+                    int(size[1]) * 1024
+                )
         ours = {masked_path(path, Counter()): size for path, size in node.tmpfs.items()}
         rows.mapping(name, ours, theirs)
     return rows.result
 
 
-def _compare_volume_listing(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
+def _compare_volume_listing(
+    recording: Recording, nodes: Mapping[str, PlayedNode]
+) -> Comparison:
     """What `ls -laR /v` showed inside the pod with one volume of each kind: kind, mode,
     size or target of every entry.
     """
@@ -305,11 +347,19 @@ def _compare_volume_listing(recording: Recording, nodes: Mapping[str, PlayedNode
         words = line.split()
         if line.startswith("/v"):
             directory = line.rstrip(":").removeprefix("/v/")
-        elif len(words) > 8 and words[8] not in (".", "..") and directory and "/" not in directory:
+        elif (
+            len(words) > 8
+            and words[8] not in (".", "..")
+            and directory
+            and "/" not in directory
+        ):
             here = f"pods/volumes/volumes/kubernetes.io~{base[directory]}"
             name = masked_path(words[8], rows.result.freedoms)
             for path, (kind, mode, text) in node.contents.items():
-                if path.rpartition("/")[0] == here and masked_path(path.rpartition("/")[2], Counter()) == name:
+                if (
+                    path.rpartition("/")[0] == here
+                    and masked_path(path.rpartition("/")[2], Counter()) == name
+                ):
                     rows.field(
                         f"{directory}/{name}/kind",
                         {"l": "link", "d": "directory", "-": "file"}[words[0][0]],
@@ -322,7 +372,9 @@ def _compare_volume_listing(recording: Recording, nodes: Mapping[str, PlayedNode
                             masked_path(words[10], Counter()),
                         )
                     else:
-                        rows.field(f"{directory}/{name}/mode", _bits(mode), words[0][1:])
+                        rows.field(
+                            f"{directory}/{name}/mode", _bits(mode), words[0][1:]
+                        )
                     break
             else:
                 rows.field(f"{directory}/{name}", None, words[0])
@@ -330,7 +382,11 @@ def _compare_volume_listing(recording: Recording, nodes: Mapping[str, PlayedNode
             top = directory.partition("/")[0]
             stem = f"pods/volumes/volumes/kubernetes.io~{base[top]}/"
             match = next(
-                (v for p, v in node.contents.items() if p.startswith(f"{stem}..2") and p.endswith(f"/{words[8]}")),
+                (
+                    v
+                    for p, v in node.contents.items()
+                    if p.startswith(f"{stem}..2") and p.endswith(f"/{words[8]}")
+                ),
                 None,
             )
             rows.field(
@@ -342,11 +398,19 @@ def _compare_volume_listing(recording: Recording, nodes: Mapping[str, PlayedNode
 
 
 def _bits(mode: int) -> str:
-    letters = "".join(letter if mode >> (8 - i) & 1 else "-" for i, letter in enumerate("rwxrwxrwx"))
-    return letters[:-1] + ("t" if letters[-1] == "x" else "T") if mode & 0o1000 else letters
+    letters = "".join(
+        letter if mode >> (8 - i) & 1 else "-" for i, letter in enumerate("rwxrwxrwx")
+    )
+    return (
+        letters[:-1] + ("t" if letters[-1] == "x" else "T")
+        if mode & 0o1000
+        else letters
+    )
 
 
-def pod_sync_agreement(recording: Recording, nodes: Mapping[str, PlayedNode] | None = None) -> AgreementTable:
+def pod_sync_agreement(
+    recording: Recording, nodes: Mapping[str, PlayedNode] | None = None
+) -> AgreementTable:
     """All of it. `nodes`: the played nodes, if they were played already."""
     nodes = played(recording) if nodes is None else nodes
     table = AgreementTable(
@@ -374,5 +438,7 @@ def pod_sync_agreement(recording: Recording, nodes: Mapping[str, PlayedNode] | N
             _compare_volume_listing(recording, nodes),
         ),
     ):
-        table.add(STAGE, question, f"{result.equal} equal", f"{result.total} fields", result)
+        table.add(
+            STAGE, question, f"{result.equal} equal", f"{result.total} fields", result
+        )
     return table

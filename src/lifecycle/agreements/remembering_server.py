@@ -50,7 +50,9 @@ class RememberingServer:
             return
         for exchange in recording.exchanges("discovery"):
             if exchange.method == "GET" and exchange.status == 200:
-                self._documents["apidiscovery" in exchange.accept, exchange.path] = exchange.response
+                self._documents["apidiscovery" in exchange.accept, exchange.path] = (
+                    exchange.response
+                )
 
     @property
     def discovered(self) -> list[str]:
@@ -60,7 +62,9 @@ class RememberingServer:
     @property
     def asked(self) -> list[str]:
         """`METHOD path` of all other requests."""
-        return [f"{r.method} {r.path}" for r in self.requests if not self.is_discovery(r)]
+        return [
+            f"{r.method} {r.path}" for r in self.requests if not self.is_discovery(r)
+        ]
 
     def is_discovery(self, request: Request) -> bool:
         """Whether a request asks what is served."""
@@ -68,14 +72,21 @@ class RememberingServer:
 
     def drop(self, resource: str) -> None:
         """Serve a resource no longer: it goes from every form of discovery."""
-        self._documents = {key: _without(document, resource) for key, document in self._documents.items()}
+        self._documents = {
+            key: _without(document, resource)
+            for key, document in self._documents.items()
+        }
 
     def keep(self, groups: set[str]) -> None:
         """Serve these groups and no others ("": the core one)."""
         for (aggregated, path), document in self._documents.items():
             if path == "/apis":
                 rows = "items" if aggregated else "groups"
-                named = [row for row in document[rows] if (row["metadata"] if aggregated else row)["name"] in groups]
+                named = [
+                    row
+                    for row in document[rows]
+                    if (row["metadata"] if aggregated else row)["name"] in groups
+                ]
                 self._documents[aggregated, path] = {**document, rows: named}
 
     async def round_trip(self, request: Request) -> Response:
@@ -83,11 +94,18 @@ class RememberingServer:
         self.requests.append(request)
         if self.is_discovery(request):
             wanted = "apidiscovery" in request.headers.get("accept", "")
-            document = self._documents.get((wanted, request.path)) or self._documents[False, request.path]
+            document = (
+                self._documents.get((wanted, request.path))
+                or self._documents[False, request.path]
+            )
             return Response(obj=document)
         if self.refuse is not None:
             return Response(self.refuse[0], obj=self.refuse[1])
-        obj = protobuf.decode(request.body) if protobuf.is_protobuf(request.body) else request.obj
+        obj = (
+            protobuf.decode(request.body)
+            if protobuf.is_protobuf(request.body)
+            else request.obj
+        )
         if request.method == "POST" and isinstance(obj, dict):
             return Response(
                 201,
@@ -97,7 +115,9 @@ class RememberingServer:
                 },
             )
         if request.method in ("PATCH", "PUT") and isinstance(obj, dict):
-            return Response(obj={"metadata": {"name": request.path.rpartition("/")[2]}, **obj})
+            return Response(
+                obj={"metadata": {"name": request.path.rpartition("/")[2]}, **obj}
+            )
         found = self.objects.get(request.path)
         if found is not None:
             return Response(obj=found)
@@ -125,8 +145,14 @@ def _without(document: Any, resource: str) -> Any:
         return [
             _without(item, resource)
             for item in document
-            if not (isinstance(item, dict) and str(item.get("resource", item.get("name", ""))).startswith(gone[1:]))
-            and not (isinstance(item, dict) and resource in (item.get("resource"), item.get("name")))
+            if not (
+                isinstance(item, dict)
+                and str(item.get("resource", item.get("name", ""))).startswith(gone[1:])
+            )
+            and not (
+                isinstance(item, dict)
+                and resource in (item.get("resource"), item.get("name"))
+            )
         ]
     return document
 

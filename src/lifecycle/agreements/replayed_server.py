@@ -36,7 +36,9 @@ class Recorded(NamedTuple):
     object: Object
 
 
-def recorded_events(recording: Recording, scenario: str = "journey") -> dict[str, list[Recorded]]:
+def recorded_events(
+    recording: Recording, scenario: str = "journey"
+) -> dict[str, list[Recorded]]:
     """The events of each watched path, in order of revision; bookmarks and refused
     watches left out.
     """
@@ -45,7 +47,9 @@ def recorded_events(recording: Recording, scenario: str = "journey") -> dict[str
         event = line["event"]
         if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
             revision = int(event["object"]["metadata"]["resourceVersion"])
-            found.setdefault(line["path"], []).append(Recorded(revision, line["t"], event["type"], event["object"]))
+            found.setdefault(line["path"], []).append(
+                Recorded(revision, line["t"], event["type"], event["object"])
+            )
     for events in found.values():
         events.sort(key=lambda event: event.revision)
     return found
@@ -58,7 +62,9 @@ class ReplayedServer:
     While it is not `reachable` every request fails with an OSError.
     """
 
-    def __init__(self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True) -> None:
+    def __init__(
+        self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True
+    ) -> None:
         self.events = events
         self.revision = 0
         self.reachable = True
@@ -171,7 +177,10 @@ class ReplayedServer:
         while connection == self._connection:
             moved = self._moved
             for event in self.events.get(path, ()):
-                if reached < event.revision <= self.revision and connection == self._connection:
+                if (
+                    reached < event.revision <= self.revision
+                    and connection == self._connection
+                ):
                     reached = event.revision
                     yield WatchFrame(event.type, event.object)
             if moved is self._moved:

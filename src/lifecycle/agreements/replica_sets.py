@@ -53,9 +53,15 @@ class RecordedJourney:
 
     @cached_property
     def _requests(self) -> list[Object]:
-        return [event for event in self.recording.audit("journey") if event["stage"] == "ResponseComplete"]
+        return [
+            event
+            for event in self.recording.audit("journey")
+            if event["stage"] == "ResponseComplete"
+        ]
 
-    def requests(self, component: str, verb: str = "", part: str = "", code: int = 0) -> list[Object]:
+    def requests(
+        self, component: str, verb: str = "", part: str = "", code: int = 0
+    ) -> list[Object]:
         """Audit events of a component's finished requests: of one verb, with `part` in
         the URI, with one status.
         """
@@ -78,7 +84,11 @@ class RecordedJourney:
             event, obj = line["event"], line["event"]["object"]
             if event["type"] != "BOOKMARK":
                 plural = line["path"].partition("?")[0].rpartition("/")[2]
-                meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+                meta = {
+                    key: value
+                    for key, value in obj["metadata"].items()
+                    if key != "managedFields"
+                }
                 found[plural].append(
                     (
                         int(meta["resourceVersion"]),
@@ -102,7 +112,9 @@ class RecordedJourney:
 
     def at(self, plural: str, revision: str) -> Object:
         """The object that a revision wrote."""
-        return next(obj for version, _, obj in self._watched[plural] if version == int(revision))
+        return next(
+            obj for version, _, obj in self._watched[plural] if version == int(revision)
+        )
 
 
 def replica_set_agreement(recording: Recording) -> AgreementTable:
@@ -110,7 +122,9 @@ def replica_set_agreement(recording: Recording) -> AgreementTable:
     collector asked for.
     """
     journey = RecordedJourney(recording)
-    table = AgreementTable("ReplicaSets and ownership", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "ReplicaSets and ownership", "lifecycle", f"recording {recording.provenance}"
+    )
     for question, count, what, comparison in (
         ("owner reference of each new ReplicaSet", *_owner_references(journey)),
         ("each new pod, as it was posted", *_pods(journey)),
@@ -134,7 +148,9 @@ def _owner_references(journey: RecordedJourney) -> Answer:
         journey.requests("deployment-controller", "create", "/replicasets", 201),
     )
     for event in created:
-        [deployment] = journey.as_of("deployments", int(event["responseObject"]["metadata"]["resourceVersion"]))
+        [deployment] = journey.as_of(
+            "deployments", int(event["responseObject"]["metadata"]["resourceVersion"])
+        )
         recorded = event["responseObject"]["metadata"]
         total += compare(
             [new_controller_ref(deployment)],
@@ -144,11 +160,17 @@ def _owner_references(journey: RecordedJourney) -> Answer:
     return len(created), "ReplicaSets", total
 
 
-def _parent(journey: RecordedJourney, event: Object, plural: str = "replicasets") -> Object:
+def _parent(
+    journey: RecordedJourney, event: Object, plural: str = "replicasets"
+) -> Object:
     """The ReplicaSet of the pod that a request created or deleted, as it was before."""
     pod = event["responseObject"]["metadata"]
     uid = pod["ownerReferences"][0]["uid"]
-    return next(r for r in journey.as_of(plural, int(pod["resourceVersion"])) if r["metadata"]["uid"] == uid)
+    return next(
+        r
+        for r in journey.as_of(plural, int(pod["resourceVersion"]))
+        if r["metadata"]["uid"] == uid
+    )
 
 
 def _pods(journey: RecordedJourney) -> Answer:
@@ -174,12 +196,16 @@ def _batches(journey: RecordedJourney) -> Answer:
     """
     syncs: list[list[tuple[str, str]]] = []
     current: dict[str, list[tuple[str, str]]] = {}
-    for event in sorted(journey.requests(REPLICA_SETS), key=lambda e: str(e["requestReceivedTimestamp"])):
+    for event in sorted(
+        journey.requests(REPLICA_SETS), key=lambda e: str(e["requestReceivedTimestamp"])
+    ):
         if event["verb"] == "create" and event["objectRef"]["resource"] == "pods":
             owner = event["requestObject"]["metadata"]["ownerReferences"][0]["name"]
             if owner not in current:
                 syncs.append(current.setdefault(owner, []))
-            current[owner].append((event["requestReceivedTimestamp"], event["stageTimestamp"]))
+            current[owner].append(
+                (event["requestReceivedTimestamp"], event["stageTimestamp"])
+            )
         elif event["verb"] == "update":
             current.pop(event["objectRef"]["name"], None)
     recorded = []
@@ -218,11 +244,19 @@ def _statuses(journey: RecordedJourney) -> Answer:
     for event in written:
         rs = event["requestObject"]
         meta = rs["metadata"]
-        recorded = {key: value for key, value in rs["status"].items() if key != "observedGeneration"}
+        recorded = {
+            key: value
+            for key, value in rs["status"].items()
+            if key != "observedGeneration"
+        }
         newest = int(event["responseObject"]["metadata"]["resourceVersion"])
         possible = []
         for revision in range(int(meta["resourceVersion"]) - LOOK_BACK, newest + 1):
-            mine = [pod for pod in journey.as_of("pods", revision) if _owner(pod) == meta["uid"]]
+            mine = [
+                pod
+                for pod in journey.as_of("pods", revision)
+                if _owner(pod) == meta["uid"]
+            ]
             active = list(filter(is_pod_active, mine))
             possible.append(
                 calculate_status(
@@ -234,7 +268,9 @@ def _statuses(journey: RecordedJourney) -> Answer:
                 )
             )
         ours = recorded if recorded in possible else possible[-1]
-        total += compare(ours, recorded, path=f"/{meta['name']} {event['requestReceivedTimestamp']}")
+        total += compare(
+            ours, recorded, path=f"/{meta['name']} {event['requestReceivedTimestamp']}"
+        )
     return len(written), "statuses", total
 
 
@@ -250,13 +286,26 @@ def _victims(journey: RecordedJourney) -> Answer:
             parse_time(event["requestReceivedTimestamp"]),
         )
         ours: Any = "nobody"
-        for revision in range(int(gone["resourceVersion"]) - LOOK_BACK, int(gone["resourceVersion"]) + 1):
-            pods = [pod for pod in journey.as_of("pods", revision) if "deletionTimestamp" not in pod["metadata"]]
+        for revision in range(
+            int(gone["resourceVersion"]) - LOOK_BACK, int(gone["resourceVersion"]) + 1
+        ):
+            pods = [
+                pod
+                for pod in journey.as_of("pods", revision)
+                if "deletionTimestamp" not in pod["metadata"]
+            ]
             mine = [pod for pod in pods if _owner(pod) == owner]
-            rs = next(r for r in journey.as_of("replicasets", revision) if r["metadata"]["uid"] == owner)
+            rs = next(
+                r
+                for r in journey.as_of("replicasets", revision)
+                if r["metadata"]["uid"] == owner
+            )
             surplus = len(mine) - rs["spec"]["replicas"]
             if surplus > 0:
-                chosen = [pod["metadata"]["name"] for pod in get_pods_to_delete(mine, pods, surplus, now)]
+                chosen = [
+                    pod["metadata"]["name"]
+                    for pod in get_pods_to_delete(mine, pods, surplus, now)
+                ]
                 ours = name if name in chosen else chosen[0]
             if ours == name:
                 break
@@ -317,7 +366,9 @@ def _events(journey: RecordedJourney) -> Answer:
         if act["verb"] == "create":
             on_virtual_time(control.create_pod(orjson.dumps({}), namespace, parent))
         else:
-            on_virtual_time(control.delete_pod(act["objectRef"]["name"], namespace, parent))
+            on_virtual_time(
+                control.delete_pod(act["objectRef"]["name"], namespace, parent)
+            )
         moment = act["requestReceivedTimestamp"]
         raw = {
             **answers.said,
@@ -335,10 +386,15 @@ def _events(journey: RecordedJourney) -> Answer:
         # at which revision it saw its ReplicaSet is the cache's; everything else
         # follows
     ):
-        seen = journey.at("replicasets", recorded[message]["involvedObject"]["resourceVersion"])
+        seen = journey.at(
+            "replicasets", recorded[message]["involvedObject"]["resourceVersion"]
+        )
         ours[message]["involvedObject"] = object_reference(seen)
     told = ("involvedObject", "type", "reason", "message", "source")
-    here, there = ({m: {key: e[key] for key in told} for m, e in side.items()} for side in (ours, recorded))
+    here, there = (
+        {m: {key: e[key] for key in told} for m, e in side.items()}
+        for side in (ours, recorded)
+    )
     return len(recorded), "events", compare(here, there)
 
 
@@ -356,7 +412,8 @@ def _collected(journey: RecordedJourney) -> Answer:
     ]
     verbs = {"GET": "get", "DELETE": "delete", "PATCH": "patch"}
     ours = [
-        (verbs[asked.method], asked.path.split("/")[-2], asked.body or {}) for asked in rehearse(_end_of_the_journey)
+        (verbs[asked.method], asked.path.split("/")[-2], asked.body or {})
+        for asked in rehearse(_end_of_the_journey)
     ]
     return len(recorded), "requests", compare(_summed_up(ours), _summed_up(recorded))
 
@@ -403,7 +460,13 @@ async def _end_of_the_journey(cluster: RehearsedCluster) -> list[Any]:
     service["spec"] = {"selector": labels, "ports": [{"port": 80}]}
     await user.create(services, service, "default")
     await asyncio.sleep(30)
-    changed = {"spec": {"template": {"spec": {"containers": [{"name": "nginx", "image": "nginx:2"}]}}}}
+    changed = {
+        "spec": {
+            "template": {
+                "spec": {"containers": [{"name": "nginx", "image": "nginx:2"}]}
+            }
+        }
+    }
     await user.patch(deployments, "nginx", "default", changed)
     await asyncio.sleep(60)
     before = len(cluster.requests(COLLECTOR))

@@ -31,7 +31,11 @@ Cost = tuple[str, str, str]
 
 def recorded_costs(recording: Recording) -> Counter[Cost]:
     """Writes that succeeded, from the first command until the Service was created."""
-    events = [event for event in recording.audit(NAMESPACE) if event["stage"] == "ResponseComplete"]
+    events = [
+        event
+        for event in recording.audit(NAMESPACE)
+        if event["stage"] == "ResponseComplete"
+    ]
     until = next(
         event["requestReceivedTimestamp"]
         for event in events
@@ -42,12 +46,16 @@ def recorded_costs(recording: Recording) -> Counter[Cost]:
         reference, verb = event["objectRef"], event["verb"]
         done = verb in VERBS.values() and event["responseStatus"]["code"] < 300
         if done and event["requestReceivedTimestamp"] < until:
-            what = "/".join(filter(None, (reference["resource"], reference.get("subresource"))))
+            what = "/".join(
+                filter(None, (reference["resource"], reference.get("subresource")))
+            )
             costs[_component(event["user"]["username"]), verb, what] += 1
     return costs
 
 
-def our_costs(replicas: int = 3, *, nodes: int = 3, like: Path | None = None) -> Counter[Cost]:
+def our_costs(
+    replicas: int = 3, *, nodes: int = 3, like: Path | None = None
+) -> Counter[Cost]:
     """The same of an embedded cluster, shaped like a recorded one if wanted: writes for
     one Deployment of so many pods.
     """
@@ -66,8 +74,14 @@ async def _scene(cluster: RehearsedCluster, replicas: int) -> Counter[Cost]:
     await asyncio.sleep(5)
     await user.create(resource("deployments.apps"), deployment(replicas), NAMESPACE)
     await asyncio.sleep(60)
-    mine = (asked for asked in cluster.asked[before:] if f"/namespaces/{NAMESPACE}/" in asked.path)
-    return Counter(_cost(asked) for asked in mine if asked.method in VERBS and asked.status < 300)
+    mine = (
+        asked
+        for asked in cluster.asked[before:]
+        if f"/namespaces/{NAMESPACE}/" in asked.path
+    )
+    return Counter(
+        _cost(asked) for asked in mine if asked.method in VERBS and asked.status < 300
+    )
 
 
 def _cost(asked: Asked) -> Cost:
@@ -107,10 +121,14 @@ def deployment(replicas: int) -> Object:
 
 def cost_agreement(recording: Recording) -> AgreementTable:
     """One row for each thing that was written by somebody."""
-    table = AgreementTable("What one command costs", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "What one command costs", "lifecycle", f"recording {recording.provenance}"
+    )
     ours, theirs = our_costs(like=recording.path), recorded_costs(recording)
     for component, verb, what in sorted({*ours, *theirs}):
         here, there = ours[component, verb, what], theirs[component, verb, what]
         question = f"{component}: {verb} {what}"
-        table.add("costs", question, f"{here}×", f"{there}×", compare(here, there, path=""))
+        table.add(
+            "costs", question, f"{here}×", f"{there}×", compare(here, there, path="")
+        )
     return table

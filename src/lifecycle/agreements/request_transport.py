@@ -53,7 +53,9 @@ def typed_again(lines: dict[str, Transcript]) -> dict[str, Typed]:
 
 def sent(request: Request) -> dict[str, Any]:
     """A request of ours, as it is compared."""
-    body = request.body or (orjson.dumps(request.obj) if request.obj is not None else b"")
+    body = request.body or (
+        orjson.dumps(request.obj) if request.obj is not None else b""
+    )
     return _as_compared(
         Traced(
             request.method,
@@ -66,7 +68,11 @@ def sent(request: Request) -> dict[str, Any]:
 
 
 def _as_compared(traced: Traced) -> dict[str, Any]:
-    headers = {name: traced.headers[name] for name in ("accept", "content-type") if traced.headers.get(name)}
+    headers = {
+        name: traced.headers[name]
+        for name in ("accept", "content-type")
+        if traced.headers.get(name)
+    }
     return {
         "method": traced.method,
         "path": traced.path,
@@ -85,16 +91,30 @@ def _decoded(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
-def request_agreement(recording: Recording, ours: dict[str, Typed] | None = None) -> AgreementTable:
+def request_agreement(
+    recording: Recording, ours: dict[str, Typed] | None = None
+) -> AgreementTable:
     """A row per recorded request. `ours`: judge these answers instead of our
     kubectl's.
     """
-    table = AgreementTable("The requests of the journey", "lifecycle", f"recording {recording.provenance}")
-    lines = {name: transcript for name, transcript in journey(recording).items() if traced_requests(transcript.err)}
-    typed = ours or typed_again({name: t for name, t in journey(recording).items() if name in lines})
+    table = AgreementTable(
+        "The requests of the journey", "lifecycle", f"recording {recording.provenance}"
+    )
+    lines = {
+        name: transcript
+        for name, transcript in journey(recording).items()
+        if traced_requests(transcript.err)
+    }
+    typed = ours or typed_again(
+        {name: t for name, t in journey(recording).items() if name in lines}
+    )
     for name, transcript in lines.items():
         theirs = [_as_compared(traced) for traced in traced_requests(transcript.err)]
-        mine = [sent(request) for request, _ in typed[name].requests if request.path not in ("/api", "/apis")]
+        mine = [
+            sent(request)
+            for request, _ in typed[name].requests
+            if request.path not in ("/api", "/apis")
+        ]
         for i in range(max(len(theirs), len(mine))):
             left, right = (side[i] if i < len(side) else {} for side in (mine, theirs))
             table.add(
@@ -112,6 +132,9 @@ def say(request: dict[str, Any]) -> str:
     if not request:
         return "nothing"
     path = (
-        request["path"].removeprefix("/apis/apps/v1").removeprefix("/api/v1").replace(f"/namespaces/{NAMESPACE}", "…")
+        request["path"]
+        .removeprefix("/apis/apps/v1")
+        .removeprefix("/api/v1")
+        .replace(f"/namespaces/{NAMESPACE}", "…")
     )
     return f"{request['method']} {path}"

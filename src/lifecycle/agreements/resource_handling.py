@@ -29,7 +29,9 @@ ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
 T = TypeVar("T")
 
 
-def resource_handling_agreement(recording: Recording, tamper: Tamper | None = None) -> AgreementTable:
+def resource_handling_agreement(
+    recording: Recording, tamper: Tamper | None = None
+) -> AgreementTable:
     """A row for each recorded request of the scenario."""
 
     async def main() -> AgreementTable:
@@ -57,17 +59,23 @@ def on_a_server(
     """
 
     async def main() -> T:
-        server = APIServer(store or MemoryStore(), admission=AdmissionOptions(), **options)
+        server = APIServer(
+            store or MemoryStore(), admission=AdmissionOptions(), **options
+        )
         await server.start()
         try:
-            return await scene(server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"))
+            return await scene(
+                server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2")
+            )
         finally:
             await server.stop()
 
     return on_virtual_time(main())
 
 
-def stages_of(scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None) -> list[Span]:
+def stages_of(
+    scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None
+) -> list[Span]:
     """The spans of the server's work while a scene plays, by when they began."""
     spans: list[Span] = []
 

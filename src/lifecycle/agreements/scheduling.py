@@ -74,7 +74,9 @@ class Decision:
         for of_plugin in self.scores.values():
             for node, score in of_plugin.items():
                 totals[node] = totals.get(node, 0) + score
-        return {node for node, total in totals.items() if total == max(totals.values())} or {self.host}
+        return {
+            node for node, total in totals.items() if total == max(totals.values())
+        } or {self.host}
 
     def ours(self) -> Object:
         """Our answer. Among equals the recorded one is as good as ours."""
@@ -109,9 +111,13 @@ def pods_of(recording: Recording) -> Iterator[tuple[Object, Object]]:
     settled = {
         e.response["metadata"]["name"]: e.response
         for e in exchanges
-        if e.method == "GET" and re.search(r"/pods/[^/]+$", e.path) and e.response["kind"] == "Pod"
+        if e.method == "GET"
+        and re.search(r"/pods/[^/]+$", e.path)
+        and e.response["kind"] == "Pod"
     }
-    posted = [e.response for e in exchanges if e.method == "POST" and e.path.endswith("/pods")]
+    posted = [
+        e.response for e in exchanges if e.method == "POST" and e.path.endswith("/pods")
+    ]
     for later in (False, True):
         for pod in posted:
             name = pod["metadata"]["name"]
@@ -121,10 +127,16 @@ def pods_of(recording: Recording) -> Iterator[tuple[Object, Object]]:
 
 def noted(recording: Recording, note: str) -> list[Object]:
     """The items of a list that the recorder marked."""
-    return next(e.response["items"] for e in recording.exchanges("scheduling") if e.moment == note)
+    return next(
+        e.response["items"]
+        for e in recording.exchanges("scheduling")
+        if e.moment == note
+    )
 
 
-def decide_again(recording: Recording, framework: Callable[[], Framework] = default_framework) -> list[Decision]:
+def decide_again(
+    recording: Recording, framework: Callable[[], Framework] = default_framework
+) -> list[Decision]:
     """Every pod in its turn. What was really placed stays where it was really
     placed.
     """
@@ -140,14 +152,18 @@ def decide_again(recording: Recording, framework: Callable[[], Framework] = defa
         name = pod["metadata"]["name"]
         decision = Decision(name, settled, logged.get(name, {}))
         made.append(decision)
-        spec = {key: value for key, value in pod["spec"].items() if key != "schedulingGates"}
+        spec = {
+            key: value for key, value in pod["spec"].items() if key != "schedulingGates"
+        }
         info, state = PodInfo({**pod, "spec": spec}), CycleState()
         cache.update_snapshot(snapshot)
         try:
             result = algorithm.schedule_pod(state, info)
             decision.host, decision.scores = result.suggested_host, result.scores
         except FitError as error:
-            nominated, message = plugins.run_post_filter_plugins(state, info, snapshot, error.diagnosis.statuses)
+            nominated, message = plugins.run_post_filter_plugins(
+                state, info, snapshot, error.diagnosis.statuses
+            )
             decision.nominated = nominated or ""
             error.diagnosis.post_filter_message = message
             decision.refusal = str(error)
@@ -160,10 +176,14 @@ def scheduling_agreement(
     recording: Recording, framework: Callable[[], Framework] = default_framework
 ) -> AgreementTable:
     """One row per pod."""
-    table = AgreementTable("Scheduling", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Scheduling", "lifecycle", f"recording {recording.provenance}"
+    )
     for decision in decide_again(recording, framework):
         ours, theirs = decision.ours(), decision.theirs()
-        if decision.name == "preemptor":  # at the moment of the refusal only the nomination is on record
+        if (
+            decision.name == "preemptor"
+        ):  # at the moment of the refusal only the nomination is on record
             ours = {"node": decision.nominated}
             theirs = {"node": _preempted_on(recording)}
         table.add(
@@ -179,7 +199,11 @@ def scheduling_agreement(
 def _preempted_on(recording: Recording) -> str:
     """The node that the victim's event names."""
     for exchange in recording.exchanges("scheduling"):
-        for event in exchange.response.get("items") or () if exchange.path.endswith("/events") else ():
+        for event in (
+            exchange.response.get("items") or ()
+            if exchange.path.endswith("/events")
+            else ()
+        ):
             if event.get("reason") == "Preempted":
                 return str(event["message"].rpartition(" ")[2])
     return ""

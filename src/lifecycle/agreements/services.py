@@ -54,7 +54,9 @@ Work = Callable[[Object, list[Object], Indexer], list[Object]]
 """A Service, its pods and the nodes → the slices it should have."""
 
 
-def services_agreement(recording: Recording, tamper: Tamper | None = None, work: Work | None = None) -> AgreementTable:
+def services_agreement(
+    recording: Recording, tamper: Tamper | None = None, work: Work | None = None
+) -> AgreementTable:
     """The whole table. `tamper` changes the server that is asked, `work` stands in for
     our controller. Raises InspectorError.
     """
@@ -88,7 +90,10 @@ def recorded_slices(recording: Recording) -> dict[str, list[Seen]]:
     for scenario, moment, namespace in MOMENTS:
         lists = _lists(recording, scenario, moment, namespace)
         if {"services", "pods", "endpointslices"} <= lists.keys():
-            made = [piece["metadata"]["creationTimestamp"] for piece in lists["endpointslices"]]
+            made = [
+                piece["metadata"]["creationTimestamp"]
+                for piece in lists["endpointslices"]
+            ]
             nodes = _nodes(recording, max(made, default=""))
             seen = [(*each, nodes) for each in _together(lists)]
             found[f"slices worked out, {moment or 'all shapes'}"] = seen
@@ -103,7 +108,9 @@ def _nodes(recording: Recording, moment: str) -> Indexer:
     for name, node in recorded_nodes(recording).items():
         labels = node["metadata"].get("labels") or {}
         if _zone_since(node) > moment:
-            labels = {key: value for key, value in labels.items() if key != TOPOLOGY_ZONE}
+            labels = {
+                key: value for key, value in labels.items() if key != TOPOLOGY_ZONE
+            }
         nodes.set(name, {**node, "metadata": {**node["metadata"], "labels": labels}})
     return nodes
 
@@ -119,7 +126,9 @@ def _zone_since(node: Object) -> str:
     return ""
 
 
-def _lists(recording: Recording, scenario: str, moment: str, namespace: str) -> dict[str, list[Object]]:
+def _lists(
+    recording: Recording, scenario: str, moment: str, namespace: str
+) -> dict[str, list[Object]]:
     if scenario not in recording.scenarios():
         return {}
     lists: dict[str, list[Object]] = {}
@@ -127,7 +136,11 @@ def _lists(recording: Recording, scenario: str, moment: str, namespace: str) -> 
         answer: Any = exchange.response
         collection = exchange.path.partition("?")[0].rpartition("/")[2]
         inside = f"/namespaces/{namespace}/" in exchange.path
-        listed = exchange.status == 200 and isinstance(answer, dict) and str(answer.get("kind", "")).endswith("List")
+        listed = (
+            exchange.status == 200
+            and isinstance(answer, dict)
+            and str(answer.get("kind", "")).endswith("List")
+        )
         if exchange.method == "GET" and exchange.moment == moment and inside and listed:
             lists[collection] = answer["items"]
     return lists
@@ -141,7 +154,11 @@ def _together(
         if not selector or service["spec"].get("type") == "ExternalName":
             continue
         chosen = selector_from_labels(selector)
-        pods = [pod for pod in lists["pods"] if chosen.matches(pod["metadata"].get("labels") or {})]
+        pods = [
+            pod
+            for pod in lists["pods"]
+            if chosen.matches(pod["metadata"].get("labels") or {})
+        ]
         slices = [piece for piece in lists["endpointslices"] if _is_of(piece, service)]
         yield service, pods, slices
 
@@ -149,7 +166,10 @@ def _together(
 def _is_of(endpoint_slice: Object, service: Object) -> bool:
     labels = endpoint_slice["metadata"].get("labels") or {}
     owned = labels.get(LABEL_MANAGED_BY) == CONTROLLER_NAME
-    return owned and labels.get("kubernetes.io/service-name") == service["metadata"]["name"]
+    return (
+        owned
+        and labels.get("kubernetes.io/service-name") == service["metadata"]["name"]
+    )
 
 
 def _worked_out(seen: list[Seen], work: Work) -> tuple[str, str, Comparison]:
@@ -157,7 +177,9 @@ def _worked_out(seen: list[Seen], work: Work) -> tuple[str, str, Comparison]:
     for service, pods, slices, nodes in seen:
         ours = [_told(piece) for piece in work(service, pods, nodes)]
         theirs = [_told(piece) for piece in slices]
-        if [piece["endpoints"] for piece in map(_plain, slices)] != [piece["endpoints"] for piece in theirs]:
+        if [piece["endpoints"] for piece in map(_plain, slices)] != [
+            piece["endpoints"] for piece in theirs
+        ]:
             total.freedoms[ANY_ORDER] += 1
         total += compare(ours, theirs, path=f"/{service['metadata']['name']}")
         count += len(slices)
@@ -177,7 +199,10 @@ def _told(endpoint_slice: Object) -> Object:
         endpoint_slice.get("endpoints") or [],
         key=lambda endpoint: endpoint["addresses"],
     )
-    owners = [{key: ref[key] for key in ("kind", "name", "uid")} for ref in meta.get("ownerReferences") or ()]
+    owners = [
+        {key: ref[key] for key in ("kind", "name", "uid")}
+        for ref in meta.get("ownerReferences") or ()
+    ]
     told = {
         **_plain(endpoint_slice),
         "endpoints": endpoints,

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 _START = re.compile(r"^[IWE]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
-_CURL = re.compile(r"curl (?:-k )?-v -X(?P<method>\w+) (?P<headers>.*?) '(?P<url>[^']+)'")
+_CURL = re.compile(
+    r"curl (?:-k )?-v -X(?P<method>\w+) (?P<headers>.*?) '(?P<url>[^']+)'"
+)
 _HEADER = re.compile(r'-H "(?P<name>[^:"]+): (?P<value>(?:[^"\\]|\\.)*)"')
 _VERB = re.compile(r'"Request" verb="(?P<method>\w+)" url="(?P<url>[^"]+)"')
 _OLD = re.compile(r"(?P<method>[A-Z]+) (?P<url>https?://\S+)$")
@@ -51,12 +53,19 @@ def traced_requests(err: str) -> list[Traced]:
     for part in _parts(err):
         if part.startswith(('"Request Body"', "Request Body: ")):
             body = _body(part)
-        elif (curl := _CURL.search(part)) and ("curlCommand=" in part or part.startswith("curl")):
-            named = {m["name"].lower(): m["value"].replace('\\"', '"') for m in _HEADER.finditer(curl["headers"])}
+        elif (curl := _CURL.search(part)) and (
+            "curlCommand=" in part or part.startswith("curl")
+        ):
+            named = {
+                m["name"].lower(): m["value"].replace('\\"', '"')
+                for m in _HEADER.finditer(curl["headers"])
+            }
             found.append(_traced(curl["method"], curl["url"], named, body))
             body = b""
         elif verb := _VERB.match(part):
-            named = dict(_named(line) for line in part.splitlines()[1:] if line.startswith("\t"))
+            named = dict(
+                _named(line) for line in part.splitlines()[1:] if line.startswith("\t")
+            )
             found.append(_traced(verb["method"], verb["url"], named, body))
             body = b""
         elif old := _OLD.match(part.strip()):

@@ -13,4 +13,10 @@ def aggregate(errors: Sequence[str]) -> str:
     there are none. Upstream: `Aggregate.Error`.
     """
     unique = list(dict.fromkeys(errors))
-    return unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]" if unique else ""
+    return (
+        unique[0]
+        if len(unique) == 1
+        else "[" + ", ".join(unique) + "]"
+        if unique
+        else ""
+    )

@@ -36,7 +36,9 @@ class Clock:
 
     def now(self) -> float:
         """Seconds since 1970."""
-        loop = asyncio._get_running_loop()  # the cheap look: called for every stored object
+        loop = (
+            asyncio._get_running_loop()
+        )  # the cheap look: called for every stored object
         if isinstance(loop, VirtualTimeLoop):
             return VIRTUAL_EPOCH + loop.time()
         return time.time()
@@ -85,7 +87,9 @@ class _JumpingSelector(selectors.DefaultSelector):
         ready = super().select(0)
         if ready or timeout == 0:
             return ready
-        if timeout is None:  # no timer at all: only a socket or another thread can wake us
+        if (
+            timeout is None
+        ):  # no timer at all: only a socket or another thread can wake us
             return super().select(None)
         self.elapsed += timeout
         return []

@@ -31,7 +31,11 @@ SUBRESOURCE_VERBS = ("get", "patch", "update")
 def storage_version(definition: Object) -> str:
     """The version that objects are kept in."""
     return next(
-        (str(each["name"]) for each in definition["spec"]["versions"] if each.get("storage")),
+        (
+            str(each["name"])
+            for each in definition["spec"]["versions"]
+            if each.get("storage")
+        ),
         "",
     )
 
@@ -39,7 +43,10 @@ def storage_version(definition: Object) -> str:
 def is_established(definition: Object) -> bool:
     """Whether its resources can be found by discovery."""
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    return any(
+        each["type"] == "Established" and each["status"] == "True"
+        for each in conditions
+    )
 
 
 def served_resource(definition: Object) -> Resource | None:
@@ -62,9 +69,13 @@ def resource_of(definition: Object, version: Object) -> Resource:
     subresources = version.get("subresources") or {}
     rows = []
     if subresources.get("status") is not None:
-        rows.append(Subresource("status", group, name, names["kind"], SUBRESOURCE_VERBS))
+        rows.append(
+            Subresource("status", group, name, names["kind"], SUBRESOURCE_VERBS)
+        )
     if subresources.get("scale") is not None:
-        rows.append(Subresource("scale", "autoscaling", "v1", "Scale", SUBRESOURCE_VERBS))
+        rows.append(
+            Subresource("scale", "autoscaling", "v1", "Scale", SUBRESOURCE_VERBS)
+        )
     return Resource(
         group=group,
         version=name,
@@ -75,7 +86,9 @@ def resource_of(definition: Object, version: Object) -> Resource:
         verbs=VERBS,
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        storage_version_hash=version_hash(group, storage_version(definition), names["kind"]),
+        storage_version_hash=version_hash(
+            group, storage_version(definition), names["kind"]
+        ),
         subresources=tuple(rows),
     )
 
@@ -84,4 +97,6 @@ def version_hash(group: str, version: str, kind: str) -> str:
     """Tells clients whether objects would have to be written again. Upstream:
     `discovery.StorageVersionHash`.
     """
-    return base64.b64encode(hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()
+    return base64.b64encode(
+        hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]
+    ).decode()

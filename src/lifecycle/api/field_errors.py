@@ -123,7 +123,9 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
     callers sort where upstream does.
     """
     names = ", ".join(go_quote(name) for name in supported)
-    return FieldError(NOT_SUPPORTED, field, value, f"supported values: {names}" if names else "")
+    return FieldError(
+        NOT_SUPPORTED, field, value, f"supported values: {names}" if names else ""
+    )
 
 
 def duplicate(field: str, value: Any) -> FieldError:
@@ -133,13 +135,21 @@ def duplicate(field: str, value: Any) -> FieldError:
 
 def too_long(field: str, limit: int) -> FieldError:
     """More bytes than allowed; the value is not shown."""
-    detail = f"may not be more than {limit} byte{'' if limit == 1 else 's'}" if limit >= 0 else "value is too long"
+    detail = (
+        f"may not be more than {limit} byte{'' if limit == 1 else 's'}"
+        if limit >= 0
+        else "value is too long"
+    )
     return FieldError(TOO_LONG, field, "", detail)
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
     """More items than allowed."""
-    detail = f"must have at most {limit} item{'' if limit == 1 else 's'}" if limit >= 0 else "has too many items"
+    detail = (
+        f"must have at most {limit} item{'' if limit == 1 else 's'}"
+        if limit >= 0
+        else "has too many items"
+    )
     return FieldError(TOO_MANY, field, actual if actual >= 0 else OMIT, detail)
 
 
@@ -153,6 +163,8 @@ def internal(field: str, detail: str) -> FieldError:
     return FieldError(INTERNAL, field, "", detail)
 
 
-def invalid_object(kind: str, group: str, name: str, errors: Iterable[FieldError]) -> StatusError:
+def invalid_object(
+    kind: str, group: str, name: str, errors: Iterable[FieldError]
+) -> StatusError:
     """The 422 that refuses an object for its field errors."""
     return invalid_status(kind, name, [error.cause() for error in errors], group)

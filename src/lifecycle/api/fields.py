@@ -49,14 +49,21 @@ class FieldSelector:
 
     def matches(self, values: Mapping[str, str]) -> bool:
         """Whether an object with these selectable fields is selected."""
-        return all((values.get(r.field, "") == r.value) is (r.operator == "=") for r in self.requirements)
+        return all(
+            (values.get(r.field, "") == r.value) is (r.operator == "=")
+            for r in self.requirements
+        )
 
     def requires_exact_match(self, field: str) -> str | None:
         """The one value `field` must have, if the selector fixes it. `metadata.name`
         makes a list a get.
         """
         return next(
-            (r.value for r in self.requirements if r.field == field and r.operator == "="),
+            (
+                r.value
+                for r in self.requirements
+                if r.field == field and r.operator == "="
+            ),
             None,
         )
 
@@ -81,10 +88,14 @@ def unescape_value(text: str) -> str:
         if c == "\\":
             escaped = next(rest, "")
             if escaped not in ("\\", ",", "="):
-                raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+                raise bad_request(
+                    f"invalid field selector: invalid escape sequence: \\{escaped}"
+                )
             value.append(escaped)
         elif c in ",=":
-            raise bad_request(f"invalid field selector: unescaped character in value: {ord(c)}")
+            raise bad_request(
+                f"invalid field selector: unescaped character in value: {ord(c)}"
+            )
         else:
             value.append(c)
     return "".join(value)
@@ -129,5 +140,7 @@ def parse_field_selector(text: str) -> FieldSelector:
         field, operator, raw = parts
         value = unescape_value(raw)
         if field or value:
-            requirements.append(FieldRequirement(field, "!=" if operator == "!=" else "=", value))
+            requirements.append(
+                FieldRequirement(field, "!=" if operator == "!=" else "=", value)
+            )
     return FieldSelector(tuple(requirements))

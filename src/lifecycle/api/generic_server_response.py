@@ -27,13 +27,17 @@ _OF_CODE = {
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
     504: (
         "Timeout",
-        ("the server was unable to return a response in the time allotted, but may still be processing the request"),
+        (
+            "the server was unable to return a response in the time allotted, but may still be processing the request"
+        ),
     ),
 }
 _SAID_BY_SERVER = {403: "Forbidden", 415: "UnsupportedMediaType"}
 
 
-def generic_server_response(code: int, said: str = "unknown", *, method: str = "") -> StatusError:
+def generic_server_response(
+    code: int, said: str = "unknown", *, method: str = ""
+) -> StatusError:
     """The error for a status code; `said` is the body where it was text. Only some
     codes repeat it.
     """
@@ -41,7 +45,9 @@ def generic_server_response(code: int, said: str = "unknown", *, method: str = "
         return failure(code, _SAID_BY_SERVER[code], said)
     if code == 406:
         words = "the server was unable to respond with a content type that the client supports"
-        return failure(code, "NotAcceptable", words if said in ("", "unknown") else said)
+        return failure(
+            code, "NotAcceptable", words if said in ("", "unknown") else said
+        )
     if code == 409:
         return failure(
             code,

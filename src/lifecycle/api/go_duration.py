@@ -34,7 +34,9 @@ def parse_duration(text: str) -> float:
         if not unit:
             raise ValueError(f"time: missing unit in duration {go_quote(text)}")
         if unit not in UNITS:
-            raise ValueError(f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}")
+            raise ValueError(
+                f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}"
+            )
         seconds += float(number) * UNITS[unit]
     return -seconds if text.startswith("-") else seconds
 

@@ -33,7 +33,13 @@ def go_quote(text: str) -> str:
             parts.append(c)
         else:
             code = ord(c)
-            parts.append(f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+            parts.append(
+                f"\\x{code:02x}"
+                if code < 0x80
+                else f"\\u{code:04x}"
+                if code < 0x10000
+                else f"\\U{code:08x}"
+            )
     return '"' + "".join(parts) + '"'
 
 
@@ -46,7 +52,11 @@ def go_value(value: Any) -> str:
     if value is True or value is False:
         return str(value).lower()
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_value(value[key])}" for key in sorted(value)) + "]"
+        return (
+            "map["
+            + " ".join(f"{key}:{go_value(value[key])}" for key in sorted(value))
+            + "]"
+        )
     if isinstance(value, list):
         return "[" + " ".join(go_value(item) for item in value) + "]"
     return str(value)
@@ -58,7 +68,10 @@ def go_label_selector(selector: Any) -> str:
     """
     if selector is None:
         return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    labels = "".join(
+        f"{key}: {value},"
+        for key, value in sorted((selector.get("matchLabels") or {}).items())
+    )
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
         for e in selector.get("matchExpressions") or ()

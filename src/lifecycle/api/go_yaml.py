@@ -23,15 +23,21 @@ import yaml
 # Go's library was translated from the C one, and folds lines like it
 _LIBRARY = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _TEXT = "tag:yaml.org,2002:str"
-_BOOLS = "y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF"
+_BOOLS = (
+    "y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF"
+)
 _FLOATS = ".nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF"
 _WORDS = {
     "bool": _BOOLS.split(),
     "null": ["", "~", "null", "Null", "NULL"],
     "float": _FLOATS.split(),
 }
-_MEANING = {word: f"tag:yaml.org,2002:{tag}" for tag, words in _WORDS.items() for word in words}
-_INT = re.compile(r"[-+]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
+_MEANING = {
+    word: f"tag:yaml.org,2002:{tag}" for tag, words in _WORDS.items() for word in words
+}
+_INT = re.compile(
+    r"[-+]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII
+)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt"
@@ -47,10 +53,16 @@ def _resolve(text: str) -> str:
     if known is not None:
         return known
     if text[0] in "+-.0123456789":
-        plain = text.replace("_", "") if text[0] != "." else re.sub("(?<=[0-9])_(?=[0-9])", "", text)
+        plain = (
+            text.replace("_", "")
+            if text[0] != "."
+            else re.sub("(?<=[0-9])_(?=[0-9])", "", text)
+        )
         if _INT.fullmatch(plain):
             return "tag:yaml.org,2002:int"
-        if (_FLOAT.fullmatch(plain) and isfinite(float(plain))) or _BASE_60.fullmatch(text):
+        if (_FLOAT.fullmatch(plain) and isfinite(float(plain))) or _BASE_60.fullmatch(
+            text
+        ):
             return "tag:yaml.org,2002:float"
         if _is_time(text):
             return "tag:yaml.org,2002:timestamp"
@@ -66,7 +78,8 @@ def _is_time(text: str) -> bool:
     except ValueError:
         return False
     return not found[1] or all(
-        int(part) < limit for part, limit in zip(found.group(1, 2, 3), (24, 60, 60), strict=True)
+        int(part) < limit
+        for part, limit in zip(found.group(1, 2, 3), (24, 60, 60), strict=True)
     )
 
 
@@ -124,7 +137,9 @@ def _compare(a: str, b: str) -> int:
                 if theirs.isalpha()
                 else 1
             )
-        within = "0" in (mine, theirs) and any(digit != "0" for digit in _digits_before(a, at))
+        within = "0" in (mine, theirs) and any(
+            digit != "0" for digit in _digits_before(a, at)
+        )
         (one, long), (other, length) = _number(a, at, within), _number(b, at, within)
         if one != other:
             return -1 if one < other else 1
@@ -158,9 +173,7 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
     shown = repr(value).removesuffix(".0")
     if value and not -4 <= power < 6:
         first, rest = digits[0], "".join(map(str, digits[1:]))
-        shown = (
-            f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}e{'-' if power < 0 else '+'}{abs(power):02}"
-        )
+        shown = f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}e{'-' if power < 0 else '+'}{abs(power):02}"
     return dumper.represent_scalar("tag:yaml.org,2002:float", shown)
 
 
@@ -179,4 +192,6 @@ def to_yaml(obj: Any) -> str:
         width=80,
         allow_unicode=True,
     )
-    return str(text[:-4] if text.endswith("\n...\n") else text)  # the library marks an end that Go's leaves open
+    return str(
+        text[:-4] if text.endswith("\n...\n") else text
+    )  # the library marks an end that Go's leaves open

@@ -92,7 +92,9 @@ class _Parser:
             try:
                 requirements.append(self.requirement())
             except StatusError as wrong:
-                raise bad_request(f"unable to parse requirement: {wrong.message}") from None
+                raise bad_request(
+                    f"unable to parse requirement: {wrong.message}"
+                ) from None
             kind, literal = self.take()
             if kind == END:
                 return requirements
@@ -110,7 +112,9 @@ class _Parser:
         if kind != WORD:
             raise _expected(key, "identifier")
         if wrong := validate_label_key(key):
-            raise bad_request(f"<nil>: Invalid value: {go_quote(key)}: {'; '.join(wrong)}")
+            raise bad_request(
+                f"<nil>: Invalid value: {go_quote(key)}: {'; '.join(wrong)}"
+            )
         if absent:
             return new_requirement(key, "!", [])
         if self.peek()[0] in (END, ","):

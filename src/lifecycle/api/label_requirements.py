@@ -22,9 +22,7 @@ _name = re.compile(_NAME)
 _value = re.compile(_VALUE)
 _subdomain = re.compile(_SUBDOMAIN)
 
-_CHARACTERS = (
-    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-)
+_CHARACTERS = "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 _NAME_RULE = f"must {_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
 _VALUE_RULE = (
     f"a valid label must be an empty string or {_CHARACTERS} (e.g. 'MyValue',  or"
@@ -102,7 +100,11 @@ class Requirement:
             return have is None
         if have is None or not _is_int64(have):
             return False
-        return int(have) > int(self.values[0]) if operator == "gt" else int(have) < int(self.values[0])
+        return (
+            int(have) > int(self.values[0])
+            if operator == "gt"
+            else int(have) < int(self.values[0])
+        )
 
     def __str__(self) -> str:
         operator = self.operator
@@ -117,24 +119,39 @@ class Requirement:
 
 
 def _is_int64(text: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) is not None and -(2**63) <= int(text) < 2**63
+    return (
+        re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) is not None
+        and -(2**63) <= int(text) < 2**63
+    )
 
 
 def new_requirement(key: str, operator: str, values: Sequence[str]) -> Requirement:
     """A checked requirement. Raises StatusError 400 naming everything that is wrong.
     Upstream: `NewRequirement`.
     """
-    errors = [f"key: Invalid value: {go_quote(key)}: {'; '.join(e)}"] if (e := validate_label_key(key)) else []
+    errors = (
+        [f"key: Invalid value: {go_quote(key)}: {'; '.join(e)}"]
+        if (e := validate_label_key(key))
+        else []
+    )
     listed = "[" + ",".join(go_quote(v) for v in values) + "]"
     if operator in ("in", "notin") and not values:
-        errors.append("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+        errors.append(
+            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+        )
     elif operator in ("=", "==", "!=") and len(values) != 1:
-        errors.append(f"values: Invalid value: {listed}: exact-match compatibility requires one single value")
+        errors.append(
+            f"values: Invalid value: {listed}: exact-match compatibility requires one single value"
+        )
     elif operator in ("exists", "!") and values:
-        errors.append(f"values: Invalid value: {listed}: values set must be empty for exists and does not exist")
+        errors.append(
+            f"values: Invalid value: {listed}: values set must be empty for exists and does not exist"
+        )
     elif operator in ("gt", "lt"):
         if len(values) != 1:
-            errors.append(f"values: Invalid value: {listed}: for 'Gt', 'Lt' operators, exactly one value is required")
+            errors.append(
+                f"values: Invalid value: {listed}: for 'Gt', 'Lt' operators, exactly one value is required"
+            )
         for i, v in enumerate(values):
             if not _is_int64(v):
                 errors.append(
@@ -142,8 +159,12 @@ def new_requirement(key: str, operator: str, values: Sequence[str]) -> Requireme
                 )
     for i, v in enumerate(values):
         if wrong := validate_label_value(v):
-            errors.append(f"values[{i}][{key}]: Invalid value: {go_quote(v)}: {'; '.join(wrong)}")
+            errors.append(
+                f"values[{i}][{key}]: Invalid value: {go_quote(v)}: {'; '.join(wrong)}"
+            )
     if errors:
         distinct = list(dict.fromkeys(errors))
-        raise bad_request(distinct[0] if len(distinct) == 1 else "[" + ", ".join(distinct) + "]")
+        raise bad_request(
+            distinct[0] if len(distinct) == 1 else "[" + ", ".join(distinct) + "]"
+        )
     return Requirement(key, operator, tuple(values))

@@ -50,11 +50,17 @@ class Selector:
 
     __slots__ = ("_equals", "_others", "nothing", "requirements")
 
-    def __init__(self, requirements: Iterable[Requirement] = (), *, nothing: bool = False) -> None:
+    def __init__(
+        self, requirements: Iterable[Requirement] = (), *, nothing: bool = False
+    ) -> None:
         self.requirements = tuple(sorted(requirements, key=lambda r: r.key))
         self.nothing = nothing
-        self._equals = tuple((r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "=="))
-        self._others = tuple(r for r in self.requirements if r.operator not in ("=", "=="))
+        self._equals = tuple(
+            (r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "==")
+        )
+        self._others = tuple(
+            r for r in self.requirements if r.operator not in ("=", "==")
+        )
 
     @property
     def empty(self) -> bool:
@@ -79,14 +85,20 @@ class Selector:
         """
         for r in self.requirements:
             if r.key == key:
-                return r.values[0] if r.operator in ("=", "==", "in") and len(r.values) == 1 else None
+                return (
+                    r.values[0]
+                    if r.operator in ("=", "==", "in") and len(r.values) == 1
+                    else None
+                )
         return None
 
     def __str__(self) -> str:
         return ",".join(str(r) for r in self.requirements)
 
     def __repr__(self) -> str:
-        return f"Selector({str(self)!r})" if not self.nothing else "Selector(nothing=True)"
+        return (
+            f"Selector({str(self)!r})" if not self.nothing else "Selector(nothing=True)"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Selector) and (self.requirements, self.nothing) == (
@@ -123,11 +135,15 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 @lru_cache(maxsize=4096)
 def _from_json(encoded: bytes) -> Selector:
     obj = orjson.loads(encoded)
-    requirements = [new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()]
+    requirements = [
+        new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()
+    ]
     for expression in obj.get("matchExpressions") or ():
         operator = expression.get("operator", "")
         if operator not in _OPERATORS:
-            raise bad_request(f"{go_quote(operator)} is not a valid label selector operator")
+            raise bad_request(
+                f"{go_quote(operator)} is not a valid label selector operator"
+            )
         requirements.append(
             new_requirement(
                 expression.get("key", ""),

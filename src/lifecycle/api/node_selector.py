@@ -81,10 +81,16 @@ def required_node_affinity(spec: Object) -> Matcher | None:
     required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if not selector and required is None:
         return None
-    terms = None if required is None else [term_matcher(t) for t in required.get("nodeSelectorTerms") or ()]
+    terms = (
+        None
+        if required is None
+        else [term_matcher(t) for t in required.get("nodeSelectorTerms") or ()]
+    )
 
     def matches(name: str, labels: Mapping[str, str]) -> bool:
-        if selector and any(labels.get(key) != value for key, value in selector.items()):
+        if selector and any(
+            labels.get(key) != value for key, value in selector.items()
+        ):
             return False
         return terms is None or any(term(name, labels) for term in terms)
 

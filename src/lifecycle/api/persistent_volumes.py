@@ -31,12 +31,18 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
 
 def storage_class_of(obj: Object) -> str:
     """The class of a claim or a volume; empty without one."""
-    return str(annotations_of(obj).get(BETA_STORAGE_CLASS) or obj["spec"].get("storageClassName") or "")
+    return str(
+        annotations_of(obj).get(BETA_STORAGE_CLASS)
+        or obj["spec"].get("storageClassName")
+        or ""
+    )
 
 
 def is_fully_bound(claim: Object) -> bool:
     """Whether the claim has its volume, and both sides know."""
-    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
+    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(
+        claim
+    )
 
 
 def fits_node(volume: Object, labels: Mapping[str, str]) -> bool:
@@ -46,7 +52,10 @@ def fits_node(volume: Object, labels: Mapping[str, str]) -> bool:
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
-    return any(term_matcher(term)("", labels) for term in required.get("nodeSelectorTerms") or ())
+    return any(
+        term_matcher(term)("", labels)
+        for term in required.get("nodeSelectorTerms") or ()
+    )
 
 
 def is_bound_to(volume: Object, claim: Object) -> bool:
@@ -74,8 +83,14 @@ def find_matching_volume(
     `only_kept`: leave free ones alone.
     """
     spec = claim["spec"]
-    wanted = parse_quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage", "0"))
-    selector = None if spec.get("selector") is None else selector_from_label_selector(spec["selector"])
+    wanted = parse_quantity(
+        ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
+    )
+    selector = (
+        None
+        if spec.get("selector") is None
+        else selector_from_label_selector(spec["selector"])
+    )
     best: Object | None = None
     for volume in volumes:
         offer, meta = volume["spec"], volume["metadata"]
@@ -84,8 +99,10 @@ def find_matching_volume(
             meta["name"] in excluded
             or (offer.get("claimRef") is not None and not is_bound_to(volume, claim))
             or size < wanted
-            or (offer.get("volumeMode") or "Filesystem") != (spec.get("volumeMode") or "Filesystem")
-            or (offer.get("volumeAttributesClassName") or "") != (spec.get("volumeAttributesClassName") or "")
+            or (offer.get("volumeMode") or "Filesystem")
+            != (spec.get("volumeMode") or "Filesystem")
+            or (offer.get("volumeAttributesClassName") or "")
+            != (spec.get("volumeAttributesClassName") or "")
             or "deletionTimestamp" in meta
         ):
             continue
@@ -98,7 +115,8 @@ def find_matching_volume(
             or (volume.get("status") or {}).get("phase") != "Available"
             or (selector is not None and not selector.matches(meta.get("labels")))
             or storage_class_of(volume) != storage_class_of(claim)
-            or not set(spec.get("accessModes") or ()) <= set(offer.get("accessModes") or ())
+            or not set(spec.get("accessModes") or ())
+            <= set(offer.get("accessModes") or ())
         ):
             continue
         if best is None or size < parse_quantity(best["spec"]["capacity"]["storage"]):
@@ -112,7 +130,11 @@ def bound_to(volume: Object, claim: Object) -> Object:
     reference = {
         "kind": "PersistentVolumeClaim",
         "apiVersion": "v1",
-        **{key: meta[key] for key in ("namespace", "name", "uid", "resourceVersion") if key in meta},
+        **{
+            key: meta[key]
+            for key in ("namespace", "name", "uid", "resourceVersion")
+            if key in meta
+        },
     }
     metadata = volume["metadata"]
     if not is_bound_to(volume, claim):

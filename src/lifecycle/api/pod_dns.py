@@ -67,7 +67,9 @@ def parse_resolv_conf(text: str) -> DNSConfig:
         if word == "nameserver" and rest:
             servers.append(rest[0])
         elif word == "search":
-            searches = [domain if domain == "." else domain.removesuffix(".") for domain in rest]
+            searches = [
+                domain if domain == "." else domain.removesuffix(".") for domain in rest
+            ]
         elif word == "options":
             options = append_options(options, rest)
     return DNSConfig(tuple(servers), tuple(searches), tuple(options))
@@ -79,7 +81,9 @@ def pod_dns_type(pod: Object) -> str:
     policy = spec.get("dnsPolicy", CLUSTER_FIRST)
     if policy == CLUSTER_FIRST_WITH_HOST_NET:
         return CLUSTER_FIRST
-    return DEFAULT if policy == CLUSTER_FIRST and spec.get("hostNetwork") else str(policy)
+    return (
+        DEFAULT if policy == CLUSTER_FIRST and spec.get("hostNetwork") else str(policy)
+    )
 
 
 def pod_dns(
@@ -108,7 +112,9 @@ def pod_dns(
                 " ClusterDNS IP configured and cannot create Pod using"
                 ' "ClusterFirst" policy. Falling back to "Default" policy.'
             )
-    return fit_limits(append_pod_config(result, pod["spec"].get("dnsConfig") or {}), warn)
+    return fit_limits(
+        append_pod_config(result, pod["spec"].get("dnsConfig") or {}), warn
+    )
 
 
 def cluster_searches(namespace: str, domain: str) -> tuple[str, ...]:
@@ -155,7 +161,11 @@ def fit_limits(config: DNSConfig, warn: Warn) -> DNSConfig:
             "Nameserver limits were exceeded, some nameservers have been omitted, the"
             " applied nameserver line is: " + " ".join(servers)
         )
-    searches = tuple(domain for domain in config.searches[:MAX_SEARCHES] if len(domain) <= MAX_DOMAIN_CHARACTERS)
+    searches = tuple(
+        domain
+        for domain in config.searches[:MAX_SEARCHES]
+        if len(domain) <= MAX_DOMAIN_CHARACTERS
+    )
     while len(" ".join(searches)) > MAX_SEARCH_CHARACTERS:
         searches = searches[:-1]
     if searches != config.searches:

@@ -38,7 +38,11 @@ def names_pod_level(spec: Object) -> bool:
     `IsPodLevelResourcesSet`.
     """
     resources = spec.get("resources") or {}
-    return any(is_pod_level(name) for key in ("requests", "limits") for name in resources.get(key) or ())
+    return any(
+        is_pod_level(name)
+        for key in ("requests", "limits")
+        for name in resources.get(key) or ()
+    )
 
 
 def pod_total(pod: Object, key: str) -> Amounts:
@@ -49,7 +53,11 @@ def pod_total(pod: Object, key: str) -> Amounts:
     total |= {name: amount for name, amount in own.items() if is_pod_level(name)}
     overhead = amounts(spec.get("overhead"))
     if key == "limits":
-        overhead = {name: amount for name, amount in overhead.items() if total.get(name, _ZERO) > _ZERO}
+        overhead = {
+            name: amount
+            for name, amount in overhead.items()
+            if total.get(name, _ZERO) > _ZERO
+        }
     return _add(total, overhead)
 
 
@@ -98,13 +106,22 @@ def _effective(pod: Object, name: str, key: str, wanted: Amounts) -> Amounts:
 
 
 def _resize_infeasible(status: Object) -> bool:
-    pending = [c for c in status.get("conditions") or () if c.get("type") == "PodResizePending"]
+    pending = [
+        c for c in status.get("conditions") or () if c.get("type") == "PodResizePending"
+    ]
     return bool(pending) and pending[0].get("reason") == "Infeasible"
 
 
 def _add(total: Amounts, more: Amounts) -> Amounts:
-    return total | {name: total[name] + amount if name in total else amount for name, amount in more.items()}
+    return total | {
+        name: total[name] + amount if name in total else amount
+        for name, amount in more.items()
+    }
 
 
 def _largest(total: Amounts, more: Amounts) -> Amounts:
-    return total | {name: amount for name, amount in more.items() if name not in total or amount > total[name]}
+    return total | {
+        name: amount
+        for name, amount in more.items()
+        if name not in total or amount > total[name]
+    }

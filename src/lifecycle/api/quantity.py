@@ -44,8 +44,12 @@ _DECIMAL_EXPONENTS = {
     "E": 18,
 }
 _BINARY_EXPONENTS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
-_BINARY_SUFFIXES = {exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()} | {0: ""}
+_DECIMAL_SUFFIXES = {
+    exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()
+}
+_BINARY_SUFFIXES = {
+    exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()
+} | {0: ""}
 
 FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX_WRONG = "unable to parse quantity's suffix"
@@ -134,8 +138,16 @@ class Quantity:
     def _sum(self, other: Quantity, sign: int) -> Quantity:
         """Zero has no notation of its own: the sum takes the other one's."""
         format = self.format if self.mantissa else other.format
-        if self.mantissa and other.mantissa and abs(self.exponent - other.exponent) > _HUGE:
-            return self if self.exponent > other.exponent else (other if sign > 0 else -other)
+        if (
+            self.mantissa
+            and other.mantissa
+            and abs(self.exponent - other.exponent) > _HUGE
+        ):
+            return (
+                self
+                if self.exponent > other.exponent
+                else (other if sign > 0 else -other)
+            )
         if not self.mantissa or not other.mantissa:
             amount = self if self.mantissa else other
             return Quantity(
@@ -212,7 +224,9 @@ class Quantity:
 
 
 def _magnitude(quantity: Quantity) -> int:
-    return len(str(abs(quantity.mantissa))) + quantity.exponent if quantity.mantissa else 0
+    return (
+        len(str(abs(quantity.mantissa))) + quantity.exponent if quantity.mantissa else 0
+    )
 
 
 def _without_factors(mantissa: int, exponent: int, base: int) -> tuple[int, int]:
@@ -278,7 +292,9 @@ def _parse(text: str) -> Quantity:
     return Quantity(signed, scale, format)
 
 
-def _binary(text: str, mantissa: int, places: int, exponent: int, negative: bool) -> Quantity:
+def _binary(
+    text: str, mantissa: int, places: int, exponent: int, negative: bool
+) -> Quantity:
     """A binary quantity: capped at the largest int64, and shown in decimal notation if
     less than one.
     """
@@ -302,7 +318,10 @@ def _binary(text: str, mantissa: int, places: int, exponent: int, negative: bool
 
 def _fits_fast_path(mantissa: int, exponent: int) -> bool:
     """Whether upstream parses it without big numbers, and so remembers the text."""
-    return 15 - len(str(mantissa)) - exponent * 3 // 10 - 1 >= 0 and mantissa << exponent <= _MAX_INT64
+    return (
+        15 - len(str(mantissa)) - exponent * 3 // 10 - 1 >= 0
+        and mantissa << exponent <= _MAX_INT64
+    )
 
 
 @lru_cache(maxsize=256)
@@ -315,7 +334,9 @@ def _interpret(suffix: str) -> tuple[int, Format]:
     if suffix[0] in "eE":
         digits = suffix[1:]
         if digits.lstrip("+-").isdigit() and -(2**63) <= int(digits) <= _MAX_INT64:
-            wrapped = (int(digits) + 2**31) % 2**32 - 2**31  # upstream narrows it to int32
+            wrapped = (
+                int(digits) + 2**31
+            ) % 2**32 - 2**31  # upstream narrows it to int32
             return wrapped, Format.DECIMAL_EXPONENT
     raise ValueError(SUFFIX_WRONG)
 

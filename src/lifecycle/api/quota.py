@@ -26,7 +26,9 @@ Usage = dict[str, Quantity]
 ONE = parse_quantity("1")
 ZERO = parse_quantity("0")
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
-REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+REQUIRED = frozenset(
+    {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+)
 POD_NAMES = REQUIRED | {
     "ephemeral-storage",
     "requests.ephemeral-storage",
@@ -52,7 +54,11 @@ PLAIN_COUNTS = frozenset(
 
 def usage(resource: Resource, obj: Object) -> Usage:
     """All that an object uses."""
-    count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    count = (
+        f"count/{resource.plural}.{resource.group}"
+        if resource.group
+        else f"count/{resource.plural}"
+    )
     used: Usage = {count: ONE}
     if (resource.group, resource.plural) == ("resource.k8s.io", "resourceclaims"):
         return used | _device_usage(obj)
@@ -118,7 +124,9 @@ def _service_usage(service: Object) -> Usage:
 def _claim_usage(claim: Object) -> Usage:
     spec = claim.get("spec") or {}
     asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get(
+        "storage"
+    )
     used: Usage = {}
     class_name = _class_of_claim(claim)
     prefix = f"{class_name}.storageclass.storage.k8s.io/" if class_name else ""
@@ -128,7 +136,9 @@ def _claim_usage(claim: Object) -> Usage:
         storage = parse_quantity(asked)
         if allocated is not None:
             storage = max(storage, parse_quantity(allocated))
-        used["requests.storage"] = parse_quantity(str(storage.value())) if storage.milli() % 1000 else storage
+        used["requests.storage"] = (
+            parse_quantity(str(storage.value())) if storage.milli() % 1000 else storage
+        )
         if prefix:
             used[f"{prefix}requests.storage"] = used["requests.storage"]
     return used
@@ -138,8 +148,14 @@ def _class_of_claim(claim: Object) -> str:
     """Upstream: `GetPersistentVolumeClaimClass`; the annotation is from before there
     was a field.
     """
-    annotated = (claim["metadata"].get("annotations") or {}).get("volume.beta.kubernetes.io/storage-class")
-    return str(annotated if annotated is not None else (claim.get("spec") or {}).get("storageClassName") or "")
+    annotated = (claim["metadata"].get("annotations") or {}).get(
+        "volume.beta.kubernetes.io/storage-class"
+    )
+    return str(
+        annotated
+        if annotated is not None
+        else (claim.get("spec") or {}).get("storageClassName") or ""
+    )
 
 
 def _device_usage(claim: Object) -> Usage:
@@ -147,7 +163,9 @@ def _device_usage(claim: Object) -> Usage:
     each class for its worst.
     """
     used: Usage = {}
-    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get(
+        "requests"
+    ) or ():
         exactly = request.get("exactly")
         worst: dict[str, int] = {}
         for wish in request.get("firstAvailable") or ([exactly] if exactly else ()):
@@ -155,7 +173,9 @@ def _device_usage(claim: Object) -> Usage:
                 wish.get("allocationMode"),
                 f"{wish.get('deviceClassName', '')}{DEVICES_OF_CLASS}",
             )
-            count = {"ExactCount": int(wish.get("count") or 0), "All": ALL_DEVICES}.get(mode, 0)
+            count = {"ExactCount": int(wish.get("count") or 0), "All": ALL_DEVICES}.get(
+                mode, 0
+            )
             worst[name] = max(worst.get(name, 0), count)
         for name, count in worst.items():
             used[name] = used.get(name, ZERO) + parse_quantity(str(count))
@@ -166,7 +186,11 @@ def matching_resources(resource: Resource, names: Iterable[str]) -> list[str]:
     """Those names of a quota that are about a type, sorted. Upstream: the evaluators'
     `MatchingResources`.
     """
-    count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    count = (
+        f"count/{resource.plural}.{resource.group}"
+        if resource.group
+        else f"count/{resource.plural}"
+    )
     return sorted(name for name in names if name == count or _is_about(resource, name))
 
 
@@ -177,7 +201,11 @@ def _is_about(resource: Resource, name: str) -> bool:
         return False
     if resource.plural == "pods":
         extended = name.startswith("requests.") and not _is_native(name)
-        return name in POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")) or extended
+        return (
+            name in POD_NAMES
+            or name.startswith(("hugepages-", "requests.hugepages-"))
+            or extended
+        )
     if resource.plural == "services":
         return name in ("services", "services.nodeports", "services.loadbalancers")
     if resource.plural == "persistentvolumeclaims":
@@ -186,7 +214,9 @@ def _is_about(resource: Resource, name: str) -> bool:
     return resource.plural in PLAIN_COUNTS and name == resource.plural
 
 
-def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]) -> str:
+def missing_requirements(
+    resource: Resource, obj: Object, limited: Iterable[str]
+) -> str:
     """Under a compute quota every container has to say what it needs: which do not, in
     upstream's words ("" if all do).
 
@@ -204,7 +234,11 @@ def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]
             *(spec.get("initContainers") or ()),
             *(spec.get("containers") or ()),
         ]
-        without = {c.get("name", "") for c in containers if plain not in ((c.get("resources") or {}).get(key) or {})}
+        without = {
+            c.get("name", "")
+            for c in containers
+            if plain not in ((c.get("resources") or {}).get(key) or {})
+        }
         if without:
             complaints.append(f"{name} for: {','.join(sorted(without))}")
     return "must specify " + "; ".join(complaints) if complaints else ""
@@ -213,7 +247,9 @@ def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]
 def matches_scopes(quota: Object, resource: Resource, obj: Object) -> bool:
     """Whether a quota with scopes is about an object."""
     spec = quota["spec"]
-    wanted = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
+    wanted = [
+        {"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()
+    ]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not wanted:
         return True
@@ -282,4 +318,7 @@ def _looks_into_other_namespaces(spec: Object) -> bool:
         terms += side.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
         preferred = side.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         terms += [weighted.get("podAffinityTerm") or {} for weighted in preferred]
-    return any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in terms)
+    return any(
+        term.get("namespaces") or term.get("namespaceSelector") is not None
+        for term in terms
+    )

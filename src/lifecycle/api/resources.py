@@ -47,7 +47,9 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
 
     def __hash__(self) -> int:
-        return hash((self.group, self.version, self.plural))  # enough to tell rows apart; asked for on every request
+        return hash(
+            (self.group, self.version, self.plural)
+        )  # enough to tell rows apart; asked for on every request
 
     @property
     def api_version(self) -> str:
@@ -57,7 +59,11 @@ class Resource:
     @property
     def prefix(self) -> str:
         """The URL below which the resource lives: `/api/v1` or `/apis/apps/v1`."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return (
+            f"/apis/{self.group}/{self.version}"
+            if self.group
+            else f"/api/{self.version}"
+        )
 
     @property
     def store_key(self) -> tuple[str, str]:
@@ -134,7 +140,11 @@ def _later_versions() -> frozenset[tuple[str, str, str]]:
     first: dict[tuple[str, str], str] = {}
     for row in all_resources():
         first.setdefault((row.group, row.plural), row.version)
-    return frozenset((r.group, r.version, r.plural) for r in all_resources() if first[r.group, r.plural] != r.version)
+    return frozenset(
+        (r.group, r.version, r.plural)
+        for r in all_resources()
+        if first[r.group, r.plural] != r.version
+    )
 
 
 @cache

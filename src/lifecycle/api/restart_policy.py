@@ -50,5 +50,9 @@ def container_should_restart(spec: Object, container: Object, exit_code: int) ->
 def all_containers_could_restart(spec: Object) -> bool:
     """Whether any container's end may start all of them again."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    rules = (rule for container in containers for rule in container.get("restartPolicyRules") or ())
+    rules = (
+        rule
+        for container in containers
+        for rule in container.get("restartPolicyRules") or ()
+    )
     return any(rule.get("action") == RESTART_ALL_CONTAINERS for rule in rules)

@@ -29,7 +29,9 @@ class SpdyStream:
     half.
     """
 
-    def __init__(self, connection: SpdyConnection, number: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, connection: SpdyConnection, number: int, headers: Mapping[str, str]
+    ) -> None:
         self.number = number
         self.headers = headers
         self._connection = connection
@@ -43,13 +45,17 @@ class SpdyStream:
     async def write(self, data: bytes) -> None:
         """Send bytes."""
         for start in range(0, len(data), CHUNK):
-            await self._connection.send(self._connection.encoder.data(self.number, data[start : start + CHUNK]))
+            await self._connection.send(
+                self._connection.encoder.data(self.number, data[start : start + CHUNK])
+            )
 
     async def close(self) -> None:
         """Our half is done; the other may still send."""
         if not self._closed:
             self._closed = True
-            await self._connection.send(self._connection.encoder.data(self.number, b"", fin=True))
+            await self._connection.send(
+                self._connection.encoder.data(self.number, b"", fin=True)
+            )
 
     async def reset(self) -> None:
         """Both halves are done."""
@@ -106,7 +112,9 @@ class SpdyConnection:
     async def _frame(self, frame: Frame) -> None:
         stream = self._streams.get(frame.stream)
         if frame.kind == SYN_STREAM:
-            stream = self._streams[frame.stream] = SpdyStream(self, frame.stream, dict(frame.headers))
+            stream = self._streams[frame.stream] = SpdyStream(
+                self, frame.stream, dict(frame.headers)
+            )
             await self.send(self.encoder.syn_reply(frame.stream))
             self._opened.put_nowait(stream)
         elif frame.kind == PING:

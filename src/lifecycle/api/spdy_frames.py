@@ -67,7 +67,10 @@ def _dictionary() -> bytes:
         "keep-alive",
         "origin",
     ]
-    return b"".join(len(word).to_bytes(4, "big") + word.encode() for word in words) + _TAIL.encode()
+    return (
+        b"".join(len(word).to_bytes(4, "big") + word.encode() for word in words)
+        + _TAIL.encode()
+    )
 
 
 DICTIONARY = _dictionary()
@@ -167,11 +170,18 @@ class FrameEncoder:
 
     def data(self, stream: int, data: bytes, *, fin: bool = False) -> bytes:
         """A data frame."""
-        return stream.to_bytes(4, "big") + bytes([FLAG_FIN if fin else 0]) + len(data).to_bytes(3, "big") + data
+        return (
+            stream.to_bytes(4, "big")
+            + bytes([FLAG_FIN if fin else 0])
+            + len(data).to_bytes(3, "big")
+            + data
+        )
 
     def syn_stream(self, stream: int, headers: Mapping[str, str]) -> bytes:
         """Open a stream: what a client does."""
-        return self._control(SYN_STREAM, stream.to_bytes(4, "big") + bytes(6) + self._block(headers))
+        return self._control(
+            SYN_STREAM, stream.to_bytes(4, "big") + bytes(6) + self._block(headers)
+        )
 
     def syn_reply(self, stream: int) -> bytes:
         """Accept a stream, without headers."""
@@ -179,7 +189,9 @@ class FrameEncoder:
 
     def rst_stream(self, stream: int, status: int = 5) -> bytes:
         """Give a stream up; 5 is *cancel*."""
-        return self._control(RST_STREAM, stream.to_bytes(4, "big") + status.to_bytes(4, "big"))
+        return self._control(
+            RST_STREAM, stream.to_bytes(4, "big") + status.to_bytes(4, "big")
+        )
 
     def ping(self, number: int) -> bytes:
         """The answer to a ping is the ping."""
@@ -191,7 +203,9 @@ class FrameEncoder:
 
     def _control(self, kind: int, payload: bytes) -> bytes:
         first = 1 << 31 | VERSION << 16 | kind
-        return first.to_bytes(4, "big") + b"\0" + len(payload).to_bytes(3, "big") + payload
+        return (
+            first.to_bytes(4, "big") + b"\0" + len(payload).to_bytes(3, "big") + payload
+        )
 
     def _block(self, headers: Mapping[str, str]) -> bytes:
         raw = len(headers).to_bytes(4, "big")

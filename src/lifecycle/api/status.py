@@ -40,7 +40,9 @@ class StatusError(Exception):
         return str(self.status.get("message", ""))
 
 
-def failure(code: int, reason: str, message: str, details: Object | None = None) -> StatusError:
+def failure(
+    code: int, reason: str, message: str, details: Object | None = None
+) -> StatusError:
     """A `Status` of kind Failure. `details=None` leaves the key out, as upstream does
     where it sets none.
     """
@@ -96,7 +98,9 @@ def already_exists(resource: str, name: str, group: str = "") -> StatusError:
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def conflict(resource: str, name: str, why: str = MODIFIED, group: str = "") -> StatusError:
+def conflict(
+    resource: str, name: str, why: str = MODIFIED, group: str = ""
+) -> StatusError:
     """409 for a lost race."""
     message = f"Operation cannot be fulfilled on {qualified(resource, group)} {go_quote(name)}: {why}"
     return failure(409, "Conflict", message, _details(name, group, resource))
@@ -146,7 +150,9 @@ def too_large_resource_version(asked: int, current: int) -> StatusError:
 
 def generic_not_found() -> StatusError:
     """404 for a path that means nothing."""
-    return failure(404, "NotFound", "the server could not find the requested resource", {})
+    return failure(
+        404, "NotFound", "the server could not find the requested resource", {}
+    )
 
 
 def method_not_allowed() -> StatusError:
@@ -163,10 +169,14 @@ def internal_error(message: str) -> StatusError:
 
 def request_entity_too_large(limit: int) -> StatusError:
     """413: a body over the limit in bytes."""
-    return failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+    return failure(
+        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
+    )
 
 
-def invalid(kind: str, name: str, causes: Sequence[Object], group: str = "") -> StatusError:
+def invalid(
+    kind: str, name: str, causes: Sequence[Object], group: str = ""
+) -> StatusError:
     """422 from field errors. Each cause: `reason` (`FieldValueInvalid` …), `message`
     and `field`.
     """

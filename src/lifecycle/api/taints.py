@@ -21,12 +21,20 @@ def tolerates(toleration: Object, taint: Object) -> bool:
     operator = toleration.get("operator") or "Equal"
     if operator == "Exists":
         return True
-    return operator == "Equal" and bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")
+    return (
+        operator == "Equal"
+        and bool(key)
+        and (toleration.get("value") or "") == (taint.get("value") or "")
+    )
 
 
-def untolerated(taints: Sequence[Object], tolerations: Sequence[Object], effects: Sequence[str]) -> Object | None:
+def untolerated(
+    taints: Sequence[Object], tolerations: Sequence[Object], effects: Sequence[str]
+) -> Object | None:
     """The first taint with one of the effects that no toleration covers."""
     for taint in taints:
-        if taint.get("effect") in effects and not any(tolerates(t, taint) for t in tolerations):
+        if taint.get("effect") in effects and not any(
+            tolerates(t, taint) for t in tolerations
+        ):
             return taint
     return None

@@ -44,7 +44,9 @@ _current: ContextVar[int] = ContextVar("lifecycle_span", default=0)
 _NOBODY: AbstractContextManager[None] = nullcontext()
 
 
-def span(component: str, name: str, **attributes: Any) -> AbstractContextManager[Span | None]:
+def span(
+    component: str, name: str, **attributes: Any
+) -> AbstractContextManager[Span | None]:
     """Time a piece of work of a component. Yields the span, or None when nobody
     listens.
     """

@@ -30,7 +30,9 @@ class UpgradedConnection:
         transport.set_protocol(self._protocol)
         self._protocol.connection_made(transport)
         self._transport = transport
-        self._writer = asyncio.StreamWriter(transport, self._protocol, self._reader, loop)
+        self._writer = asyncio.StreamWriter(
+            transport, self._protocol, self._reader, loop
+        )
 
     async def read(self) -> bytes:
         """See `Connection`."""
@@ -51,7 +53,9 @@ class UpgradedConnection:
         self._transport.close()
 
 
-async def hand_over(transport: asyncio.Transport, serve: Callable[[Connection], Awaitable[None]]) -> None:
+async def hand_over(
+    transport: asyncio.Transport, serve: Callable[[Connection], Awaitable[None]]
+) -> None:
     """Let `serve` have the connection until it returns, then close it."""
     connection = UpgradedConnection(transport)
     try:

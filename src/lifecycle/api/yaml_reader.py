@@ -21,15 +21,21 @@ from typing import Any
 import yaml
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
-_FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
+_TRUE = frozenset(
+    {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}
+)
+_FALSE = frozenset(
+    {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}
+)
 _INT = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _GO_ENDLESS = {".inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MERGE = "<<"
 _BINARY = "tag:yaml.org,2002:binary"
-_RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+_RESOLVED_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")
+)
 """What is tagged so means what it would mean without the tag."""
 MAX_DEPTH = 200
 """How deep a document may nest. Go allows 10,000; nothing that is stored comes near
@@ -62,16 +68,26 @@ def _one_line(error: Exception) -> str:
     """
     if isinstance(error, yaml.MarkedYAMLError):
         mark, context = error.problem_mark, error.context_mark
-        line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None and mark.line else 0
+        line = (
+            mark.line + isinstance(error, yaml.scanner.ScannerError)
+            if mark is not None and mark.line
+            else 0
+        )
         line = line or (context.line if context is not None else 0)
         return f"line {line}: {error.problem}" if line else f"{error.problem}"
-    return error.reason if isinstance(error, yaml.reader.ReaderError) else " ".join(str(error).split())
+    return (
+        error.reason
+        if isinstance(error, yaml.reader.ReaderError)
+        else " ".join(str(error).split())
+    )
 
 
 def _decoded(text: str) -> str:
     """A text written as base64. Raises ValueError."""
     try:
-        return base64.b64decode(re.sub(r"\s", "", text), validate=True).decode(errors="replace")
+        return base64.b64decode(re.sub(r"\s", "", text), validate=True).decode(
+            errors="replace"
+        )
     except ValueError:
         raise ValueError("yaml: !!binary value contains invalid base64 data") from None
 
@@ -126,7 +142,9 @@ class _Reader:
             try:
                 self._take(event)
             except _Meaningless as error:
-                for later in events:  # what is no YAML at all is said first, wherever it stands
+                for (
+                    later
+                ) in events:  # what is no YAML at all is said first, wherever it stands
                     if type(later) is yaml.DocumentEndEvent:
                         break
                 raise ValueError(str(error)) from None
@@ -135,7 +153,9 @@ class _Reader:
     def _take(self, event: Any) -> None:
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            plain = (event.implicit[0] and event.tag in (None, "!")) or event.tag in _RESOLVED_TAGS
+            plain = (
+                event.implicit[0] and event.tag in (None, "!")
+            ) or event.tag in _RESOLVED_TAGS
             if event.tag == _BINARY:
                 event.value = _decoded(event.value)
             self._one_more(1)
@@ -159,7 +179,13 @@ class _Reader:
         if parent is not None and parent.key is None and type(parent.value) is dict:
             line = event.start_mark.line + 1
             key = _scalar(text) if plain and not _ENDLESS.fullmatch(text) else text
-            shown = "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+            shown = (
+                "null"
+                if key is None
+                else str(key).lower()
+                if isinstance(key, bool)
+                else str(key)
+            )
             parent.key = _Key(shown, line, plain and text == _MERGE)
         else:
             self._put(_scalar(text) if plain else text)
@@ -220,7 +246,9 @@ class _Reader:
             parent.merged |= _merged(value)
             return
         if key.text in parent.value:
-            self._strict.append(f'line {key.number}: key "{key.text}" already set in map')
+            self._strict.append(
+                f'line {key.number}: key "{key.text}" already set in map'
+            )
         parent.value[key.text] = value
 
 
@@ -235,7 +263,9 @@ def _merged(value: Any) -> dict[str, Any]:
         parts = [_merged(part) for part in value]
         return {key: item for part in reversed(parts) for key, item in part.items()}
     if type(value) is not dict:
-        raise _Meaningless("yaml: map merge requires map or sequence of maps as the value")
+        raise _Meaningless(
+            "yaml: map merge requires map or sequence of maps as the value"
+        )
     return value
 
 
@@ -255,9 +285,13 @@ def _scalar(text: str) -> Any:
         value = float(text)
         if math.isinf(value):
             return text
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value  # as Go writes it in JSON
+        return (
+            int(value) if value.is_integer() and abs(value) < 1e21 else value
+        )  # as Go writes it in JSON
     if _ENDLESS.fullmatch(text):
-        raise _Meaningless(f"json: unsupported value: {_GO_ENDLESS[text.lower().lstrip('+')]}")
+        raise _Meaningless(
+            f"json: unsupported value: {_GO_ENDLESS[text.lower().lstrip('+')]}"
+        )
     return text
 
 
@@ -268,9 +302,13 @@ def _integer(text: str) -> int | None:
     digits = text.lstrip("+-")
     if len(digits) > 80:
         return None
-    base = {"0b": 2, "0x": 16, "0o": 8}.get(digits[:2].lower(), 8 if len(digits) > 1 and digits[0] == "0" else 10)
+    base = {"0b": 2, "0x": 16, "0o": 8}.get(
+        digits[:2].lower(), 8 if len(digits) > 1 and digits[0] == "0" else 10
+    )
     try:
-        number = int(digits[2:] if digits[:2].lower() in ("0b", "0x", "0o") else digits, base)
+        number = int(
+            digits[2:] if digits[:2].lower() in ("0b", "0x", "0o") else digits, base
+        )
     except ValueError:
         return None
     number = -number if text[0] == "-" else number

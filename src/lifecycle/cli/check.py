@@ -18,13 +18,17 @@ def _pretty(value: object) -> str:
 @click.command(short_help="Grade your own version of a stage.")
 @click.argument("stage", required=False)
 @click.argument("attempt", required=False, metavar="MODULE:OBJECT")
-@click.option("--list", "list_all", is_flag=True, help="Name the stages there are exercises for.")
+@click.option(
+    "--list", "list_all", is_flag=True, help="Name the stages there are exercises for."
+)
 @click.option("--starter", is_flag=True, help="Print a file to begin with.")
 @click.option("--ours", is_flag=True, help="Grade the book's own version.")
 @click.option(
     "--show",
     metavar="WORDS",
-    help=("Print one question and its right answer: the first whose name holds these words."),
+    help=(
+        "Print one question and its right answer: the first whose name holds these words."
+    ),
 )
 def check(
     stage: str | None,
@@ -65,7 +69,11 @@ def check(
             )
         asked = case.inputs if case.question is None else case.question
         click.echo(
-            _pretty({"question": asked, "answer": case.expected} if asked is not None else {"answer": case.expected})
+            _pretty(
+                {"question": asked, "answer": case.expected}
+                if asked is not None
+                else {"answer": case.expected}
+            )
         )
         return
     if attempt is None and not ours:

@@ -40,13 +40,17 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
         entries = book.load_claims(file)
         stages = sorted({claim.stage for claim in entries})
         if stage not in (None, *stages):
-            raise Refusal(f"no claims of stage {stage!r}; there are: {', '.join(stages)}")
+            raise Refusal(
+                f"no claims of stage {stage!r}; there are: {', '.join(stages)}"
+            )
         book.import_checks(claim_checks)
         evidence = {version: open_recording(name) for version, name in VERSIONS.items()}
         everything = book.ClaimsMatrix(entries, evidence, stage or "")
         summary = everything.summary
         if unchecked:
-            everything.claims = [claim for claim in everything.claims if claim in everything.unchecked]
+            everything.claims = [
+                claim for claim in everything.claims if claim in everything.unchecked
+            ]
     table = everything.__rich__()
     table.title = summary
     console = Console(width=None if sys.stdout.isatty() else 140)

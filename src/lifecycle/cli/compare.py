@@ -43,7 +43,9 @@ WIDTH = 140
     default="embedded",
     show_default=True,
     metavar="embedded|DIR|CONTEXT",
-    help=("Who is compared with it: the embedded cluster, another recording, or the live context kind-lifecycle."),
+    help=(
+        "Who is compared with it: the embedded cluster, another recording, or the live context kind-lifecycle."
+    ),
 )
 @click.option(
     "--json",
@@ -51,7 +53,9 @@ WIDTH = 140
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the tables as JSON.",
 )
-@click.option("--all-rows", is_flag=True, help="Print every row, also those that are equal.")
+@click.option(
+    "--all-rows", is_flag=True, help="Print every row, also those that are equal."
+)
 @click.option(
     "--latency",
     type=click.FloatRange(0),
@@ -87,7 +91,9 @@ def compare(
         known = theirs.scenarios()
         for stage in stages:
             if stage not in known:
-                raise Misused(f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}")
+                raise Misused(
+                    f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}"
+                )
         chosen = stages or tuple(stage for stage in DEFAULT_STAGES if stage in known)
         bar = Progress(
             console=Console(stderr=True),
@@ -97,7 +103,9 @@ def compare(
         with bar:
             tables = _tables(against, theirs, chosen, latency, bar)
         if json_file:
-            json_file.write_text(json.dumps([json.loads(table.to_json()) for table in tables], indent=1))
+            json_file.write_text(
+                json.dumps([json.loads(table.to_json()) for table in tables], indent=1)
+            )
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     for table in tables:
         if all_rows:
@@ -128,20 +136,28 @@ def _tables(
         ours = open_recording(against)
         missing = [stage for stage in stages if stage not in ours.scenarios()]
         if missing:
-            raise Misused(f"{ours.name} has no stage {', '.join(missing)}; it has: {', '.join(ours.scenarios())}")
+            raise Misused(
+                f"{ours.name} has no stage {', '.join(missing)}; it has: {', '.join(ours.scenarios())}"
+            )
         for stage in bar.track(stages, description="comparing"):
             tables.append(compare_recordings(ours, theirs, stage))
     return tables
 
 
-def _embedded(theirs: Recording, stage: str, latency: float, bar: Progress) -> AgreementTable:
+def _embedded(
+    theirs: Recording, stage: str, latency: float, bar: Progress
+) -> AgreementTable:
     from lifecycle.cluster.agree import agreement_with
 
     task = bar.add_task(stage, total=len(theirs.exchanges(stage)))
-    return agreement_with(theirs, stage, latency=latency, on_step=lambda _: bar.advance(task))
+    return agreement_with(
+        theirs, stage, latency=latency, on_step=lambda _: bar.advance(task)
+    )
 
 
-def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress) -> list[AgreementTable]:
+def _live(
+    context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress
+) -> list[AgreementTable]:
     """Record the live cluster first, then compare two recordings: the recorder knows
     how to leave nothing behind.
     """
@@ -156,6 +172,8 @@ def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progres
     ):
         tables = []
         for stage in bar.track(stages, description="asking the live cluster"):
-            taken = open_recording(str(record(cluster, Path(folder) / context, [stage], progress=False)))
+            taken = open_recording(
+                str(record(cluster, Path(folder) / context, [stage], progress=False))
+            )
             tables.append(compare_recordings(taken, theirs, stage))
         return tables

@@ -70,7 +70,9 @@ WIDTH = 100
     is_flag=True,
     help="Look into the live cluster kind-lifecycle instead: STAGE is a path, or node.",
 )
-def inspect(stage: str | None, what: tuple[str, ...], recording: str, live: bool) -> None:
+def inspect(
+    stage: str | None, what: tuple[str, ...], recording: str, live: bool
+) -> None:
     """Show what the evidence holds for a STAGE; WHAT picks one thing of it.
 
     \b
@@ -121,7 +123,9 @@ def _exchanges(evidence: Recording, scenario: str, what: tuple[str, ...]) -> Non
         for exchange in exchanges:
             moment = f"  ({exchange.moment})" if exchange.moment else ""
             asker = "" if exchange.identity == "admin" else f"  as {exchange.identity}"
-            click.echo(f"{exchange.n:5}  {exchange.status}  {exchange.method:6} {exchange.path[:WIDTH]}{moment}{asker}")
+            click.echo(
+                f"{exchange.n:5}  {exchange.status}  {exchange.method:6} {exchange.path[:WIDTH]}{moment}{asker}"
+            )
         return
     chosen = next((e for e in exchanges if str(e.n) == what[0]), None)
     if chosen is None:
@@ -168,7 +172,9 @@ def _look_live(cluster: LiveCluster, stage: str | None, what: tuple[str, ...]) -
     elif stage.startswith("/"):
         click.echo(_shown(cluster.get(stage)))
     else:
-        raise Misused("live, STAGE is a path such as /api/v1/nodes, or: node NAME COMMAND")
+        raise Misused(
+            "live, STAGE is a path such as /api/v1/nodes, or: node NAME COMMAND"
+        )
 
 
 def _shown(value: Any) -> str:

@@ -20,7 +20,9 @@ from lifecycle.cli.refusal import refusals
     default="",
     help="Which cluster; KUBECONFIG or ~/.kube/config otherwise, as for kubectl.",
 )
-@click.option("-t", "--table", default="", help="Only this table: filter, mangle or nat.")
+@click.option(
+    "-t", "--table", default="", help="Only this table: filter, mangle or nat."
+)
 def iptables_save(node: str, kubeconfig: str, table: str) -> None:
     """Print what our kube-proxy would have written on NODE by now.
 
@@ -52,7 +54,9 @@ async def _saved(node: str, kubeconfig: str, table: str) -> str:
         credentials = Credentials(chosen(flags, os.environ))
     except CommandError as error:
         raise click.ClickException(str(error)) from None
-    transport: Any = AuthenticatingTransport(HTTPSTransport(await credentials.connection()), credentials)
+    transport: Any = AuthenticatingTransport(
+        HTTPSTransport(await credentials.connection()), credentials
+    )
     client = Client(transport, "lifecycle-iptables-save")
     proxies = NodeProxies(client, clock=Clock(), cluster_cidr=POD_NETWORK)
     try:

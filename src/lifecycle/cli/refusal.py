@@ -99,7 +99,9 @@ def refusals() -> Iterator[None]:
         raise Refusal(str(error) or "it took too long") from None
     except OSError as error:
         where = error.filename2 or error.filename
-        raise Refusal(f"{where}: {error.strerror}" if where and error.strerror else str(error)) from None
+        raise Refusal(
+            f"{where}: {error.strerror}" if where and error.strerror else str(error)
+        ) from None
     except (
         InspectorError,
         UnicodeDecodeError,

@@ -105,10 +105,14 @@ def trace(
         except (FollowError, LookupError) as error:
             raise Refusal(str(error)) from None
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
-        console.print(f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False)
+        console.print(
+            f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False
+        )
         for journey in (followed.journey, *theirs):
             console.print(
-                text.render(journey, limit=10_000) if everything else stages_table(journey),
+                text.render(journey, limit=10_000)
+                if everything
+                else stages_table(journey),
                 highlight=False,
             )
         journeys = [followed.journey, *theirs]
@@ -119,7 +123,9 @@ def trace(
         if svg:
             svg.write_text(to_svg(journeys))
         if json_file:
-            json_file.write_text(json.dumps([as_document(journey) for journey in journeys], indent=1))
+            json_file.write_text(
+                json.dumps([as_document(journey) for journey in journeys], indent=1)
+            )
         for file in (html, png, svg, json_file):
             if file is not None:
                 click.echo(f"wrote {file}", err=True)
@@ -135,7 +141,9 @@ def stages_table(journey: Journey) -> Table:
     from lifecycle.figures.timeline import colour_of
     from lifecycle.trace.text import milliseconds
 
-    title = f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
+    title = (
+        f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
+    )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("component")
     table.add_column("stage")

@@ -36,7 +36,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 @click.option(
     "--cert-dir",
     type=click.Path(path_type=Path),
-    help=("Where the cluster's keys and certificates are kept; by default PATH.pki beside sqlite:PATH, else nowhere."),
+    help=(
+        "Where the cluster's keys and certificates are kept; by default PATH.pki beside sqlite:PATH, else nowhere."
+    ),
 )
 @click.option(
     "--port",
@@ -73,7 +75,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     default=0.0,
     help="Seconds each step of a container's start takes.",
 )
-@click.option("--token", default="", help="A bearer token for a user in system:masters.")
+@click.option(
+    "--token", default="", help="A bearer token for a user in system:masters."
+)
 @click.option(
     "--without",
     default="",
@@ -121,7 +125,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     show_default=True,
     help="Days that full ones are kept; 0: for ever.",
 )
-@click.option("--audit-log-compress", is_flag=True, help="Compress full log files with gzip.")
+@click.option(
+    "--audit-log-compress", is_flag=True, help="Compress full log files with gzip."
+)
 @click.option(
     "--audit-log-format",
     default="json",
@@ -178,7 +184,9 @@ def up(
 
     with refusals():
         admission = AdmissionOptions(enable=names(enable), disable=names(disable))
-        rotation = Rotation(audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress)
+        rotation = Rotation(
+            audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress
+        )
         audit = AuditOptions(
             audit_policy_file,
             audit_log_path,

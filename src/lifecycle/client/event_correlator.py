@@ -187,7 +187,9 @@ class EventCorrelator:
         if bucket is None:
             bucket = _Tokens(float(SPAM_BURST), now)
             self._spam.put(key, bucket)
-        bucket.tokens = min(float(SPAM_BURST), bucket.tokens + (now - bucket.last) * SPAM_QPS)
+        bucket.tokens = min(
+            float(SPAM_BURST), bucket.tokens + (now - bucket.last) * SPAM_QPS
+        )
         bucket.last = now
         if bucket.tokens < 1.0:
             return False

@@ -56,7 +56,9 @@ class EventRecorder:
     `event` is called.
     """
 
-    def __init__(self, client: Client, component: str, *, clock: Clock, host: str = "") -> None:
+    def __init__(
+        self, client: Client, component: str, *, clock: Clock, host: str = ""
+    ) -> None:
         self._client = client
         self._component = component
         self._host = host
@@ -144,7 +146,9 @@ class EventRecorder:
             for attempt in range(MAX_TRIES_PER_EVENT):
                 if await self._record_event(correlated.event, correlated.patch):
                     break
-                await asyncio.sleep(SLEEP_SECONDS * (self._rng.random() if attempt == 0 else 1.0))
+                await asyncio.sleep(
+                    SLEEP_SECONDS * (self._rng.random() if attempt == 0 else 1.0)
+                )
 
     async def _record_event(self, event: Object, patch: Object | None) -> bool:
         """Write once. False: worth another try (the server could not be reached)."""

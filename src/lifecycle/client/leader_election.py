@@ -58,7 +58,9 @@ class LeaderElector:
     async def acquire(self) -> None:
         """Wait until this one leads."""
         while not await self.try_acquire_or_renew():  # noqa: ASYNC110 - others hold the lease; looking is the protocol
-            await asyncio.sleep(self._retry_period * (1.0 + JITTER * self._rng.random()))
+            await asyncio.sleep(
+                self._retry_period * (1.0 + JITTER * self._rng.random())
+            )
 
     async def renew(self) -> None:
         """Keep renewing; returns when leadership is lost."""
@@ -86,9 +88,15 @@ class LeaderElector:
                 if error.code != 404:
                     raise
                 lease = self._new_lease(self._clock.micro_timestamp())
-                return self._hold(await self._client.create(_LEASES, lease, self._namespace))
+                return self._hold(
+                    await self._client.create(_LEASES, lease, self._namespace)
+                )
             self._observe(lease)
-            if lease["spec"].get("holderIdentity") and not self.is_leader and self._lease_valid():
+            if (
+                lease["spec"].get("holderIdentity")
+                and not self.is_leader
+                and self._lease_valid()
+            ):
                 return False
             return self._hold(await self._write(lease))
         except (TimeoutError, StatusError, OSError):
@@ -106,19 +114,27 @@ class LeaderElector:
                     **self._spec(now, now, old.get("leaseTransitions", 0)),
                     "leaseDurationSeconds": 1,
                 }
-                self._observe(await self._client.update(_LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}))
+                self._observe(
+                    await self._client.update(
+                        _LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}
+                    )
+                )
         except (TimeoutError, StatusError, OSError):
             return False
         return True
 
     async def _write(self, lease: Object) -> Object:
-        return await self._client.update(_LEASES, self._taken(lease, self._clock.micro_timestamp()))
+        return await self._client.update(
+            _LEASES, self._taken(lease, self._clock.micro_timestamp())
+        )
 
     def _lease_valid(self) -> bool:
         """Whether the lease, as long as its holder said it would last, has not run out
         since it was last seen to change.
         """
-        seconds = float(((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0)
+        seconds = float(
+            ((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0
+        )
         return self._observed_at + seconds > asyncio.get_running_loop().time()
 
     def _hold(self, lease: Object) -> bool:

@@ -25,7 +25,9 @@ def select(objects: list[Object], selector: LabelSelector | None) -> list[Object
     """The objects whose labels match; all of them without a selector."""
     if selector is None:
         return objects
-    return [obj for obj in objects if selector.matches(obj["metadata"].get("labels") or {})]
+    return [
+        obj for obj in objects if selector.matches(obj["metadata"].get("labels") or {})
+    ]
 
 
 class Lister:
@@ -38,6 +40,8 @@ class Lister:
         """The object, or None where the server would say NotFound."""
         return self._indexer.get_by_key(f"{namespace}/{name}" if namespace else name)
 
-    def list(self, namespace: str = "", selector: LabelSelector | None = None) -> list[Object]:
+    def list(
+        self, namespace: str = "", selector: LabelSelector | None = None
+    ) -> list[Object]:
         """Objects of a namespace (empty: of all) that match."""
         return select(self._indexer.list_namespace(namespace), selector)

@@ -77,7 +77,11 @@ class RealFIFO:
         }
         for delta in self._queue:  # what is still queued will have happened by then
             last[delta.key] = None if delta.type == DELETED else delta.object
-        deltas = [Delta(DELETED, key, obj) for key, obj in last.items() if obj is not None and key not in listed]
+        deltas = [
+            Delta(DELETED, key, obj)
+            for key, obj in last.items()
+            if obj is not None and key not in listed
+        ]
         deltas += [Delta(REPLACED, key, obj) for key, obj in listed.items()]
         if not self._populated:
             self._populated = True

@@ -121,7 +121,9 @@ class Reflector:
         self._label_selector = label_selector
         self._field_selector = field_selector
         self._watch_list = use_watch_list
-        self._rng = random.Random(f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}")
+        self._rng = random.Random(
+            f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}"
+        )
         self._backoff = Backoff(self._rng)
         self._unavailable = False
         """Whether the server refused the revision we are at even for a list: then only
@@ -159,7 +161,9 @@ class Reflector:
                 OSError,
                 EOFError,
             ) as error:
-                log.debug("%s: the list is not streamed: %s", self._resource.plural, error)
+                log.debug(
+                    "%s: the list is not streamed: %s", self._resource.plural, error
+                )
         if stream is None:
             await self._list()
         while True:
@@ -195,9 +199,14 @@ class Reflector:
         """
         items = answer.get("items") or []
         kind, api_version = self._resource.kind, self._resource.api_version
-        return [obj if "kind" in obj else {"kind": kind, "apiVersion": api_version, **obj} for obj in items]
+        return [
+            obj if "kind" in obj else {"kind": kind, "apiVersion": api_version, **obj}
+            for obj in items
+        ]
 
-    async def _open_watch(self, revision: str, *, send_initial_events: bool = False) -> AsyncIterator[WatchFrame]:
+    async def _open_watch(
+        self, revision: str, *, send_initial_events: bool = False
+    ) -> AsyncIterator[WatchFrame]:
         return await self._client.watch(
             self._resource,
             self._namespace,
@@ -237,7 +246,9 @@ class Reflector:
                     raise StatusError(frame.object)
                 meta = frame.object["metadata"]
                 if frame.type == "BOOKMARK":
-                    done = (meta.get("annotations") or {}).get(INITIAL_EVENTS_END) == "true"
+                    done = (meta.get("annotations") or {}).get(
+                        INITIAL_EVENTS_END
+                    ) == "true"
                     if not done:
                         continue
                     self._store.replace(list(objects.values()))
@@ -315,7 +326,9 @@ class Reflector:
 
 def _revision_unavailable(error: StatusError) -> bool:
     """The server has forgotten that revision, or does not know it yet."""
-    return error.code == GONE or (error.code == TIMEOUT and "Too large resource version" in error.message)
+    return error.code == GONE or (
+        error.code == TIMEOUT and "Too large resource version" in error.message
+    )
 
 
 async def _close(stream: object) -> None:

@@ -81,7 +81,11 @@ class Client:
         return Request(
             method=method,
             path=path,
-            query={key: [value] if isinstance(value, str) else value for key, value in (query or {}).items() if value},
+            query={
+                key: [value] if isinstance(value, str) else value
+                for key, value in (query or {}).items()
+                if value
+            },
             headers=headers,
             obj=obj,
             body=body,
@@ -99,10 +103,15 @@ class Client:
     ) -> Response:
         """Any request. Raises StatusError for an answer of 400 or more."""
         response = await self.transport.round_trip(
-            self.new_request(method, path, query=query, obj=obj, content_type=content_type)
+            self.new_request(
+                method, path, query=query, obj=obj, content_type=content_type
+            )
         )
         if response.status >= 400:
-            raise StatusError(response.obj or {"code": response.status, "message": (response.body or b"").decode()})
+            raise StatusError(
+                response.obj
+                or {"code": response.status, "message": (response.body or b"").decode()}
+            )
         return response
 
     async def _object(
@@ -113,7 +122,9 @@ class Client:
         obj: Any = None,
         content_type: str = "application/json",
     ) -> Object:
-        response = await self.request(method, path, query=query, obj=obj, content_type=content_type)
+        response = await self.request(
+            method, path, query=query, obj=obj, content_type=content_type
+        )
         return response.obj or {}
 
     async def get(
@@ -125,7 +136,9 @@ class Client:
         subresource: str = "",
     ) -> Object:
         """One object."""
-        return await self._object("GET", resource.path(namespace, name, subresource), {})
+        return await self._object(
+            "GET", resource.path(namespace, name, subresource), {}
+        )
 
     async def list(
         self,
@@ -220,7 +233,9 @@ class Client:
         it, the object.
         """
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        preconditions = {k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v}
+        preconditions = {
+            k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v
+        }
         if preconditions:
             options["preconditions"] = preconditions
         if grace_period is not None:

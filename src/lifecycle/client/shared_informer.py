@@ -237,8 +237,12 @@ class SharedInformerFactory:
         """Wait until every informer asked for so far has synced; starts them if need
         be.
         """
-        await asyncio.gather(*(informer.wait_for_sync() for informer in list(self._informers.values())))
+        await asyncio.gather(
+            *(informer.wait_for_sync() for informer in list(self._informers.values()))
+        )
 
     async def stop(self) -> None:
         """Stop every informer."""
-        await asyncio.gather(*(informer.stop() for informer in list(self._informers.values())))
+        await asyncio.gather(
+            *(informer.stop() for informer in list(self._informers.values()))
+        )

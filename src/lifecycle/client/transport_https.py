@@ -49,12 +49,16 @@ def ssl_context(config: ConnectionConfig) -> ssl.SSLContext:
     """The TLS settings of a configuration. Raises ssl.SSLError for certificates that
     cannot be read.
     """
-    context = ssl.create_default_context(cadata=config.ca.decode() if config.ca else None)
+    context = ssl.create_default_context(
+        cadata=config.ca.decode() if config.ca else None
+    )
     if config.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if config.client_certificate:
-        with tempfile.TemporaryDirectory() as directory:  # Python's ssl reads certificates from files only
+        with (
+            tempfile.TemporaryDirectory() as directory
+        ):  # Python's ssl reads certificates from files only
             certificate, key = Path(directory, "tls.crt"), Path(directory, "tls.key")
             certificate.write_bytes(config.client_certificate)
             key.touch(mode=0o600)
@@ -73,7 +77,9 @@ class HTTPSTransport:
 
     def __init__(self, config: ConnectionConfig, *, timeout: float = 32.0) -> None:
         self._base = config.server.rstrip("/")
-        self._headers = {"authorization": f"Bearer {config.token}"} if config.token else {}
+        self._headers = (
+            {"authorization": f"Bearer {config.token}"} if config.token else {}
+        )
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._server_name = config.server_name or None
         ssl_setting = ssl_context(config) if self._base.startswith("https:") else True
@@ -93,7 +99,11 @@ class HTTPSTransport:
             body = orjson.dumps(request.obj)
             headers.setdefault("content-type", "application/json")
         watching = bool_parameter(request.query, "watch")
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total) if watching else self._timeout
+        timeout = (
+            aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total)
+            if watching
+            else self._timeout
+        )
         try:
             answer = await self._session.request(
                 request.method,
@@ -104,7 +114,9 @@ class HTTPSTransport:
                 server_hostname=self._server_name,
                 allow_redirects=False,
             )
-            answer_headers = {key.lower(): value for key, value in answer.headers.items()}
+            answer_headers = {
+                key.lower(): value for key, value in answer.headers.items()
+            }
             if watching and answer.status == 200:
                 return Response(answer.status, answer_headers, stream=_frames(answer))
             async with answer:

@@ -116,7 +116,9 @@ class MaxOfRateLimiter(Generic[T]):
 
 def default_controller_rate_limiter() -> MaxOfRateLimiter[str]:
     """5 ms doubling up to 1000 s per item, 10 a second with a burst of 100 overall."""
-    return MaxOfRateLimiter(ItemExponentialFailureRateLimiter[str](), BucketRateLimiter[str]())
+    return MaxOfRateLimiter(
+        ItemExponentialFailureRateLimiter[str](), BucketRateLimiter[str]()
+    )
 
 
 class WorkQueue(Generic[T]):
@@ -153,7 +155,9 @@ class WorkQueue(Generic[T]):
             except asyncio.CancelledError:
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
-                elif self._queue:  # woken and cancelled at once: the wake-up is somebody else's now
+                elif (
+                    self._queue
+                ):  # woken and cancelled at once: the wake-up is somebody else's now
                     self._wake_one()
                 raise
         item = self._queue.popleft()

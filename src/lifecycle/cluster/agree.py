@@ -60,9 +60,13 @@ def agreement_with(
         cluster = Cluster(ClusterConfig(like=theirs.path, https=False, seed=1))
         try:
             await cluster.start()
-            for runtime in cluster.runtimes.values():  # what ran on the recorded cluster already is there at once
+            for runtime in (
+                cluster.runtimes.values()
+            ):  # what ran on the recorded cluster already is there at once
                 runtime.latency = latency
-            target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(cluster.server)
+            target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
+                cluster.server
+            )
             return await compare_cluster(target, theirs, scenario, on_step=on_step)
         finally:
             await cluster.stop()

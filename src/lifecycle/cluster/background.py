@@ -62,7 +62,9 @@ class BackgroundCluster:
         raised.
         """
         self._loop = new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lifecycle", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="lifecycle", daemon=True
+        )
         self._thread.start()
         self.cluster = Cluster(self.config)
         try:
@@ -78,7 +80,9 @@ class BackgroundCluster:
         if loop is None:
             return
         if self.cluster is not None:
-            asyncio.run_coroutine_threadsafe(self.cluster.stop(), loop).result(timeout=30)
+            asyncio.run_coroutine_threadsafe(self.cluster.stop(), loop).result(
+                timeout=30
+            )
         loop.call_soon_threadsafe(loop.stop)
         if self._thread is not None:
             self._thread.join(timeout=10)

@@ -113,16 +113,26 @@ class ClusterConfig:
             raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
         unknown = [name for name in self.without if name not in COMPONENTS]
         if unknown:
-            raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
+            raise ValueError(
+                f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}"
+            )
         kind, colon, socket = self.runtime.partition(":")
         if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
-            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}")
+            raise ValueError(
+                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}"
+            )
         if colon and self.nodes != 1:
-            raise ValueError(f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd")
+            raise ValueError(
+                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd"
+            )
         if self.overlay not in OVERLAYS:
-            raise ValueError(f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}")
+            raise ValueError(
+                f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"
+            )
         if self.runtime != "hollow" and (self.like or self.node_shapes):
-            raise ValueError(f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}")
+            raise ValueError(
+                f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}"
+            )
         check_address(self.store)
 
 
@@ -173,7 +183,11 @@ class Cluster:
         seed = like.read(self.config.like) if self.config.like else None
         folder = self.config.cert_dir or authority_folder(self.config.store)
         try:
-            authority = await asyncio.to_thread(kept_authority, folder) if folder is not None else None
+            authority = (
+                await asyncio.to_thread(kept_authority, folder)
+                if folder is not None
+                else None
+            )
         except BaseException:
             await store.close()
             raise
@@ -192,17 +206,25 @@ class Cluster:
         if not self.config.https and authority is None:
             self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
-        await self.server.start((lambda store: like.plant(store, seed, certificates.ca_pem.decode())) if seed else None)
+        await self.server.start(
+            (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
+            if seed
+            else None
+        )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
         if serving is not None:
             serving()
-        shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))
+        shapes = self.config.node_shapes or (
+            seed.nodes if seed else kind_nodes(self.config.nodes)
+        )
         if "controllers" not in self.config.without:
             manager = ControllerManager(
                 self.client(
                     "kube-controller-manager",
-                    UserInfo("system:kube-controller-manager", ("system:authenticated",)),
+                    UserInfo(
+                        "system:kube-controller-manager", ("system:authenticated",)
+                    ),
                 ),
                 clock=self.clock,
                 names=self.names,
@@ -233,8 +255,12 @@ class Cluster:
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
-            client = self.client("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
-            self.proxies = NodeProxies(client, clock=self.clock, cluster_cidr=pod_network(len(shapes)))
+            client = self.client(
+                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
+            )
+            self.proxies = NodeProxies(
+                client, clock=self.clock, cluster_cidr=pod_network(len(shapes))
+            )
         if "dns" not in self.config.without and self.config.https:
             await install_dns(self.client("kubeadm"))
             addon = DNSAddon(
@@ -254,12 +280,16 @@ class Cluster:
         """Let a machine join: a kubelet with its runtime, under the identity of its
         node.
         """
-        user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
+        user = UserInfo(
+            f"system:node:{shape.name}", ("system:nodes", "system:authenticated")
+        )
         runtime: Runtime
         real: dict[str, Any] = {}
         if self.machines is not None:
             runtime = self.machines.runtime(shape.name)
-            real = self.machines.kubelet_options(shape.name, self.server.certificates.server_context)
+            real = self.machines.kubelet_options(
+                shape.name, self.server.certificates.server_context
+            )
         else:
             runtime = self.runtimes[shape.name] = HollowRuntime(
                 clock=self.clock,
@@ -290,7 +320,9 @@ class Cluster:
                 partial(node_summary, runtime),
                 parse_thresholds(KIND_EVICTION_HARD),
             )
-            eviction_manager = attach(kubelet, self.client("kubelet", user), self.clock, measure, hard)
+            eviction_manager = attach(
+                kubelet, self.client("kubelet", user), self.clock, measure, hard
+            )
             self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
@@ -373,7 +405,9 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(self.server.in_process_transport(user), component_user_agent(component))
+        return Client(
+            self.server.in_process_transport(user), component_user_agent(component)
+        )
 
     @property
     def url(self) -> str:
@@ -383,7 +417,9 @@ class Cluster:
     def kubeconfig(self, name: str = "lifecycle") -> Object:
         """A kubeconfig for the admin."""
         certificates = self.server.certificates
-        certificate, key = certificates.client_certificate("kubernetes-admin", [MASTERS])
+        certificate, key = certificates.client_certificate(
+            "kubernetes-admin", [MASTERS]
+        )
         return kubeconfig(self.url, certificates.ca_pem, certificate, key, name=name)
 
     def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:
@@ -439,7 +475,9 @@ class Cluster:
         watching = asyncio.ensure_future(watch_nodes())
         try:
             async with asyncio.timeout(self.config.ready_timeout):
-                await asyncio.wait([watching, self._failed], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    [watching, self._failed], return_when=asyncio.FIRST_COMPLETED
+                )
                 if self._failed.done():
                     await self._failed
                 await watching
@@ -458,4 +496,7 @@ def is_ready(node: Object, *, managed: bool = True) -> bool:
     conditions = node.get("status", {}).get("conditions", ())
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
     taints = node.get("spec", {}).get("taints", ())
-    return ready and not (managed and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints))
+    return ready and not (
+        managed
+        and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
+    )

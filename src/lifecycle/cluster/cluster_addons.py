@@ -111,7 +111,9 @@ async def install_dns(client: Client) -> None:
     for obj in (_account(), _role(), _role_binding(), _service()):
         row = resource_for_kind(obj["apiVersion"], obj["kind"])
         assert row is not None
-        with contextlib.suppress(StatusError):  # it is there, or its address is somebody else's: then DNS has another
+        with contextlib.suppress(
+            StatusError
+        ):  # it is there, or its address is somebody else's: then DNS has another
             await client.create(row, obj, obj["metadata"].get("namespace", ""))
 
 
@@ -162,7 +164,9 @@ def _role_binding() -> Object:
         "kind": "ClusterRoleBinding",
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "metadata": {"name": "system:coredns"},
-        "subjects": [{"kind": "ServiceAccount", "name": "coredns", "namespace": "kube-system"}],
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "coredns", "namespace": "kube-system"}
+        ],
         "roleRef": {
             "apiGroup": "rbac.authorization.k8s.io",
             "kind": "ClusterRole",

@@ -36,7 +36,9 @@ class Typed:
 
     def __str__(self) -> str:
         """As on a terminal, the requests below."""
-        asked = "".join(f"\n  → {_line(request, status)}" for request, status in self.requests)
+        asked = "".join(
+            f"\n  → {_line(request, status)}" for request, status in self.requests
+        )
         return (
             f"$ kubectl {shlex.join(self.argv)}\n{self.out}{self.err}  exit"
             f" {self.code}, requests: {len(self.requests)}{asked}\n"
@@ -61,11 +63,15 @@ class Wiretap:
         await self._inner.close()
 
 
-async def type_line(line: str | Sequence[str], transport: Transport, *, namespace: str = "") -> Typed:
+async def type_line(
+    line: str | Sequence[str], transport: Transport, *, namespace: str = ""
+) -> Typed:
     """Run one kubectl line (without the word `kubectl`) over a transport."""
     argv = shlex.split(line) if isinstance(line, str) else list(line)
     out, err, tap = io.StringIO(), io.StringIO(), Wiretap(transport)
-    code = await run_kubectl(argv, Client(tap, "kubectl"), out=out, err=err, namespace=namespace)
+    code = await run_kubectl(
+        argv, Client(tap, "kubectl"), out=out, err=err, namespace=namespace
+    )
     return Typed(tuple(argv), code, out.getvalue(), err.getvalue(), tuple(tap.heard))
 
 
@@ -83,4 +89,6 @@ def type_lines(*lines: str, nodes: int = 3) -> list[Typed]:
 
 def _line(request: Request, status: int) -> str:
     query = urlencode(request.query, doseq=True)
-    return f"{status} {request.method} {request.path}" + (f"\n        ?{query}" if query else "")
+    return f"{status} {request.method} {request.path}" + (
+        f"\n        ?{query}" if query else ""
+    )

@@ -29,7 +29,9 @@ def checkup(path: str) -> list[str]:
     lines = []
     for program, use in PROGRAMS.items():
         place = shutil.which(program, path=path)
-        lines.append(f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}")
+        lines.append(
+            f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}"
+        )
     return lines
 
 
@@ -42,7 +44,9 @@ def real_containers() -> list[str]:
     lines = []
     for runtime in ("sandbox", "containerd"):
         found = missing(runtime)
-        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [f"ok       --runtime {runtime}"]
+        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [
+            f"ok       --runtime {runtime}"
+        ]
     return lines
 
 
@@ -59,5 +63,7 @@ def abandoned() -> list[str]:
     for run in runs():
         if not run.owned():
             found = leftovers(run)
-            lines.append(f"left     run {run.id}: {len(found)} things, such as {found[0]}: lifecycle doctor --clean")
+            lines.append(
+                f"left     run {run.id}: {len(found)} things, such as {found[0]}: lifecycle doctor --clean"
+            )
     return lines

@@ -70,8 +70,14 @@ async def follow(
 
 async def _follow(cluster: Cluster, argv: Sequence[str], patience: float) -> Followed:
     command = " ".join(("kubectl", *argv))
-    certificate, key = cluster.server.certificates.client_certificate("kubernetes-admin", [MASTERS])
-    transport = HTTPSTransport(ConnectionConfig(cluster.url, cluster.server.certificates.ca_pem, certificate, key))
+    certificate, key = cluster.server.certificates.client_certificate(
+        "kubernetes-admin", [MASTERS]
+    )
+    transport = HTTPSTransport(
+        ConnectionConfig(
+            cluster.url, cluster.server.certificates.ca_pem, certificate, key
+        )
+    )
     out, err = io.StringIO(), io.StringIO()
     try:
         with SpanRecorder() as recorder:
@@ -85,24 +91,34 @@ async def _follow(cluster: Cluster, argv: Sequence[str], patience: float) -> Fol
                 async with asyncio.timeout(patience):
                     await _settled(cluster, written, uid)
             except TimeoutError:
-                raise FollowError(f"{command}: the pods did not become ready in {patience:g} s") from None
+                raise FollowError(
+                    f"{command}: the pods did not become ready in {patience:g} s"
+                ) from None
             with span("watch", "all pods ready", uid=uid):
                 pass
             await asyncio.sleep(CALM)
-        journey = replace(recorder.journey(uid, title=command), provenance=_provenance(cluster.config))
+        journey = replace(
+            recorder.journey(uid, title=command), provenance=_provenance(cluster.config)
+        )
         return Followed(command, out.getvalue(), journey)
     finally:
         await transport.close()
 
 
 def _provenance(config: ClusterConfig) -> str:
-    return "the embedded cluster" + (f", {config.latency:g} s a step" if config.latency else "")
+    return "the embedded cluster" + (
+        f", {config.latency:g} s a step" if config.latency else ""
+    )
 
 
 def _wrote(recorded: Span) -> bool:
     attributes = recorded.attributes
     is_write = attributes.get("method") in ("POST", "PUT", "PATCH")
-    return (recorded.component, recorded.name) == ("kubectl", "request") and is_write and bool(attributes.get("uid"))
+    return (
+        (recorded.component, recorded.name) == ("kubectl", "request")
+        and is_write
+        and bool(attributes.get("uid"))
+    )
 
 
 async def _settled(cluster: Cluster, written: Span, uid: str) -> None:
@@ -112,7 +128,9 @@ async def _settled(cluster: Cluster, written: Span, uid: str) -> None:
     assert resource is not None, "it has just been written"
     if not has_pods(resource):
         return
-    frames = await cluster.client("lifecycle").watch(resource, info.namespace, resource_version="0", bookmarks=False)
+    frames = await cluster.client("lifecycle").watch(
+        resource, info.namespace, resource_version="0", bookmarks=False
+    )
     async for frame in frames:
         if frame.object["metadata"].get("uid") == uid and is_settled(frame.object):
             return
@@ -137,4 +155,6 @@ def is_settled(obj: Object) -> bool:
         ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
         return ready or status.get("phase") in ("Succeeded", "Failed")
     seen = status.get("observedGeneration", 0) >= obj["metadata"].get("generation", 0)
-    return seen and status.get("readyReplicas", 0) == obj["spec"].get("replicas", 1) == status.get("replicas", 0)
+    return seen and status.get("readyReplicas", 0) == obj["spec"].get(
+        "replicas", 1
+    ) == status.get("replicas", 0)

@@ -65,7 +65,9 @@ def write_kubeconfig(config: Object, path: Path) -> None:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None  # the draft is nobody's business
+        raise type(error)(
+            error.errno, error.strerror, str(path)
+        ) from None  # the draft is nobody's business
     try:
         with os.fdopen(descriptor, "w") as file:
             yaml.safe_dump(config, file, sort_keys=False)

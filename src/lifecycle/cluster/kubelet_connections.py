@@ -28,7 +28,11 @@ class KubeletConnection:
 
     async def reach_pod(self, ip: str, port: int, request: Request) -> Response:
         """A plain request to a pod of that node. Raises OSError."""
-        answer = await self._kubelet.runtime.http_get(HTTPRequest(ip, port, request.path), 10.0)
+        answer = await self._kubelet.runtime.http_get(
+            HTTPRequest(ip, port, request.path), 10.0
+        )
         if not answer.status:
             raise ConnectionRefusedError(answer.text)
-        return Response(answer.status, {"Content-Type": "text/plain"}, body=answer.text.encode())
+        return Response(
+            answer.status, {"Content-Type": "text/plain"}, body=answer.text.encode()
+        )

@@ -43,7 +43,9 @@ def read(recording: Path) -> Likeness:
     """
     source = recording / "http" / "objects.jsonl"
     if not source.is_file():
-        raise ValueError(f"--like wants a recording with http/objects.jsonl; {recording} has none")
+        raise ValueError(
+            f"--like wants a recording with http/objects.jsonl; {recording} has none"
+        )
     likeness = Likeness()
     files = [source, recording / "http" / "authz.jsonl"]
     for file in files:
@@ -69,7 +71,9 @@ def read(recording: Path) -> Likeness:
                                 f"--like: line {number} of {file} is no recorded answer: {error!r}"
                             ) from None
     if not likeness.nodes:
-        raise ValueError(f"--like wants a recording that lists nodes; {source} lists none")
+        raise ValueError(
+            f"--like wants a recording that lists nodes; {source} lists none"
+        )
     _give_addresses(likeness.nodes)
     for shape in likeness.nodes:
         shape.images = _images(recording / "node" / shape.name / "crictl-images.txt")
@@ -86,7 +90,11 @@ def _uid_of_created(exchange: Object) -> set[str]:
 
 def _take(exchange: Object, likeness: Likeness, made: set[str]) -> None:
     answer = exchange["response"]
-    if exchange["method"] != "GET" or not isinstance(answer, dict) or not str(answer.get("kind", "")).endswith("List"):
+    if (
+        exchange["method"] != "GET"
+        or not isinstance(answer, dict)
+        or not str(answer.get("kind", "")).endswith("List")
+    ):
         return
     kind, api_version = answer["kind"].removesuffix("List"), answer["apiVersion"]
     row = resource_for_kind(api_version, kind)
@@ -97,7 +105,9 @@ def _take(exchange: Object, likeness: Likeness, made: set[str]) -> None:
             likeness.nodes.append(_shape(item))
         if item["metadata"].get("uid") in made:
             continue
-        likeness.objects.append((row, {"kind": kind, "apiVersion": api_version, **item}))
+        likeness.objects.append(
+            (row, {"kind": kind, "apiVersion": api_version, **item})
+        )
 
 
 def _give_addresses(nodes: list[NodeShape]) -> None:
@@ -105,7 +115,11 @@ def _give_addresses(nodes: list[NodeShape]) -> None:
     kind's, as far as nobody has them.
     """
     taken = {shape.address for shape in nodes}
-    free = (address for i in range(2 * len(nodes)) if (address := str(FIRST_ADDRESS + i)) not in taken)
+    free = (
+        address
+        for i in range(2 * len(nodes))
+        if (address := str(FIRST_ADDRESS + i)) not in taken
+    )
     for shape in nodes:
         shape.address = shape.address or next(free)
 
@@ -113,7 +127,11 @@ def _give_addresses(nodes: list[NodeShape]) -> None:
 def _shape(node: Object) -> NodeShape:
     spec, status = node.get("spec") or {}, node.get("status") or {}
     address = next(
-        (a["address"] for a in status.get("addresses") or () if a["type"] == "InternalIP"),
+        (
+            a["address"]
+            for a in status.get("addresses") or ()
+            if a["type"] == "InternalIP"
+        ),
         "",
     )
     return NodeShape(
@@ -133,9 +151,14 @@ def _images(listing: Path) -> tuple[Image, ...]:
     """
     if not listing.is_file():
         return ()
-    _, _, document = listing.read_text().partition("\n")  # the first line is the command
+    _, _, document = listing.read_text().partition(
+        "\n"
+    )  # the first line is the command
     images = orjson.loads(document)["images"]
-    return tuple(Image(image["id"], tuple(image["repoTags"]), (), int(image["size"])) for image in images)
+    return tuple(
+        Image(image["id"], tuple(image["repoTags"]), (), int(image["size"]))
+        for image in images
+    )
 
 
 async def plant(store: Store, likeness: Likeness, root_ca: str = "") -> None:
@@ -153,7 +176,10 @@ async def plant(store: Store, likeness: Likeness, root_ca: str = "") -> None:
         if row.plural == "configmaps" and obj.get("data"):
             obj = {
                 **obj,
-                "data": {key: root_ca if value in trusted else value for key, value in obj["data"].items()},
+                "data": {
+                    key: root_ca if value in trusted else value
+                    for key, value in obj["data"].items()
+                },
             }
         key = registry_key(row, metadata.get("namespace", ""), metadata["name"])
         await store.put(key, encode_value(obj, media_type), expected=0)

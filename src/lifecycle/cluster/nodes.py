@@ -72,9 +72,15 @@ def with_pod_cidrs(shapes: Sequence[NodeShape]) -> list[NodeShape]:
     Whoever brings a controller manager later finds them taken, and goes on from there.
     """
     taken = {shape.pod_cidr for shape in shapes}
-    free = (str(piece) for piece in IPv4Network(pod_network(len(shapes))).subnets(new_prefix=24))
+    free = (
+        str(piece)
+        for piece in IPv4Network(pod_network(len(shapes))).subnets(new_prefix=24)
+    )
     free = (cidr for cidr in free if cidr not in taken)
-    return [shape if shape.pod_cidr else replace(shape, pod_cidr=next(free)) for shape in shapes]
+    return [
+        shape if shape.pod_cidr else replace(shape, pod_cidr=next(free))
+        for shape in shapes
+    ]
 
 
 def kind_nodes(count: int, cluster_name: str = "lifecycle") -> list[NodeShape]:
@@ -86,7 +92,11 @@ def kind_nodes(count: int, cluster_name: str = "lifecycle") -> list[NodeShape]:
     addresses = [str(FIRST_ADDRESS + i) for i in range(count)]
     # a single node is both: kind takes the taint off, or nothing could run
     taints = (CONTROL_PLANE_TAINT,) if count > 1 else ()
-    nodes = [NodeShape(f"{cluster_name}-control-plane", addresses[-1], CONTROL_PLANE_LABELS, taints)]
+    nodes = [
+        NodeShape(
+            f"{cluster_name}-control-plane", addresses[-1], CONTROL_PLANE_LABELS, taints
+        )
+    ]
     for i in range(1, count):
         suffix = "" if i == 1 else str(i)
         nodes.append(NodeShape(f"{cluster_name}-worker{suffix}", addresses[i - 1]))

@@ -57,7 +57,9 @@ class NotingRuntime(HollowRuntime):
         sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
         """Noted, then created."""
-        self.container_configs[config.labels["io.kubernetes.pod.name"], config.metadata.name] = config
+        self.container_configs[
+            config.labels["io.kubernetes.pod.name"], config.metadata.name
+        ] = config
         return await super().create_container(pod_sandbox_id, config, sandbox_config)
 
 
@@ -71,7 +73,9 @@ class _Noting:
     async def round_trip(self, request: Request) -> Response:
         """Noted, then sent."""
         query = getattr(request, "query", "")
-        self._asked.append((request.method, f"{request.path}?{query}" if query else request.path))
+        self._asked.append(
+            (request.method, f"{request.path}?{query}" if query else request.path)
+        )
         return await self._transport.round_trip(request)
 
     async def close(self) -> None:
@@ -93,11 +97,17 @@ class OneNode:
     steps: list[tuple[str, str]] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    async def create(self, plural: str, obj: Object, namespace: str = "default") -> Object:
+    async def create(
+        self, plural: str, obj: Object, namespace: str = "default"
+    ) -> Object:
         """As an administrator."""
-        return await self.admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
+        return await self.admin.create(
+            resource(plural), {"apiVersion": "v1", **obj}, namespace
+        )
 
-    async def run_pod(self, name: str, *, seconds: float = 5.0, node: str = NODE, **spec: Any) -> Object:
+    async def run_pod(
+        self, name: str, *, seconds: float = 5.0, node: str = NODE, **spec: Any
+    ) -> Object:
         """A pod on the node, some seconds later. `spec` may hold `container`: fields of
         its one container.
         """
@@ -135,7 +145,9 @@ class OneNode:
 Scene = Callable[[OneNode], Awaitable[T]]
 
 
-def on_one_node(scene: Scene[T], *, local: dict[str, Any] | None = None, **settings: Any) -> T:
+def on_one_node(
+    scene: Scene[T], *, local: dict[str, Any] | None = None, **settings: Any
+) -> T:
     """Play a scene. `local`: more of `LocalNode`'s settings; `settings`: more of the
     kubelet's.
     """
@@ -147,12 +159,16 @@ def on_one_node(scene: Scene[T], *, local: dict[str, Any] | None = None, **setti
     return on_virtual_time(main())
 
 
-async def _play(scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]) -> T:
+async def _play(
+    scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]
+) -> T:
     clock, names = Clock(), NameSource(1)
     server = APIServer(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
-        server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))),
+        server.in_process_transport(
+            UserInfo("admin", ("system:masters", "system:authenticated"))
+        ),
         "scene/v1",
     )
     for controller in ("cpu", "memory", "pids"):
@@ -183,7 +199,9 @@ async def _play(scene: Scene[T], directory: Path, local: dict[str, Any], setting
         **settings,
     )
     stage = OneNode(admin, kubelet, runtime, directory, clock, asked=asked)
-    kubelet.syncer.on_step = lambda step, pod: stage.steps.append((step, pod["metadata"]["name"]))
+    kubelet.syncer.on_step = lambda step, pod: stage.steps.append(
+        (step, pod["metadata"]["name"])
+    )
     task = asyncio.create_task(kubelet.run())
     try:
         await asyncio.sleep(1)

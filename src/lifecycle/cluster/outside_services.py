@@ -67,7 +67,9 @@ class LoopbackService:
     async def _serve(self, request: Request) -> Response:
         self.requests.append(request)
         status, obj = self.answer(request)
-        return Response(status, {"Content-Type": "application/json"}, body=orjson.dumps(obj))
+        return Response(
+            status, {"Content-Type": "application/json"}, body=orjson.dumps(obj)
+        )
 
     def answer(self, request: Request) -> tuple[int, Any]:
         """Status and JSON for a request."""
@@ -111,7 +113,12 @@ class IdentityProvider(LoopbackService):
         if request.path == "/keys":
             return 200, {"keys": [self.key.jwk()]}
         if request.path == "/token" and request.method == "POST":
-            return self._refresh({key: values[0] for key, values in parse_qs(request.body.decode()).items()})
+            return self._refresh(
+                {
+                    key: values[0]
+                    for key, values in parse_qs(request.body.decode()).items()
+                }
+            )
         return 404, {"error": "not found"}
 
     def _refresh(self, form: dict[str, str]) -> tuple[int, Any]:

@@ -73,7 +73,9 @@ def reason_not_here() -> str:
     if missing:
         return f"not installed: {', '.join(missing)}"
     name = f"lifecycle-try-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, timeout=SECONDS, check=False)
+    made = subprocess.run(
+        ["ip", "netns", "add", name], capture_output=True, timeout=SECONDS, check=False
+    )
     if made.returncode:
         return "no network namespace can be made"
     try:  # some containers may make namespaces, but not load rules in them
@@ -97,7 +99,9 @@ def balance(times: int) -> dict[str, Counter[str]]:
     try:
         _run("ip", "netns", "exec", namespace, "ip", "link", "set", "lo", "up")
         plug_in_pods(namespace)
-        with ThreadPoolExecutor(1, "rules") as thread:  # a notebook has a loop of its own already
+        with ThreadPoolExecutor(
+            1, "rules"
+        ) as thread:  # a notebook has a loop of its own already
             thread.submit(asyncio.run, _load(CommandRunner(namespace))).result()
         calls = [
             ("cluster IP", "10.96.0.50", 80, times),
@@ -124,7 +128,9 @@ def plug_in_pods(namespace: str) -> None:
     _run(*inside, "route", "add", "default", "dev", "pods")
 
 
-def who_answers(namespace: str, calls: Sequence[tuple[str, str, int, int]]) -> dict[str, list[str]]:
+def who_answers(
+    namespace: str, calls: Sequence[tuple[str, str, int, int]]
+) -> dict[str, list[str]]:
     """Let every pod answer with its address, and make `calls`: a name, where to (IP,
     port), how many times. Raises RuntimeError.
 
@@ -155,7 +161,9 @@ async def _load(runner: CommandRunner) -> None:
         await runner.ensure_chain(jump.table, jump.destination)
         await runner.ensure_rule(jump.table, jump.source, jump.rule)
     node = NodeFacts("here", PODS[0], {}, frozenset())
-    await runner.restore_all(sync_proxy_rules(ports, endpoints, node, ProxierConfig()).text())
+    await runner.restore_all(
+        sync_proxy_rules(ports, endpoints, node, ProxierConfig()).text()
+    )
 
 
 def _services() -> list[Object]:
@@ -196,7 +204,9 @@ def _slice_of(service: Object) -> Object:
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:6])}: {done.stderr.strip()}")
     return done.stdout

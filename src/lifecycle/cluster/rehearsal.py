@@ -61,27 +61,38 @@ class RehearsedCluster(Cluster):
         super().__init__(config)
         self.asked: list[Asked] = []
         self.latency = latency
-        self.late_watches = {resource(name).path(): lag for name, lag in (late_watches or {}).items()}
+        self.late_watches = {
+            resource(name).path(): lag for name, lag in (late_watches or {}).items()
+        }
 
     def client(self, component: str, user: UserInfo | None = None) -> Client:
         """See `Cluster.client`; everything sent through it is written down under the
         component's own name.
         """
         client = super().client(component, user)
-        account = user.name.rpartition(":")[2] if user and user.name.startswith("system:serviceaccount:") else component
+        account = (
+            user.name.rpartition(":")[2]
+            if user and user.name.startswith("system:serviceaccount:")
+            else component
+        )
         client.transport = _Stagehand(client.transport, account, self)
         return client
 
     async def items(self, name: str, namespace: str = "default") -> list[Object]:
         """All objects of a resource, as an administrator sees them now."""
-        return list((await self.client("audience").list(resource(name), namespace)).get("items") or [])
+        return list(
+            (await self.client("audience").list(resource(name), namespace)).get("items")
+            or []
+        )
 
     def requests(self, component: str, method: str = "", part: str = "") -> list[Asked]:
         """What a component asked, in order: of one method, with `part` in the path."""
         return [
             asked
             for asked in self.asked
-            if asked.component == component and method in ("", asked.method) and part in asked.path
+            if asked.component == component
+            and method in ("", asked.method)
+            and part in asked.path
         ]
 
 
@@ -90,7 +101,9 @@ class _Stagehand:
     watches run late.
     """
 
-    def __init__(self, inner: Transport, component: str, cluster: RehearsedCluster) -> None:
+    def __init__(
+        self, inner: Transport, component: str, cluster: RehearsedCluster
+    ) -> None:
         self._inner = inner
         self._component = component
         self._cluster = cluster
@@ -112,7 +125,11 @@ class _Stagehand:
             )
             cluster.asked.append(asked)
             return response
-        lag = cluster.late_watches.get(request.path) if self._component == MANAGER else None
+        lag = (
+            cluster.late_watches.get(request.path)
+            if self._component == MANAGER
+            else None
+        )
         if lag:
             response.stream = _late(response.stream, lag)
         return response
@@ -122,7 +139,9 @@ class _Stagehand:
         await self._inner.close()
 
 
-async def _late(frames: AsyncIterator[WatchFrame], lag: float) -> AsyncIterator[WatchFrame]:
+async def _late(
+    frames: AsyncIterator[WatchFrame], lag: float
+) -> AsyncIterator[WatchFrame]:
     """The same frames, each `lag` seconds after it came."""
     loop = asyncio.get_running_loop()
     waiting: asyncio.Queue[tuple[float, WatchFrame | None]] = asyncio.Queue()
@@ -165,7 +184,9 @@ def rehearse(
     """
 
     async def main() -> T:
-        config = ClusterConfig(nodes=nodes, seed=seed, https=False, latency=container_latency, **options)
+        config = ClusterConfig(
+            nodes=nodes, seed=seed, https=False, latency=container_latency, **options
+        )
         cluster = RehearsedCluster(config, latency=latency, late_watches=late_watches)
         try:
             await cluster.start()

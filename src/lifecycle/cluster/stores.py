@@ -16,14 +16,20 @@ KINDS = "memory, sqlite:PATH, etcd:URL"
 def check_address(address: str) -> None:
     """Raises ValueError, in one line, for an address that names no store."""
     kind, _, place = address.partition(":")
-    if kind not in ("memory", "sqlite", "etcd") or (kind == "memory" and address != "memory"):
+    if kind not in ("memory", "sqlite", "etcd") or (
+        kind == "memory" and address != "memory"
+    ):
         raise ValueError(f"--store knows {KINDS}; not {address}")
     if kind == "sqlite" and not place:
-        raise ValueError("--store sqlite: wants the path of a file, as in sqlite:cluster.db")
+        raise ValueError(
+            "--store sqlite: wants the path of a file, as in sqlite:cluster.db"
+        )
     if kind == "etcd":
         url = urlsplit(place)
         if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError(f"--store etcd: wants a URL, as in etcd:http://127.0.0.1:2379; not {place}")
+            raise ValueError(
+                f"--store etcd: wants a URL, as in etcd:http://127.0.0.1:2379; not {place}"
+            )
 
 
 async def open_store(address: str) -> Store:

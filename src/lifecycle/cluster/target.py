@@ -33,10 +33,14 @@ class HandlerTarget:
     their groups.
     """
 
-    def __init__(self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN) -> None:
+    def __init__(
+        self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN
+    ) -> None:
         self._server = server
         certificate, _ = server.certificates.client_certificate(*user)
-        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(Encoding.DER)
+        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(
+            Encoding.DER
+        )
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes
@@ -58,13 +62,17 @@ class HandlerTarget:
     async def watch(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """The events of a collection, from now on, as a client would see them."""
         joint = "&" if "?" in path else "?"
-        request = self._request("GET", f"{path}{joint}watch=true", {"Accept": "application/json"}, b"")
+        request = self._request(
+            "GET", f"{path}{joint}watch=true", {"Accept": "application/json"}, b""
+        )
         response = await self._server.handler(request)
         assert response.stream is not None
         async for frame in response.stream:
             yield {"type": frame.type, "object": frame.object}
 
-    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Request:
+    def _request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Request:
         parts = urlsplit(path)
         return Request(
             method=method,

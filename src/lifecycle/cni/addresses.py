@@ -50,5 +50,9 @@ def is_global_unicast(address: Address) -> bool:
     """Go's `IsGlobalUnicast`: private addresses are meant, too."""
     broadcast = address.version == 4 and int(address) == 0xFFFFFFFF
     return not (
-        broadcast or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+        broadcast
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
     )

@@ -50,7 +50,11 @@ class PluginConfig:
     @property
     def capabilities(self) -> list[str]:
         """What the runtime may put into `runtimeConfig`."""
-        return [name for name, enabled in (self.network.get("capabilities") or {}).items() if enabled]
+        return [
+            name
+            for name, enabled in (self.network.get("capabilities") or {}).items()
+            if enabled
+        ]
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,12 +90,19 @@ def network_conf_from(text: str) -> NetworkConfigList:
     version = raw.get("cniVersion", "")
     if not isinstance(version, str):
         raise CNIError(f"{_PARSING}: invalid cniVersion type {_go_type(version)}")
-    version = _negotiated(version, raw["cniVersions"]) if "cniVersions" in raw else version
-    flags = {key: _flag(raw, key) for key in ("disableCheck", "disableGC", "loadOnlyInlinedPlugins")}
+    version = (
+        _negotiated(version, raw["cniVersions"]) if "cniVersions" in raw else version
+    )
+    flags = {
+        key: _flag(raw, key)
+        for key in ("disableCheck", "disableGC", "loadOnlyInlinedPlugins")
+    }
     plugins: list[PluginConfig] = []
     if "plugins" in raw:
         if not isinstance(raw["plugins"], list):
-            raise CNIError(f"{_PARSING}: invalid 'plugins' type {_go_type(raw['plugins'])}")
+            raise CNIError(
+                f"{_PARSING}: invalid 'plugins' type {_go_type(raw['plugins'])}"
+            )
         if not raw["plugins"]:
             raise CNIError(f"{_PARSING}: no plugins in list")
         for index, plugin in enumerate(raw["plugins"]):
@@ -100,7 +111,9 @@ def network_conf_from(text: str) -> NetworkConfigList:
             except CNIError as why:
                 raise why.wrapped(f"failed to parse plugin config {index}") from None
     elif flags["loadOnlyInlinedPlugins"]:
-        raise CNIError(f"{_PARSING}: `loadOnlyInlinedPlugins` is true, and no 'plugins' key")
+        raise CNIError(
+            f"{_PARSING}: `loadOnlyInlinedPlugins` is true, and no 'plugins' key"
+        )
     return NetworkConfigList(raw["name"], version, plugins, text, *flags.values())
 
 
@@ -111,7 +124,10 @@ def network_conf_from_file(path: str | Path) -> NetworkConfigList:
     conf = network_conf_from(_read(path))
     plugins = list(conf.plugins)
     if not conf.load_only_inlined_plugins:
-        plugins += [plugin_conf_from(_read(file)) for file in conf_files(Path(path).parent / conf.name, (".conf",))]
+        plugins += [
+            plugin_conf_from(_read(file))
+            for file in conf_files(Path(path).parent / conf.name, (".conf",))
+        ]
     if not plugins:
         raise CNIError("no plugin configs found")
     return NetworkConfigList(
@@ -128,7 +144,11 @@ def network_conf_from_file(path: str | Path) -> NetworkConfigList:
 def conf_list_from_conf(plugin: PluginConfig) -> NetworkConfigList:
     """A list of one."""
     version = plugin.network.get("cniVersion", "")
-    return network_conf_from(marshal({"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]}))
+    return network_conf_from(
+        marshal(
+            {"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]}
+        )
+    )
 
 
 def conf_files(directory: str | Path, extensions: Iterable[str]) -> list[Path]:
@@ -138,7 +158,11 @@ def conf_files(directory: str | Path, extensions: Iterable[str]) -> list[Path]:
     wanted = set(extensions)
     try:
         with os.scandir(directory) as entries:
-            return sorted(Path(e.path) for e in entries if not e.is_dir() and os.path.splitext(e.name)[1] in wanted)
+            return sorted(
+                Path(e.path)
+                for e in entries
+                if not e.is_dir() and os.path.splitext(e.name)[1] in wanted
+            )
     except FileNotFoundError:
         return []
 
@@ -171,7 +195,9 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
     """The network a container runtime uses. Raises CNIError if there is none."""
     files = conf_files(directory, (".conf", ".conflist", ".json"))
     if not files:
-        raise CNIError(f"cni config load failed: no network config found in {directory}: cni plugin not initialized")
+        raise CNIError(
+            f"cni config load failed: no network config found in {directory}: cni plugin not initialized"
+        )
     for file in files:
         try:
             if file.suffix == ".conflist":
@@ -182,7 +208,9 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
             continue
         if conf.plugins:
             return conf
-    raise CNIError(f"cni config load failed: no valid networks found in {directory}: cni plugin not initialized")
+    raise CNIError(
+        f"cni config load failed: no valid networks found in {directory}: cni plugin not initialized"
+    )
 
 
 def inject_conf(original: PluginConfig, values: Mapping[str, Any]) -> PluginConfig:
@@ -209,11 +237,15 @@ def _negotiated(version: str, versions: Any) -> str:
     known = []
     for index, one in enumerate(versions):
         if not isinstance(one, str):
-            raise CNIError(f"{_PARSING}: invalid type for cniVersions index {index}: {_go_type(one)}")
+            raise CNIError(
+                f"{_PARSING}: invalid type for cniVersions index {index}: {_go_type(one)}"
+            )
         try:
             known += [] if greater_than(one, CURRENT) else [one]
         except CNIError as why:
-            raise why.wrapped(f"{_PARSING}: invalid cniVersions entry {one} at index {index}") from None
+            raise why.wrapped(
+                f"{_PARSING}: invalid cniVersions entry {one} at index {index}"
+            ) from None
     if version:
         try:
             known += [] if greater_than(version, CURRENT) else [version]
@@ -235,7 +267,11 @@ def _flag(raw: Mapping[str, Any], key: str) -> bool:
 
 def _go_type(value: Any) -> str:
     # numbers of any kind are float64 in a map that Go's decoder filled
-    return "float64" if isinstance(value, (int, float)) and not isinstance(value, bool) else go_json_type(value)
+    return (
+        "float64"
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+        else go_json_type(value)
+    )
 
 
 def _decoded(text: str, prefix: str) -> dict[str, Any]:
@@ -251,11 +287,15 @@ def _decoded(text: str, prefix: str) -> dict[str, Any]:
 
 
 def _json_kind(value: Any) -> str:
-    return {str: "string", bool: "bool", list: "array"}.get(type(value), "number" if value is not None else "null")
+    return {str: "string", bool: "bool", list: "array"}.get(
+        type(value), "number" if value is not None else "null"
+    )
 
 
 def _read(path: str | Path) -> str:
     try:
         return Path(path).read_text()
     except OSError as why:
-        raise CNIError(f"error reading {path}: open {path}: {(why.strerror or '').lower()}") from None
+        raise CNIError(
+            f"error reading {path}: open {path}: {(why.strerror or '').lower()}"
+        ) from None

@@ -55,15 +55,25 @@ def _complaint(text: str, said: str, at: int) -> str:
     at += said.startswith(("Invalid \\escape", "Illegal trailing comma"))
     while at < len(text) and text[at] in " \t\r\n" and not said.startswith("Invalid"):
         at += 1
-    literal = next((word for word in ("true", "false", "null") if text[at : at + 1] == word[0]), "")
+    literal = next(
+        (word for word in ("true", "false", "null") if text[at : at + 1] == word[0]), ""
+    )
     context = next(
         (words for start, words in _CONTEXTS if said.startswith(start)),
         "looking for beginning of value",
     )
     if "'," in said:
-        context = "after object key:value pair" if _innermost(text[:at]) == "{" else "after array element"
+        context = (
+            "after object key:value pair"
+            if _innermost(text[:at]) == "{"
+            else "after array element"
+        )
     elif literal and context.endswith("of value"):
-        right = next(i for i in range(len(literal) + 1) if text[at : at + i + 1] != literal[: i + 1])
+        right = next(
+            i
+            for i in range(len(literal) + 1)
+            if text[at : at + i + 1] != literal[: i + 1]
+        )
         at, context = at + right, f"in literal {literal} (expecting {literal[right]!r})"
         character = text[at : at + 1] or " "  # Go's reader ends a text with a blank
         return f"invalid character {_quoted_character(character)} {context}"
@@ -97,7 +107,9 @@ def _innermost(text: str) -> str:
 
 
 def _quoted_character(character: str) -> str:
-    escaped = {"'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}.get(character, character)
+    escaped = {"'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}.get(
+        character, character
+    )
     return f"'{escaped}'"
 
 
@@ -105,5 +117,10 @@ def go_quoted(text: str) -> str:
     """Go's `%q` of a name. Control characters and the like are left to
     `lifecycle.api.go_format`, which a plugin does not load.
     """
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    escaped = (
+        text.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\n", "\\n")
+        .replace("\t", "\\t")
+    )
     return f'"{escaped}"'

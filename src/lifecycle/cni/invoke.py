@@ -64,7 +64,9 @@ def find_in_path(plugin: str, paths: Sequence[str]) -> str:
         candidate = os.path.join(path, plugin)
         if os.path.isfile(candidate):
             return candidate
-    raise CNIError(f"failed to find plugin {go_quoted(plugin)} in path [{' '.join(paths)}]")
+    raise CNIError(
+        f"failed to find plugin {go_quoted(plugin)} in path [{' '.join(paths)}]"
+    )
 
 
 def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
@@ -72,7 +74,9 @@ def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
     status = f"exit status {code}" if code >= 0 else f"signal: {-code}"
     if not stdout:
         if not stderr:
-            return CNIError(f"netplugin failed with no error message: {status}", UNKNOWN)
+            return CNIError(
+                f"netplugin failed with no error message: {status}", UNKNOWN
+            )
         return CNIError(
             f"netplugin failed: {go_quoted(stderr.decode(errors='replace'))}: {status}",
             UNKNOWN,
@@ -92,7 +96,9 @@ def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
         )
 
 
-def exec_plugin_now(plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = "") -> bytes:
+def exec_plugin_now(
+    plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = ""
+) -> bytes:
     """Run and wait. Raises CNIError. (Plugins themselves use this to run their IPAM
     plugin.)
     """
@@ -100,7 +106,9 @@ def exec_plugin_now(plugin_path: str, stdin: str, env: Mapping[str, str], host_n
     return _run(plugin_path, stdin, env, host_netns, started)
 
 
-async def exec_plugin(plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = "") -> bytes:
+async def exec_plugin(
+    plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = ""
+) -> bytes:
     """Run a plugin without blocking the loop; one that is cancelled is killed. Raises
     CNIError.
     """
@@ -108,7 +116,9 @@ async def exec_plugin(plugin_path: str, stdin: str, env: Mapping[str, str], host
 
     started: list[subprocess.Popen[bytes]] = []
     try:
-        return await asyncio.to_thread(_run, plugin_path, stdin, env, host_netns, started)
+        return await asyncio.to_thread(
+            _run, plugin_path, stdin, env, host_netns, started
+        )
     except asyncio.CancelledError:
         for process in started:
             process.kill()
@@ -129,12 +139,18 @@ def _run(
             from lifecycle.cni.namespaces import entered
 
             with entered(host_netns):
-                process = subprocess.Popen([plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+                process = subprocess.Popen(
+                    [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
+                )
         else:
-            process = subprocess.Popen([plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+            process = subprocess.Popen(
+                [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
+            )
     except OSError as why:
         what = f"fork/exec {plugin_path}: {(why.strerror or '').lower()}"
-        raise CNIError(f"netplugin failed with no error message: {what}", UNKNOWN) from None
+        raise CNIError(
+            f"netplugin failed with no error message: {what}", UNKNOWN
+        ) from None
     started.append(process)
     stdout, stderr = process.communicate(stdin.encode())
     if process.returncode:
@@ -162,8 +178,14 @@ async def get_version_info(plugin_path: str) -> list[str]:
     """Ask a plugin which versions it supports. Raises CNIError."""
     args = Args("VERSION", netns="dummy", if_name="dummy", path=("dummy",))
     try:
-        return decode_version_info(await exec_plugin(plugin_path, f'{{"cniVersion":"{CURRENT}"}}', args.as_env()))
+        return decode_version_info(
+            await exec_plugin(
+                plugin_path, f'{{"cniVersion":"{CURRENT}"}}', args.as_env()
+            )
+        )
     except CNIError as why:
-        if str(why) == "unknown CNI_COMMAND: VERSION":  # written before the command was invented
+        if (
+            str(why) == "unknown CNI_COMMAND: VERSION"
+        ):  # written before the command was invented
             return ["0.1.0"]
         raise

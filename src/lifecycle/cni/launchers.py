@@ -39,7 +39,9 @@ def write_launchers(directory: str | Path) -> Path:
     for name, module in PLUGINS.items():
         path = directory / name
         fresh = path.with_name(f".{name}.{os.getpid()}")
-        fresh.write_text(_LAUNCHER.format(python=sys.executable, root=root, module=module))
+        fresh.write_text(
+            _LAUNCHER.format(python=sys.executable, root=root, module=module)
+        )
         fresh.chmod(0o755)
         fresh.replace(path)  # somebody may be running the old one
     return directory

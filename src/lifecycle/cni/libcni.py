@@ -60,7 +60,9 @@ def build_one_config(
         inject["prevResult"] = prev_result
     if rt is not None:
         wanted = plugin.capabilities
-        runtime_config = {key: rt.capability_args[key] for key in wanted if key in rt.capability_args}
+        runtime_config = {
+            key: rt.capability_args[key] for key in wanted if key in rt.capability_args
+        }
         if runtime_config:
             inject["runtimeConfig"] = runtime_config
     return inject_conf(plugin, inject)
@@ -84,7 +86,9 @@ class CNIConfig:
         self._host_netns = host_netns
         self._observer = observer
 
-    async def add_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> results.Result:
+    async def add_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> results.Result:
         """ADD through all plugins; the last one's result. Raises CNIError. What earlier
         plugins did stays: the runtime must DEL.
         """
@@ -95,8 +99,12 @@ class CNIConfig:
                 validate_container_id(rt.container_id)
                 validate_network_name(network.name)
                 validate_interface_name(rt.if_name)
-                conf = build_one_config(network.name, network.cni_version, plugin, result, rt)
-                result = decode_result(conf.text, await self._exec(path, conf, "ADD", rt))
+                conf = build_one_config(
+                    network.name, network.cni_version, plugin, result, rt
+                )
+                result = decode_result(
+                    conf.text, await self._exec(path, conf, "ADD", rt)
+                )
             except CNIError as why:
                 raise why.wrapped(f"plugin {_described(plugin)} failed (add)") from None
         if result is None:
@@ -104,30 +112,42 @@ class CNIConfig:
         try:
             self.cache.add(result, network.text, network.name, rt)
         except OSError as why:
-            raise CNIError(f"failed to set network {go_quoted(network.name)} cached result: {why}") from None
+            raise CNIError(
+                f"failed to set network {go_quoted(network.name)} cached result: {why}"
+            ) from None
         return result
 
-    async def check_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> None:
+    async def check_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> None:
         """CHECK: is what ADD made still there? Raises CNIError; also if the
         configuration is older than the command (0.4.0).
         """
         if not greater_than_or_equal_to(network.cni_version, "0.4.0"):
-            raise CNIError(f"configuration version {go_quoted(network.cni_version)} does not support the CHECK command")
+            raise CNIError(
+                f"configuration version {go_quoted(network.cni_version)} does not support the CHECK command"
+            )
         if network.disable_check:
             return
         try:
             result = self.cache.result(network.name, network.cni_version, rt)
         except CNIError as why:
-            raise why.wrapped(f"failed to get network {go_quoted(network.name)} cached result") from None
+            raise why.wrapped(
+                f"failed to get network {go_quoted(network.name)} cached result"
+            ) from None
         for plugin in network.plugins:
             await self._without_result(network, plugin, "CHECK", result, rt)
 
-    async def del_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> None:
+    async def del_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> None:
         """DEL through all plugins, last one first. May be called again and again.
         Raises CNIError.
         """
         result = None
-        if greater_than_or_equal_to(network.cni_version, "0.4.0"):  # before, plugins did not expect one
+        if greater_than_or_equal_to(
+            network.cni_version, "0.4.0"
+        ):  # before, plugins did not expect one
             try:
                 result = self.cache.result(network.name, network.cni_version, rt)
             except CNIError:
@@ -136,10 +156,14 @@ class CNIConfig:
             try:
                 await self._without_result(network, plugin, "DEL", result, rt)
             except CNIError as why:
-                raise why.wrapped(f"plugin {_described(plugin)} failed (delete)") from None
+                raise why.wrapped(
+                    f"plugin {_described(plugin)} failed (delete)"
+                ) from None
         self.cache.delete(network.name, rt)
 
-    async def gc_network_list(self, network: NetworkConfigList, valid: Iterable[tuple[str, str]]) -> None:
+    async def gc_network_list(
+        self, network: NetworkConfigList, valid: Iterable[tuple[str, str]]
+    ) -> None:
         """Remove every attachment but the `valid` ones (container ID, interface); from
         1.1.0 on plugins clean up, too. Raises CNIError.
         """
@@ -149,14 +173,22 @@ class CNIConfig:
         complaints = []
         for attachment in list(self.cache.attachments()):
             rt = attachment.runtime
-            if attachment.network != network.name or (rt.container_id, rt.if_name) in kept:
+            if (
+                attachment.network != network.name
+                or (rt.container_id, rt.if_name) in kept
+            ):
                 continue
             try:
                 await self.del_network_list(network, rt)
             except CNIError as why:
-                complaints.append(f"failed to delete stale attachment {rt.container_id} {rt.if_name}: {why}")
+                complaints.append(
+                    f"failed to delete stale attachment {rt.container_id} {rt.if_name}: {why}"
+                )
         if greater_than_or_equal_to(network.cni_version, "1.1.0"):
-            attachments = [{"containerID": container, "ifname": interface} for container, interface in sorted(kept)]
+            attachments = [
+                {"containerID": container, "ifname": interface}
+                for container, interface in sorted(kept)
+            ]
             # the second key is a slip in the first text of the specification, kept for
             # those who followed it
             extra = {
@@ -191,8 +223,12 @@ class CNIConfig:
         for plugin in network.plugins:
             try:
                 version = network.cni_version or "0.1.0"
-                if version not in await get_version_info(find_in_path(plugin.type, self.path)):
-                    raise CNIError(f"plugin {plugin.type} does not support config version {go_quoted(version)}")
+                if version not in await get_version_info(
+                    find_in_path(plugin.type, self.path)
+                ):
+                    raise CNIError(
+                        f"plugin {plugin.type} does not support config version {go_quoted(version)}"
+                    )
             except CNIError as why:
                 complaints.append(str(why))
         if complaints:
@@ -226,10 +262,16 @@ class CNIConfig:
         command: str,
         extra: Mapping[str, Any],
     ) -> None:
-        conf = inject_conf(plugin, {"name": network.name, "cniVersion": network.cni_version, **extra})
-        await self._exec(find_in_path(plugin.type, self.path), conf, command, RuntimeConf("", "", ""))
+        conf = inject_conf(
+            plugin, {"name": network.name, "cniVersion": network.cni_version, **extra}
+        )
+        await self._exec(
+            find_in_path(plugin.type, self.path), conf, command, RuntimeConf("", "", "")
+        )
 
-    async def _exec(self, path: str, conf: PluginConfig, command: str, rt: RuntimeConf) -> bytes:
+    async def _exec(
+        self, path: str, conf: PluginConfig, command: str, rt: RuntimeConf
+    ) -> bytes:
         args = Args(command, rt.container_id, rt.netns, rt.if_name, rt.args, self.path)
         if self._observer is not None:
             self._observer(path, conf, args)

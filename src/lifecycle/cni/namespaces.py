@@ -38,9 +38,13 @@ def check_ns_path(path: str) -> None:
     try:
         target = os.stat(path)
     except FileNotFoundError:
-        raise NSPathNotExistError(f'failed to Statfs "{path}": no such file or directory') from None
+        raise NSPathNotExistError(
+            f'failed to Statfs "{path}": no such file or directory'
+        ) from None
     except OSError as why:
-        raise CNIError(f'failed to Statfs "{path}": {(why.strerror or "").lower()}') from None
+        raise CNIError(
+            f'failed to Statfs "{path}": {(why.strerror or "").lower()}'
+        ) from None
     if target.st_dev != os.stat("/proc/self/ns/net").st_dev:
         raise CNIError(f'unknown FS magic on "{path}": {_filesystem_magic(path):x}')
 

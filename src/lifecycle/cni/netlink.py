@@ -176,21 +176,29 @@ class Netlink:
 
     # -- links -------------------------------------------------------------------------
 
-    def link_add(self, name: str, kind: str, *data: bytes, mtu: int = 0, mac: str = "") -> None:
+    def link_add(
+        self, name: str, kind: str, *data: bytes, mtu: int = 0, mac: str = ""
+    ) -> None:
         """A new interface. `data`: attributes of its kind."""
         parts = [attribute(IFLA_IFNAME, name)]
         parts += [attribute(IFLA_MTU, mtu)] if mtu > 0 else []
         parts += [attribute(IFLA_ADDRESS, mac_bytes(mac))] if mac else []
-        info = [attribute(IFLA_INFO_KIND, kind.encode())] + ([nested(IFLA_INFO_DATA, *data)] if data else [])
+        info = [attribute(IFLA_INFO_KIND, kind.encode())] + (
+            [nested(IFLA_INFO_DATA, *data)] if data else []
+        )
         body = _ifinfo() + b"".join(parts) + nested(IFLA_LINKINFO, *info)
         self._socket.request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, body)
 
-    def bridge_add(self, name: str, *, mtu: int = 0, vlan_filtering: bool = False) -> None:
+    def bridge_add(
+        self, name: str, *, mtu: int = 0, vlan_filtering: bool = False
+    ) -> None:
         """A bridge."""
         data = [attribute(IFLA_BR_VLAN_FILTERING, b"\1")] if vlan_filtering else []
         self.link_add(name, "bridge", *data, mtu=mtu)
 
-    def veth_add(self, name: str, peer: str, *, peer_netns_fd: int, mtu: int = 0, mac: str = "") -> None:
+    def veth_add(
+        self, name: str, peer: str, *, peer_netns_fd: int, mtu: int = 0, mac: str = ""
+    ) -> None:
         """A pair: `name` here, `peer` in another namespace from the beginning."""
         far = [attribute(IFLA_IFNAME, peer), attribute(IFLA_NET_NS_FD, peer_netns_fd)]
         far += [attribute(IFLA_MTU, mtu)] if mtu > 0 else []
@@ -226,12 +234,17 @@ class Netlink:
 
     def links(self) -> list[Link]:
         """All interfaces."""
-        return [_link(body) for _, body in self._socket.request(RTM_GETLINK, NLM_F_DUMP, _ifinfo())]
+        return [
+            _link(body)
+            for _, body in self._socket.request(RTM_GETLINK, NLM_F_DUMP, _ifinfo())
+        ]
 
     def link(self, name: str) -> Link:
         """The interface of this name. Raises LinkNotFoundError."""
         try:
-            answers = self._socket.request(RTM_GETLINK, 0, _ifinfo() + attribute(IFLA_IFNAME, name))
+            answers = self._socket.request(
+                RTM_GETLINK, 0, _ifinfo() + attribute(IFLA_IFNAME, name)
+            )
         except OSError as why:
             if why.errno in (errno.ENODEV, errno.ERANGE):
                 raise LinkNotFoundError() from None
@@ -256,19 +269,35 @@ class Netlink:
             body += attribute(kind, values[key]) if key in values else b""
         self._socket.request(RTM_NEWLINK, 0, body)
 
-    def bridge_port_set(self, index: int, *, hairpin: bool | None = None, isolated: bool | None = None) -> None:
+    def bridge_port_set(
+        self, index: int, *, hairpin: bool | None = None, isolated: bool | None = None
+    ) -> None:
         """May a port send frames back where they came from? May it talk to other
         isolated ports?
         """
-        parts = [attribute(IFLA_BRPORT_MODE, bytes([hairpin]))] if hairpin is not None else []
-        parts += [attribute(IFLA_BRPORT_ISOLATED, bytes([isolated]))] if isolated is not None else []
-        self._socket.request(RTM_SETLINK, 0, _ifinfo(AF_BRIDGE, index) + nested(IFLA_PROTINFO, *parts))
+        parts = (
+            [attribute(IFLA_BRPORT_MODE, bytes([hairpin]))]
+            if hairpin is not None
+            else []
+        )
+        parts += (
+            [attribute(IFLA_BRPORT_ISOLATED, bytes([isolated]))]
+            if isolated is not None
+            else []
+        )
+        self._socket.request(
+            RTM_SETLINK, 0, _ifinfo(AF_BRIDGE, index) + nested(IFLA_PROTINFO, *parts)
+        )
 
-    def bridge_vlan(self, index: int, vlan: int, *, native: bool = False, delete: bool = False) -> None:
+    def bridge_vlan(
+        self, index: int, vlan: int, *, native: bool = False, delete: bool = False
+    ) -> None:
         """Let a port take part in a VLAN; `native`: untagged frames belong to it."""
         flags = 0x2 | 0x4 if native else 0
         spec = nested(IFLA_AF_SPEC, attribute(2, struct.pack("=HH", flags, vlan)))
-        self._socket.request(RTM_DELLINK if delete else RTM_SETLINK, 0, _ifinfo(AF_BRIDGE, index) + spec)
+        self._socket.request(
+            RTM_DELLINK if delete else RTM_SETLINK, 0, _ifinfo(AF_BRIDGE, index) + spec
+        )
 
     def link_del(self, index: int) -> None:
         """Remove an interface; a veth takes its other end along."""
@@ -280,7 +309,9 @@ class Netlink:
         """Give an interface an address. IPv4 gets a broadcast address, as `ip addr add
         … brd +` does it.
         """
-        self._socket.request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, self._addr(index, address))
+        self._socket.request(
+            RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, self._addr(index, address)
+        )
 
     def addr_del(self, index: int, address: Interface) -> None:
         """Take it away."""
@@ -290,7 +321,9 @@ class Netlink:
         """An interface's addresses, of one IP version or (0) of both."""
         family = {0: 0, 4: socket.AF_INET, 6: socket.AF_INET6}[version]
         found: list[Interface] = []
-        for _, body in self._socket.request(RTM_GETADDR, NLM_F_DUMP, struct.pack("=BBBBI", family, 0, 0, 0, 0)):
+        for _, body in self._socket.request(
+            RTM_GETADDR, NLM_F_DUMP, struct.pack("=BBBBI", family, 0, 0, 0, 0)
+        ):
             fam, length, _, _, owner = struct.unpack_from("=BBBBI", body)
             if owner == index and (not family or fam == family):
                 values = attributes(body[8:])
@@ -302,7 +335,9 @@ class Netlink:
         length = address.network.prefixlen
         scope = SCOPE_HOST if address.ip.is_loopback else SCOPE_UNIVERSE
         body = struct.pack("=BBBBI", _family(address), length, 0, scope, index)
-        body += attribute(IFA_LOCAL, address.ip.packed) + attribute(IFA_ADDRESS, address.ip.packed)
+        body += attribute(IFA_LOCAL, address.ip.packed) + attribute(
+            IFA_ADDRESS, address.ip.packed
+        )
         if address.version == 4 and length < 31:
             body += attribute(IFA_BROADCAST, address.network.broadcast_address.packed)
         return body
@@ -311,11 +346,15 @@ class Netlink:
 
     def route_add(self, route: Route) -> None:
         """A new route."""
-        self._socket.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, _route_body(route))
+        self._socket.request(
+            RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, _route_body(route)
+        )
 
     def route_replace(self, route: Route) -> None:
         """A route, new or in place of one to the same destination."""
-        self._socket.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, _route_body(route))
+        self._socket.request(
+            RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, _route_body(route)
+        )
 
     def route_del(self, route: Route) -> None:
         """Remove a route. A route of scope nowhere stands for one of any scope."""
@@ -324,9 +363,15 @@ class Netlink:
     def routes(self, version: int = 4) -> list[Route]:
         """The routes of the main table."""
         family = socket.AF_INET if version == 4 else socket.AF_INET6
-        answers = self._socket.request(RTM_GETROUTE, NLM_F_DUMP, struct.pack("=BBBBBBBBI", family, *[0] * 8))
+        answers = self._socket.request(
+            RTM_GETROUTE, NLM_F_DUMP, struct.pack("=BBBBBBBBI", family, *[0] * 8)
+        )
         found = [_route(body) for _, body in answers]
-        return [route for route in found if route is not None and route.table == RT_TABLE_MAIN]
+        return [
+            route
+            for route in found
+            if route is not None and route.table == RT_TABLE_MAIN
+        ]
 
     # -- neighbours --------------------------------------------------------------------
 
@@ -334,7 +379,9 @@ class Netlink:
         """A permanent ARP entry, or (`bridge`) an entry of a VXLAN device's forwarding
         table.
         """
-        self._socket.request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, _neigh_body(neighbour, bridge))
+        self._socket.request(
+            RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, _neigh_body(neighbour, bridge)
+        )
 
     def neigh_del(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
         """Remove one."""
@@ -343,16 +390,25 @@ class Netlink:
     def neighbours(self, index: int, *, bridge: bool = False) -> list[Neighbour]:
         """The permanent entries of an interface."""
         family = AF_BRIDGE if bridge else socket.AF_INET
-        header = struct.pack("=BBHiHBB", family, 0, 0, index if not bridge else 0, 0, 0, 0)
+        header = struct.pack(
+            "=BBHiHBB", family, 0, 0, index if not bridge else 0, 0, 0, 0
+        )
         if bridge:
             header = _ifinfo(AF_BRIDGE, index)
         found = []
         for _, body in self._socket.request(RTM_GETNEIGH, NLM_F_DUMP, header):
             _, _, _, owner, state, _, _ = struct.unpack_from("=BBHiHBB", body)
             values = attributes(body[12:])
-            if owner == index and state & NUD_PERMANENT and NDA_DST in values and NDA_LLADDR in values:
+            if (
+                owner == index
+                and state & NUD_PERMANENT
+                and NDA_DST in values
+                and NDA_LLADDR in values
+            ):
                 address = ipaddress.ip_address(values[NDA_DST])
-                found.append(Neighbour(owner, mac_text(values[NDA_LLADDR]), address, state))
+                found.append(
+                    Neighbour(owner, mac_text(values[NDA_LLADDR]), address, state)
+                )
         return found
 
 
@@ -387,7 +443,9 @@ def _link(body: bytes) -> Link:
     )
 
 
-def _route_body(route: Route, protocol: int | None = None, kind: int = RTN_UNICAST) -> bytes:
+def _route_body(
+    route: Route, protocol: int | None = None, kind: int = RTN_UNICAST
+) -> bytes:
     sample: Network | Address | None = route.destination or route.gateway
     version = sample.version if sample is not None else 4
     length = route.destination.prefixlen if route.destination is not None else 0
@@ -395,7 +453,9 @@ def _route_body(route: Route, protocol: int | None = None, kind: int = RTN_UNICA
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     flags = RTNH_F_ONLINK if route.onlink else 0
     table = route.table if route.table < 256 else 0
-    body = struct.pack("=BBBBBBBBI", family, length, 0, 0, table, protocol, route.scope, kind, flags)
+    body = struct.pack(
+        "=BBBBBBBBI", family, length, 0, 0, table, protocol, route.scope, kind, flags
+    )
     if route.destination is not None and length:
         body += attribute(RTA_DST, route.destination.network_address.packed)
     for attr, address in ((RTA_GATEWAY, route.gateway), (RTA_PREFSRC, route.source)):
@@ -406,7 +466,9 @@ def _route_body(route: Route, protocol: int | None = None, kind: int = RTN_UNICA
 
 
 def _route(body: bytes) -> Route | None:
-    family, length, _, _, table, protocol, scope, kind, flags = struct.unpack_from("=BBBBBBBBI", body)
+    family, length, _, _, table, protocol, scope, kind, flags = struct.unpack_from(
+        "=BBBBBBBBI", body
+    )
     if kind != RTN_UNICAST:
         return None
     values = dict(each_attribute(body[12:]))
@@ -429,8 +491,14 @@ def _route(body: bytes) -> Route | None:
 def _neigh_body(neighbour: Neighbour, bridge: bool) -> bytes:
     family = AF_BRIDGE if bridge else _family(neighbour.destination)
     flags, kind = (NTF_SELF, 0) if bridge else (0, RTN_UNICAST)
-    body = struct.pack("=BBHiHBB", family, 0, 0, neighbour.link, neighbour.state, flags, kind)
-    return body + attribute(NDA_DST, neighbour.destination.packed) + attribute(NDA_LLADDR, mac_bytes(neighbour.mac))
+    body = struct.pack(
+        "=BBHiHBB", family, 0, 0, neighbour.link, neighbour.state, flags, kind
+    )
+    return (
+        body
+        + attribute(NDA_DST, neighbour.destination.packed)
+        + attribute(NDA_LLADDR, mac_bytes(neighbour.mac))
+    )
 
 
 def names(links: Iterable[Link]) -> dict[int, str]:

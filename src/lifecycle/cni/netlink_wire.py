@@ -57,7 +57,9 @@ class NetlinkSocket:
     """
 
     def __init__(self, protocol: int = 0) -> None:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol or socket.NETLINK_ROUTE)
+        self._socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW, protocol or socket.NETLINK_ROUTE
+        )
         self._socket.bind((0, 0))
         self._sequence = 0
 
@@ -68,7 +70,9 @@ class NetlinkSocket:
         self._sequence += 1
         dump = flags & NLM_F_DUMP == NLM_F_DUMP
         flags |= NLM_F_REQUEST | (0 if dump else NLM_F_ACK)
-        self._socket.send(struct.pack("=IHHII", len(body) + 16, kind, flags, self._sequence, 0) + body)
+        self._socket.send(
+            struct.pack("=IHHII", len(body) + 16, kind, flags, self._sequence, 0) + body
+        )
         answers: list[tuple[int, bytes]] = []
         while True:
             data, at = self._socket.recv(1 << 18), 0

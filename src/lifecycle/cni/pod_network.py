@@ -78,7 +78,9 @@ def cni_args(sandbox: Sandbox) -> list[tuple[str, str]]:
 
 def capability_args(sandbox: Sandbox) -> dict[str, Any]:
     """What plugins may ask for."""
-    offered: dict[str, Any] = {"io.kubernetes.cri.pod-annotations": dict(sandbox.annotations)}
+    offered: dict[str, Any] = {
+        "io.kubernetes.cri.pod-annotations": dict(sandbox.annotations)
+    }
     mappings = [m for m in sandbox.port_mappings if m.get("hostPort")]
     if mappings:
         offered["portMappings"] = [
@@ -99,7 +101,9 @@ def capability_args(sandbox: Sandbox) -> dict[str, Any]:
 
 def runtime_conf(sandbox: Sandbox, netns_path: str, if_name: str) -> RuntimeConf:
     """One attachment of a sandbox."""
-    return RuntimeConf(sandbox.id, netns_path, if_name, cni_args(sandbox), capability_args(sandbox))
+    return RuntimeConf(
+        sandbox.id, netns_path, if_name, cni_args(sandbox), capability_args(sandbox)
+    )
 
 
 class PodNetwork:
@@ -117,7 +121,9 @@ class PodNetwork:
         observer: Observer | None = None,
     ) -> None:
         self._conf_dir = conf_dir
-        self._libcni = CNIConfig(bin_dirs, cache_dir, host_netns=host_netns, observer=observer)
+        self._libcni = CNIConfig(
+            bin_dirs, cache_dir, host_netns=host_netns, observer=observer
+        )
 
     def networks(self) -> list[tuple[str, config.NetworkConfigList]]:
         """Interface names and their networks. The directory is read anew each time.
@@ -143,10 +149,17 @@ class PodNetwork:
             with contextlib.suppress(CNIError):
                 await self.tear_down_pod(netns_path, sandbox)
             raise why.wrapped(prefix) from None
-        ips = [address.partition("/")[0] for address in results.ip_addresses(found[DEFAULT_IF_NAME])]
+        ips = [
+            address.partition("/")[0]
+            for address in results.ip_addresses(found[DEFAULT_IF_NAME])
+        ]
         if not ips:
             await self.tear_down_pod(netns_path, sandbox)
-            raise CNIError(f"failed to find network info for sandbox {sandbox.id!r}".replace("'", '"'))
+            raise CNIError(
+                f"failed to find network info for sandbox {sandbox.id!r}".replace(
+                    "'", '"'
+                )
+            )
         return PodNetworkResult(ips, found)
 
     async def tear_down_pod(self, netns_path: str, sandbox: Sandbox) -> None:
@@ -156,11 +169,15 @@ class PodNetwork:
         complaints = []
         for if_name, network in reversed(self.networks()):
             try:
-                await self._libcni.del_network_list(network, runtime_conf(sandbox, netns_path, if_name))
+                await self._libcni.del_network_list(
+                    network, runtime_conf(sandbox, netns_path, if_name)
+                )
             except CNIError as why:
                 complaints.append(why)
         if complaints:
-            raise complaints[0].wrapped(f'failed to destroy network for sandbox "{sandbox.id}"')
+            raise complaints[0].wrapped(
+                f'failed to destroy network for sandbox "{sandbox.id}"'
+            )
 
     async def status(self) -> None:
         """Could a pod be attached now? Raises CNIError; the node is

@@ -50,7 +50,9 @@ class NetworkAttachment:
     config: str
 
 
-def cached_info(result: results.Result, config: str, name: str, rt: RuntimeConf) -> dict[str, Any]:
+def cached_info(
+    result: results.Result, config: str, name: str, rt: RuntimeConf
+) -> dict[str, Any]:
     """The file's content, in the order of its fields."""
     info: dict[str, Any] = {
         "kind": CNI_CACHE_V1,
@@ -79,16 +81,22 @@ class ResultCache:
         if not (name and rt.container_id and rt.if_name):
             parts = (go_quoted(name), go_quoted(rt.container_id), go_quoted(rt.if_name))
             raise CNIError(
-                "cache file path requires network name ({}), container ID ({}), and interface name ({})".format(*parts)
+                "cache file path requires network name ({}), container ID ({}), and interface name ({})".format(
+                    *parts
+                )
             )
         return self._results / f"{name}-{rt.container_id}-{rt.if_name}"
 
-    def add(self, result: results.Result, config: str, name: str, rt: RuntimeConf) -> None:
+    def add(
+        self, result: results.Result, config: str, name: str, rt: RuntimeConf
+    ) -> None:
         """Keep a result; for root's eyes only."""
         path = self.path(name, rt)
         self._results.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = cached_info(json.loads(marshal(result)), config, name, rt)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        with open(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w"
+        ) as file:
             file.write(_marshalled(info))
 
     def delete(self, name: str, rt: RuntimeConf) -> None:
@@ -113,7 +121,9 @@ class ResultCache:
         try:
             return results.convert(result, version)
         except CNIError as why:
-            raise why.wrapped(f"failed to convert cached result to config version {go_quoted(version)}") from None
+            raise why.wrapped(
+                f"failed to convert cached result to config version {go_quoted(version)}"
+            ) from None
 
     def config(self, name: str, rt: RuntimeConf) -> tuple[str, RuntimeConf] | None:
         """The configuration that ADD had, and what the runtime gave it; None if nothing
@@ -124,9 +134,13 @@ class ResultCache:
         except OSError:
             return None
         except ValueError as why:
-            raise CNIError(f"failed to unmarshal cached network {go_quoted(name)} config: {why}") from None
+            raise CNIError(
+                f"failed to unmarshal cached network {go_quoted(name)} config: {why}"
+            ) from None
         if raw.get("kind") != CNI_CACHE_V1:
-            raise CNIError(f"read cached network {go_quoted(name)} config has wrong kind: {raw.get('kind', '')}")
+            raise CNIError(
+                f"read cached network {go_quoted(name)} config has wrong kind: {raw.get('kind', '')}"
+            )
         kept = replace(
             rt,
             args=[(key, value) for key, value in raw.get("cniArgs", ())] or rt.args,
@@ -143,7 +157,11 @@ class ResultCache:
                 raw = json.loads(path.read_text())
             except (OSError, ValueError):
                 continue
-            if raw.get("kind") != CNI_CACHE_V1 or not raw.get("ifName") or not raw.get("networkName"):
+            if (
+                raw.get("kind") != CNI_CACHE_V1
+                or not raw.get("ifName")
+                or not raw.get("networkName")
+            ):
                 continue
             if container_id and raw["containerId"] != container_id:
                 continue
@@ -154,7 +172,9 @@ class ResultCache:
                 [(key, value) for key, value in raw.get("cniArgs", ())],
                 raw.get("capabilityArgs", {}),
             )
-            yield NetworkAttachment(raw["networkName"], rt, base64.b64decode(raw["config"]).decode())
+            yield NetworkAttachment(
+                raw["networkName"], rt, base64.b64decode(raw["config"]).decode()
+            )
 
 
 def _marshalled(info: Mapping[str, Any]) -> str:

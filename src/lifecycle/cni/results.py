@@ -49,7 +49,9 @@ def create(version: str, raw: dict[str, Any]) -> Result:
     says = raw.get("cniVersion", "")
     if says not in family and not (family is V02X and not says):
         listed = " ".join(("", *family) if family is V02X else family)
-        raise CNIError(f'result type supports [{listed}] but unmarshalled CNIVersion is "{says}"')
+        raise CNIError(
+            f'result type supports [{listed}] but unmarshalled CNIVersion is "{says}"'
+        )
     return _known_fields(family, {**raw, "cniVersion": says or "0.1.0"})
 
 
@@ -62,14 +64,25 @@ def convert(result: Result, to_version: str) -> Result:
         return result
     source, target = _family(from_version), _family(to_version)
     if source is None or target is None:
-        raise CNIError(f"no converter for CNI result version {from_version} to {to_version}")
+        raise CNIError(
+            f"no converter for CNI result version {from_version} to {to_version}"
+        )
     if source is target:
         return _known_fields(target, {**result, "cniVersion": to_version})
-    middle = result if source is V04X else _to_04x_from_02x(result) if source is V02X else _to_04x(result)
+    middle = (
+        result
+        if source is V04X
+        else _to_04x_from_02x(result)
+        if source is V02X
+        else _to_04x(result)
+    )
     if target is V02X:
         return _to_02x(middle, to_version)
     if target is V1XX:
-        ips = [{k: v for k, v in ip.items() if k != "version"} for ip in middle.get("ips", ())]
+        ips = [
+            {k: v for k, v in ip.items() if k != "version"}
+            for ip in middle.get("ips", ())
+        ]
         return _known_fields(V1XX, {**middle, "ips": ips, "cniVersion": to_version})
     return _known_fields(V04X, {**middle, "cniVersion": to_version})
 
@@ -94,7 +107,9 @@ def _family(version: str) -> tuple[str, ...] | None:
 
 def _picked(raw: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     return {
-        key: raw[key] for key in fields if key in raw and (raw[key] or (key in _KEPT_ZEROS and raw[key] is not None))
+        key: raw[key]
+        for key in fields
+        if key in raw and (raw[key] or (key in _KEPT_ZEROS and raw[key] is not None))
     }
 
 
@@ -105,7 +120,9 @@ def _known_fields(family: tuple[str, ...], raw: dict[str, Any]) -> Result:
             if raw.get(key):
                 config = _picked(raw[key], ("ip", "gateway", "routes"))
                 if "routes" in config:
-                    config["routes"] = [_picked(route, _ROUTE_FIELDS) for route in config["routes"]]
+                    config["routes"] = [
+                        _picked(route, _ROUTE_FIELDS) for route in config["routes"]
+                    ]
                 result[key] = config
     else:
         lists = {
@@ -116,7 +133,10 @@ def _known_fields(family: tuple[str, ...], raw: dict[str, Any]) -> Result:
         for key, fields in lists.items():
             if raw.get(key):
                 result[key] = [
-                    _picked({"version": "", **one} if "version" in fields else one, fields) for one in raw[key]
+                    _picked(
+                        {"version": "", **one} if "version" in fields else one, fields
+                    )
+                    for one in raw[key]
                 ]
     dns = _picked(raw.get("dns") or {}, _DNS_FIELDS)
     if dns or family is not V1XX:
@@ -129,7 +149,9 @@ def _version_of(address: str) -> str:
 
 
 def _to_04x(result: Result) -> Result:
-    ips = [{**ip, "version": _version_of(ip["address"])} for ip in result.get("ips", ())]
+    ips = [
+        {**ip, "version": _version_of(ip["address"])} for ip in result.get("ips", ())
+    ]
     return _known_fields(V04X, {**result, "ips": ips, "cniVersion": "0.4.0"})
 
 

@@ -27,12 +27,16 @@ def parse_version(version: str) -> tuple[int, int, int]:
     if len(parts) >= 4:
         raise CNIError(f'invalid version "{version}": too many parts')
     numbers = [0, 0, 0]
-    for index, (part, name) in enumerate(zip(parts, ("major", "minor", "micro"), strict=False)):
+    for index, (part, name) in enumerate(
+        zip(parts, ("major", "minor", "micro"), strict=False)
+    ):
         try:
             numbers[index] = int(part)
         except ValueError:
             why = f'strconv.Atoi: parsing "{part}": invalid syntax'
-            raise CNIError(f'failed to convert {name} version part "{part}": {why}') from None
+            raise CNIError(
+                f'failed to convert {name} version part "{part}": {why}'
+            ) from None
     return numbers[0], numbers[1], numbers[2]
 
 

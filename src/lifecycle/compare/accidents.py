@@ -19,7 +19,9 @@ RETRIED_START = "container start retried"
 UNLIMITED_MEMORY = "unlimited memory read back"
 BOOT = "order of start-up"
 BOOKMARK = "bookmarks sent by the clock"
-_START_FAILED = re.compile(r"failed to (create|start) containerd task|failed to create shim task")
+_START_FAILED = re.compile(
+    r"failed to (create|start) containerd task|failed to create shim task"
+)
 _UNLIMITED = {"memory": "9007199254740988Ki"}
 
 
@@ -36,7 +38,11 @@ class Accident:
 
 
 def _failed_start(value: dict[str, Any], key: str, kind: str) -> bool:
-    last = (value.get("lastState") or {}).get("terminated") or {} if "containerID" in value else {}
+    last = (
+        (value.get("lastState") or {}).get("terminated") or {}
+        if "containerID" in value
+        else {}
+    )
     return last.get("reason") == "StartError" and value.get("restartCount", 0) > 0
 
 
@@ -52,7 +58,11 @@ def _soften_failed_start(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failed_start_event(value: dict[str, Any], key: str, kind: str) -> bool:
-    return kind == "Event" and value.get("reason") == "Failed" and bool(_START_FAILED.search(value.get("message", "")))
+    return (
+        kind == "Event"
+        and value.get("reason") == "Failed"
+        and bool(_START_FAILED.search(value.get("message", "")))
+    )
 
 
 def _unlimited(value: dict[str, Any], key: str, kind: str) -> bool:
@@ -61,24 +71,34 @@ def _unlimited(value: dict[str, Any], key: str, kind: str) -> bool:
 
 def _unlimited_managed(value: dict[str, Any], key: str, kind: str) -> bool:
     limits = value.get("f:limits") if key == "f:resources" else None
-    return kind == "Pod" and isinstance(limits, dict) and not set(limits) - {".", "f:memory"}
+    return (
+        kind == "Pod"
+        and isinstance(limits, dict)
+        and not set(limits) - {".", "f:memory"}
+    )
 
 
 def _soften_managed(fields: dict[str, Any]) -> dict[str, Any]:
     if not set(fields) - {".", "f:limits"}:
-        return {key: as_optional(item, UNLIMITED_MEMORY) for key, item in fields.items()}
+        return {
+            key: as_optional(item, UNLIMITED_MEMORY) for key, item in fields.items()
+        }
     return fields | {"f:limits": as_optional(fields["f:limits"], UNLIMITED_MEMORY)}
 
 
 def _told_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
-    told = value.get("reason") == "NodeNotReady" or (key == "rows" and "NodeNotReady" in value["cells"])
+    told = value.get("reason") == "NodeNotReady" or (
+        key == "rows" and "NodeNotReady" in value["cells"]
+    )
     return kind == "Event" and told
 
 
 def _periodic_bookmark(value: dict[str, Any], key: str, kind: str) -> bool:
     if value.get("type") != "BOOKMARK" or "object" not in value:
         return False
-    return "k8s.io/initial-events-end" not in (value["object"]["metadata"].get("annotations") or {})
+    return "k8s.io/initial-events-end" not in (
+        value["object"]["metadata"].get("annotations") or {}
+    )
 
 
 ACCIDENTS = (
@@ -111,7 +131,9 @@ ACCIDENTS = (
         "the kubelet read the sandbox's cgroup before its limit was written and reports"
         " cgroup v1's largest number as a limit",
         _unlimited,
-        lambda resources: resources | {"limits": as_optional(resources["limits"], UNLIMITED_MEMORY)},
+        lambda resources: (
+            resources | {"limits": as_optional(resources["limits"], UNLIMITED_MEMORY)}
+        ),
     ),
     Accident(
         UNLIMITED_MEMORY,
@@ -122,7 +144,9 @@ ACCIDENTS = (
 )
 
 
-def soften(raw: dict[str, Any], normalised: dict[str, Any], key: str, kind: str) -> dict[str, Any]:
+def soften(
+    raw: dict[str, Any], normalised: dict[str, Any], key: str, kind: str
+) -> dict[str, Any]:
     """The normalised map with the traces of accidents made optional."""
     for accident in ACCIDENTS:
         if accident.sees(raw, key, kind):

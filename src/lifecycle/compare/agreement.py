@@ -47,7 +47,9 @@ class Row:
     @property
     def unexplained(self) -> list[Difference]:
         """Differences without a reason."""
-        return [d for i, d in enumerate(self.comparison.differences) if i not in self.known]
+        return [
+            d for i, d in enumerate(self.comparison.differences) if i not in self.known
+        ]
 
 
 class AgreementTable:
@@ -63,14 +65,18 @@ class AgreementTable:
         self.rows: list[Row] = []
         self.limit = SHOWN_ROWS
 
-    def add(self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison) -> Row:
+    def add(
+        self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison
+    ) -> Row:
         """Append a row; known disagreements are looked up by stage (the scenario is its
         first word) and path.
         """
         row = Row(stage, question, ours, cluster, comparison)
         between = f"{self.ours} ↔ {self.cluster}"
         for index, difference in enumerate(comparison.differences):
-            known = explain(stage.partition(":")[0], f"{question}{difference.path}", between)
+            known = explain(
+                stage.partition(":")[0], f"{question}{difference.path}", between
+            )
             if known:
                 row.known[index] = known
         if comparison.differences:
@@ -111,7 +117,11 @@ class AgreementTable:
     @property
     def unexplained(self) -> list[tuple[str, Difference]]:
         """Every difference nobody has explained, with its question."""
-        return [(f"{row.stage}: {row.input}", d) for row in self.rows for d in row.unexplained]
+        return [
+            (f"{row.stage}: {row.input}", d)
+            for row in self.rows
+            for d in row.unexplained
+        ]
 
     @property
     def known(self) -> Counter[Known]:
@@ -178,22 +188,37 @@ class AgreementTable:
         different = [row for row in self.rows if not row.equal]
         room = max(self.limit - len(different), 8)
         equal = [row for row in self.rows if row.equal]
-        kept = {id(row) for row in equal[:room]} | {id(row) for row in different[: self.limit]}
+        kept = {id(row) for row in equal[:room]} | {
+            id(row) for row in different[: self.limit]
+        }
         return [row for row in self.rows if id(row) in kept], len(self.rows) - len(kept)
 
     def notes(self) -> list[str]:
         """What stands under the table: freedoms, known disagreements, the differences
         one by one.
         """
-        lines = [f"freedom granted {count:,}×: {name} – {why(name)}" for name, count in self.freedoms.most_common()]
-        lines += [f"known disagreement {count:,}×: {known.id} – {known.reason}" for known, count in self.known.items()]
+        lines = [
+            f"freedom granted {count:,}×: {name} – {why(name)}"
+            for name, count in self.freedoms.most_common()
+        ]
+        lines += [
+            f"known disagreement {count:,}×: {known.id} – {known.reason}"
+            for known, count in self.known.items()
+        ]
         unexplained = self.unexplained
-        lines += [f"unexplained: {question}{difference}" for question, difference in unexplained[:SHOWN_DIFFERENCES]]
+        lines += [
+            f"unexplained: {question}{difference}"
+            for question, difference in unexplained[:SHOWN_DIFFERENCES]
+        ]
         if len(unexplained) > SHOWN_DIFFERENCES:
-            lines.append(f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained differences")
+            lines.append(
+                f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained differences"
+            )
         return lines
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
         yield self.__rich__()
 
     def __rich__(self) -> Group:
@@ -245,7 +270,10 @@ class AgreementTable:
             f' style="{_BADGE};background:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</span></td></tr>'
             for row in rows
         )
-        head = "".join(f'<th style="{_WORDS}">{name}</th>' for name in ("stage", "input", "ours", "cluster", "equal?"))
+        head = "".join(
+            f'<th style="{_WORDS}">{name}</th>'
+            for name in ("stage", "input", "ours", "cluster", "equal?")
+        )
         more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
         return (
@@ -268,7 +296,9 @@ _TD = (
 )
 # white on these reads on any page: no single ink is dark enough for a light page and
 # light enough for a dark one
-_BADGE = "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+_BADGE = (
+    "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+)
 _WORDS = f"{_TD};overflow-wrap:normal"
 _COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
 _STYLE = {"equal": "green", "known": "yellow", "different": "red"}

@@ -101,14 +101,18 @@ def check(claim_id: str) -> Callable[[Check], Check]:
 
     def bind(function: Check) -> Check:
         if claim_id in _checks:
-            raise ValueError(f"claim {claim_id!r} has a check already: {_checks[claim_id].__qualname__}")
+            raise ValueError(
+                f"claim {claim_id!r} has a check already: {_checks[claim_id].__qualname__}"
+            )
         _checks[claim_id] = function
         return function
 
     return bind
 
 
-def rebuilt(claim_id: str, *, model: bool = False) -> Callable[[ModelCheck], ModelCheck]:
+def rebuilt(
+    claim_id: str, *, model: bool = False
+) -> Callable[[ModelCheck], ModelCheck]:
     """Bind a check of our own component to a claim. `model`: of a model of rules that
     are gone, of which the claim must be true.
 
@@ -117,7 +121,9 @@ def rebuilt(claim_id: str, *, model: bool = False) -> Callable[[ModelCheck], Mod
 
     def bind(function: ModelCheck) -> ModelCheck:
         if claim_id in _rebuilt:
-            raise ValueError(f"claim {claim_id!r} has a check already: {_rebuilt[claim_id][0].__qualname__}")
+            raise ValueError(
+                f"claim {claim_id!r} has a check already: {_rebuilt[claim_id][0].__qualname__}"
+            )
         _rebuilt[claim_id] = function, model
         return function
 
@@ -145,8 +151,14 @@ def load_claims(path: str | Path) -> list[Claim]:
     verdict, and for an id that comes twice.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    claims = [_claim(entry) for entry in yaml.load(Path(path).read_text(), Loader=loader)]
-    twice = [claim_id for claim_id, count in Counter(claim.id for claim in claims).items() if count > 1]
+    claims = [
+        _claim(entry) for entry in yaml.load(Path(path).read_text(), Loader=loader)
+    ]
+    twice = [
+        claim_id
+        for claim_id, count in Counter(claim.id for claim in claims).items()
+        if count > 1
+    ]
     if twice:
         raise ValueError(f"claims that come twice: {', '.join(twice)}")
     return claims
@@ -158,7 +170,9 @@ def _claim(entry: dict[str, Any]) -> Claim:
         if key.startswith("verdict_v"):
             version = "v" + key.removeprefix("verdict_v").replace("_", ".")
             if value["verdict"] not in VERDICTS:
-                raise ValueError(f"{entry['id']}: unknown verdict {value['verdict']!r} for {version}")
+                raise ValueError(
+                    f"{entry['id']}: unknown verdict {value['verdict']!r} for {version}"
+                )
             verdicts[version], why[version] = value["verdict"], value.get("why", "")
     return Claim(
         entry["id"],
@@ -193,7 +207,10 @@ def _is_its_own(error: AssertionError) -> bool:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and "agreements" in Path(traceback.tb_frame.f_code.co_filename).parts
+    return (
+        traceback is not None
+        and "agreements" in Path(traceback.tb_frame.f_code.co_filename).parts
+    )
 
 
 @dataclass(slots=True, frozen=True)
@@ -211,16 +228,26 @@ class Cell:
         if self.seen is None or isinstance(self.seen, Refusal):
             return self.seen is not None
         if isinstance(self.seen, Partly) or self.verdict == "partly":
-            return not (self.verdict == "partly" and isinstance(self.seen, Partly) and bool(self.seen))
+            return not (
+                self.verdict == "partly"
+                and isinstance(self.seen, Partly)
+                and bool(self.seen)
+            )
         return EXPECTED.get(self.verdict, self.seen) is not self.seen
 
     def __str__(self) -> str:
         if self.contradicted:
-            return f"{self.verdict} ✗ contradicted" + (f": {self.seen.why}" if isinstance(self.seen, Refusal) else "")
+            return f"{self.verdict} ✗ contradicted" + (
+                f": {self.seen.why}" if isinstance(self.seen, Refusal) else ""
+            )
         if self.seen is None:
             return self.verdict
         return f"{self.verdict} ✓ " + (
-            "both seen" if isinstance(self.seen, Partly) else "seen" if self.seen else "seen not to hold"
+            "both seen"
+            if isinstance(self.seen, Partly)
+            else "seen"
+            if self.seen
+            else "seen not to hold"
         )
 
 
@@ -255,32 +282,50 @@ class ClaimsMatrix:
     Raises ValueError if there is a check for a claim that the ledger does not have.
     """
 
-    def __init__(self, claims: Sequence[Claim], evidence: Mapping[str, Any], stage: str = "") -> None:
+    def __init__(
+        self, claims: Sequence[Claim], evidence: Mapping[str, Any], stage: str = ""
+    ) -> None:
         self.ledger = list(claims)
         self.claims = [claim for claim in claims if stage in ("", claim.stage)]
         self.versions = list(evidence)
         known = {claim.id for claim in claims}
         strangers = sorted((_checks.keys() | _rebuilt.keys()) - known)
         if strangers:
-            raise ValueError(f"checks for claims that are not in the ledger: {', '.join(strangers)}")
+            raise ValueError(
+                f"checks for claims that are not in the ledger: {', '.join(strangers)}"
+            )
         self.cells: dict[tuple[str, str], Cell] = {}
         with _rarely_collecting():
             for claim in self.claims:
                 function = _checks.get(claim.id)
                 self.cells[claim.id, REBUILT] = rebuilt_cell(claim)
                 for version, cluster in evidence.items():
-                    seen = ask(function, cluster) if function and cluster is not None else None
-                    self.cells[claim.id, version] = Cell(claim.verdicts.get(version, "?"), seen)
+                    seen = (
+                        ask(function, cluster)
+                        if function and cluster is not None
+                        else None
+                    )
+                    self.cells[claim.id, version] = Cell(
+                        claim.verdicts.get(version, "?"), seen
+                    )
 
     @property
     def unchecked(self) -> list[Claim]:
         """Claims of the whole ledger without any check."""
-        return [claim for claim in self.ledger if claim.id not in _checks and claim.id not in _rebuilt]
+        return [
+            claim
+            for claim in self.ledger
+            if claim.id not in _checks and claim.id not in _rebuilt
+        ]
 
     @property
     def contradicted(self) -> list[str]:
         """Claims whose check contradicts the ledger, with the version."""
-        return [f"{claim} in {version}" for (claim, version), cell in self.cells.items() if cell.contradicted]
+        return [
+            f"{claim} in {version}"
+            for (claim, version), cell in self.cells.items()
+            if cell.contradicted
+        ]
 
     @property
     def summary(self) -> str:

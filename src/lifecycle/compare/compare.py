@@ -67,7 +67,9 @@ class Comparison:
         return self
 
 
-def compare(ours: Any, theirs: Any, bijection: Bijection | None = None, path: str = "") -> Comparison:
+def compare(
+    ours: Any, theirs: Any, bijection: Bijection | None = None, path: str = ""
+) -> Comparison:
     """Compare two normalised documents. Pass one `bijection` for all documents of a
     scope, so that references have to match across them.
     """
@@ -100,7 +102,9 @@ class _Comparer:
         if self.same(ours, theirs):
             self.result.equal += fields
         else:
-            self.result.differences.append(Difference(path or "/", ours, theirs, fields))
+            self.result.differences.append(
+                Difference(path or "/", ours, theirs, fields)
+            )
 
     def same(self, ours: Any, theirs: Any) -> bool:
         """Equal values, or placeholders for partners (whose freedoms are counted
@@ -115,7 +119,11 @@ class _Comparer:
         for mine, yours in zip(our_marks, their_marks, strict=False):
             if mine.rule != yours.rule:
                 return False
-            if mine.identity and yours.identity and not self.bijection.bind(mine.identity, yours.identity):
+            if (
+                mine.identity
+                and yours.identity
+                and not self.bijection.bind(mine.identity, yours.identity)
+            ):
                 return False
             if mine.raw != yours.raw:
                 granted.append(mine.rule)
@@ -192,7 +200,9 @@ class _Comparer:
             else:
                 self.value(mine, yours, where)
 
-    def align(self, ours: list[Any], theirs: list[Any], key: _Key) -> list[tuple[int | None, int | None]]:
+    def align(
+        self, ours: list[Any], theirs: list[Any], key: _Key
+    ) -> list[tuple[int | None, int | None]]:
         """Positions that belong together: same key, and among siblings the partner."""
         waiting: dict[Any, list[int]] = defaultdict(list)
         for j, item in enumerate(theirs):
@@ -232,7 +242,9 @@ class _Comparer:
         moved = [j for _, j in both] != sorted(j for _, j in both)
         if not moved:
             return
-        fixed = [(i, j) for i, j in both if order.by_name and order.key(ours[i])[1] is None]
+        fixed = [
+            (i, j) for i, j in both if order.by_name and order.key(ours[i])[1] is None
+        ]
         if [j for _, j in fixed] != sorted(j for _, j in fixed):
             self.result.total += 1
             mine = [order.key(ours[i])[0] for i, _ in fixed]
@@ -263,7 +275,9 @@ def _object_key(item: Any) -> tuple[Any, Identity | None]:
     if not isinstance(name, Masked):
         identity = None
     text: tuple[str, ...] = (str(meta.get("namespace", "")), str(name))
-    if "reason" in item and ("involvedObject" in item or "regarding" in item):  # an Event: its name says too little
+    if "reason" in item and (
+        "involvedObject" in item or "regarding" in item
+    ):  # an Event: its name says too little
         text = (
             *text,
             str(item["reason"]),
@@ -282,28 +296,41 @@ def _row_key(item: Any) -> tuple[Any, Identity | None]:
 def _endpoint_key(item: Any) -> tuple[Any, Identity | None]:
     target = item.get("targetRef") or {}
     address = item.get("ip") or (item.get("addresses") or [""])[0]
-    return str(target.get("name", address)), _identity(target.get("uid")) or _identity(address)
+    return str(target.get("name", address)), _identity(target.get("uid")) or _identity(
+        address
+    )
 
 
 def _manager_key(item: Any) -> tuple[Any, Identity | None]:
-    return tuple(str(item.get(k, "")) for k in ("manager", "operation", "apiVersion", "subresource")), None
+    return tuple(
+        str(item.get(k, ""))
+        for k in ("manager", "operation", "apiVersion", "subresource")
+    ), None
 
 
 def _identity(value: Any) -> Identity | None:
-    return next((mark.identity for mark in reversed(marks_of(value)) if mark.identity), None)
+    return next(
+        (mark.identity for mark in reversed(marks_of(value)) if mark.identity), None
+    )
 
 
 BY_NAME = "order of lists sorted by a generated name"
 OF_ENDPOINTS = "order of endpoints"
 _ORDERS = {
-    "ComponentStatusList items": _Order("order of component statuses, asked for in parallel", _object_key),
+    "ComponentStatusList items": _Order(
+        "order of component statuses, asked for in parallel", _object_key
+    ),
     "items": _Order(BY_NAME, _object_key, by_name=True),
     "rows": _Order(BY_NAME, _row_key, by_name=True),
     "endpoints": _Order(OF_ENDPOINTS, _endpoint_key),
     "addresses": _Order(OF_ENDPOINTS, _endpoint_key),
     "notReadyAddresses": _Order(OF_ENDPOINTS, _endpoint_key),
-    "nonResourceRules": _Order("order of rules, from unordered bindings", lambda item: (_canonical(item), None)),
-    "resourceRules": _Order("order of rules, from unordered bindings", lambda item: (_canonical(item), None)),
+    "nonResourceRules": _Order(
+        "order of rules, from unordered bindings", lambda item: (_canonical(item), None)
+    ),
+    "resourceRules": _Order(
+        "order of rules, from unordered bindings", lambda item: (_canonical(item), None)
+    ),
     "conditions": _Order(
         "order of conditions",
         lambda item: (str(item.get("type", "")), None),
@@ -315,7 +342,11 @@ _ORDERS = {
 
 def _opened(value: Any, other: Any) -> Any:
     """A placeholder for an empty map is that map again when it meets a fuller one."""
-    return {} if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict) else value
+    return (
+        {}
+        if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict)
+        else value
+    )
 
 
 def _canonical(item: Any) -> str:
@@ -326,7 +357,9 @@ def _equal(ours: Any, theirs: Any) -> bool:
     """Equality as JSON has it: 1 is not true, and 1 is not 1.0 on a wire that tells
     them apart.
     """
-    if type(ours) is not type(theirs) and not (isinstance(ours, str) and isinstance(theirs, str)):
+    if type(ours) is not type(theirs) and not (
+        isinstance(ours, str) and isinstance(theirs, str)
+    ):
         return False
     return bool(ours == theirs)
 

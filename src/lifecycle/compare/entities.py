@@ -90,7 +90,9 @@ class Entities:
 
     # -- objects -----------------------------------------------------------------------
 
-    def _entity(self, kind: str, namespace: str, name: str, uid: str, generate_name: str = "") -> Entity:
+    def _entity(
+        self, kind: str, namespace: str, name: str, uid: str, generate_name: str = ""
+    ) -> Entity:
         entity = self.by_name.get((kind, namespace, name))
         if entity is None:
             entity = Entity(kind, namespace, name)
@@ -102,7 +104,9 @@ class Entities:
         if not entity.label or (generate_name and not entity.generated):
             shared = self._shared_name(kind, name, generate_name)
             entity.generated = shared != name
-            entity.label = f"{kind} {namespace}/{shared}" if namespace else f"{kind} {shared}"
+            entity.label = (
+                f"{kind} {namespace}/{shared}" if namespace else f"{kind} {shared}"
+            )
             if entity.generated and kind != "Event":
                 self.generated[name] = entity
         return entity
@@ -114,11 +118,19 @@ class Entities:
         if kind == "Event" and (match := _EVENT_NAME.match(name)):
             base = match[1]
             known = self.generated.get(base)
-            shared = known.label.rpartition("/")[2] if known else self._shared_name("Pod", base, "")
+            shared = (
+                known.label.rpartition("/")[2]
+                if known
+                else self._shared_name("Pod", base, "")
+            )
             return f"{shared}.<hash>"
         if kind == "Pod":
             match = _POD_OF_REPLICA_SET.match(name)
-            if match is None and (match := _RANDOM_END.match(name)) and match[1][:-1] not in self._workload_names:
+            if (
+                match is None
+                and (match := _RANDOM_END.match(name))
+                and match[1][:-1] not in self._workload_names
+            ):
                 match = None
             if match:
                 return match[1] + RANDOM
@@ -148,11 +160,15 @@ class Entities:
             for key in _TOPOLOGY:
                 value = meta.get("labels", {}).get(key)
                 if value and entity.node:
-                    self.topology.setdefault((key.rpartition("/")[2], entity.node), set()).add(value)
+                    self.topology.setdefault(
+                        (key.rpartition("/")[2], entity.node), set()
+                    ).add(value)
             for volume in obj["spec"].get("volumes", ()):
                 if re.fullmatch(rf"kube-api-access-{_SUFFIX}", volume["name"]):
                     label = f"token volume of {entity.label}"
-                    known = Entity("Volume", namespace, volume["name"], label=label, generated=True)
+                    known = Entity(
+                        "Volume", namespace, volume["name"], label=label, generated=True
+                    )
                     self.generated.setdefault(volume["name"], known)
 
     def _learn_addresses(self, kind: str, obj: dict[str, Any]) -> None:
@@ -169,7 +185,9 @@ class Entities:
         elif kind == "Pod":
             if entity.node and status.get("hostIP"):
                 node = self._entity("Node", "", entity.node, "")
-                if not any(owner is node for _, owner in self.addresses.values()):  # a node has one address
+                if not any(
+                    owner is node for _, owner in self.addresses.values()
+                ):  # a node has one address
                     self.addresses.setdefault(status["hostIP"], ("address", node))
             if not spec.get("hostNetwork"):
                 for entry in status.get("podIPs", ()):
@@ -179,10 +197,14 @@ class Entities:
         elif kind == "IPAddress" and _allocated_at_random(meta["name"]):
             parent = spec.get("parentRef", {})
             if parent.get("resource") == "services":
-                service = self._entity("Service", parent["namespace"], parent["name"], "")
+                service = self._entity(
+                    "Service", parent["namespace"], parent["name"], ""
+                )
                 self.addresses.setdefault(meta["name"], ("cluster IP", service))
 
-    def _learn_row(self, kind: str, namespace: str, name: str, cells: dict[str, Any]) -> None:
+    def _learn_row(
+        self, kind: str, namespace: str, name: str, cells: dict[str, Any]
+    ) -> None:
         """What a printed row says of a node's or a pod's address."""
         entity = self._entity(kind, namespace, name, "")
         if kind == "Node":
@@ -201,10 +223,16 @@ class Entities:
         if reference["uid"] in self.by_uid:
             entity = self.by_uid[reference["uid"]]
         elif "controller" in reference or "blockOwnerDeletion" in reference:
-            owner_namespace = outer.get("namespace", "") if reference["kind"] != "Node" else ""
-            entity = self._entity(reference["kind"], owner_namespace, reference["name"], reference["uid"])
+            owner_namespace = (
+                outer.get("namespace", "") if reference["kind"] != "Node" else ""
+            )
+            entity = self._entity(
+                reference["kind"], owner_namespace, reference["name"], reference["uid"]
+            )
         else:
-            entity = self._entity(reference["kind"], namespace, reference["name"], reference["uid"])
+            entity = self._entity(
+                reference["kind"], namespace, reference["name"], reference["uid"]
+            )
         if entity.kind != "Pod":
             return
         node = outer.get("nodeName") or outer.get("source", {}).get("host", "")
@@ -230,7 +258,11 @@ def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, A
     the list.
     """
     if isinstance(document, dict):
-        kind = document.get("kind", kind) if isinstance(document.get("kind", kind), str) else kind
+        kind = (
+            document.get("kind", kind)
+            if isinstance(document.get("kind", kind), str)
+            else kind
+        )
         meta = document.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("name"), str) and kind:
             yield kind, document
@@ -242,7 +274,9 @@ def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, A
             row_kind = kind_of_rows(document)
             for row in document.get("rows") or ():
                 about = row.get("object") or {}
-                if isinstance(about.get("metadata"), dict) and about["metadata"].get("name"):
+                if isinstance(about.get("metadata"), dict) and about["metadata"].get(
+                    "name"
+                ):
                     yield row_kind, {"metadata": about["metadata"]}
 
 
@@ -276,13 +310,17 @@ def kind_of_rows(table: dict[str, Any]) -> str:
     return "Row"
 
 
-def references_in(document: Any, namespace: str = "") -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def references_in(
+    document: Any, namespace: str = ""
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Every reference by uid with the map that holds it: owner references, involved
     objects, endpoint targets.
     """
     if isinstance(document, dict):
         for key, value in document.items():
-            if key in ("involvedObject", "regarding", "targetRef") and isinstance(value, dict):
+            if key in ("involvedObject", "regarding", "targetRef") and isinstance(
+                value, dict
+            ):
                 yield document, value
             elif key == "ownerReferences" and isinstance(value, list):
                 for reference in value:
@@ -299,7 +337,9 @@ def _is_pinned(pod: dict[str, Any]) -> bool:
     pods, a host name selected.
     """
     owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())}
-    return bool(owners & {"Node", "DaemonSet"}) or "kubernetes.io/hostname" in (pod["spec"].get("nodeSelector") or {})
+    return bool(owners & {"Node", "DaemonSet"}) or "kubernetes.io/hostname" in (
+        pod["spec"].get("nodeSelector") or {}
+    )
 
 
 def _allocated_at_random(address: str) -> bool:
@@ -310,4 +350,8 @@ def _allocated_at_random(address: str) -> bool:
     server's: those must match.
     """
     parts = address.split(".")
-    return len(parts) == 4 and all(p.isdigit() for p in parts) and not (parts[2] == "0" and int(parts[3]) <= 16)
+    return (
+        len(parts) == 4
+        and all(p.isdigit() for p in parts)
+        and not (parts[2] == "0" and int(parts[3]) <= 16)
+    )

@@ -21,7 +21,12 @@ class ResourceVersion(FieldRule):
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Opaque numbers; `0` has a meaning of its own and stays."""
-        if site.key == "resourceVersion" and isinstance(value, str) and value.isdigit() and value != "0":
+        if (
+            site.key == "resourceVersion"
+            and isinstance(value, str)
+            and value.isdigit()
+            and value != "0"
+        ):
             return self.placeholder("<resourceVersion>", value)
         return None
 
@@ -38,8 +43,12 @@ class ContinueToken(FieldRule):
         if site.key != "continue" or not isinstance(value, str) or not value:
             return None
         try:
-            token = json.loads(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
-            return self.placeholder(f"<continue after {token['start']!r} of {token['v']}>", value)
+            token = json.loads(
+                base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))
+            )
+            return self.placeholder(
+                f"<continue after {token['start']!r} of {token['v']}>", value
+            )
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -52,7 +61,11 @@ class NodePort(FieldRule):
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Only in Services, only within the range."""
         in_range = isinstance(value, int) and 30000 <= value <= 32767
-        if site.kind == "Service" and site.key in ("nodePort", "healthCheckNodePort") and in_range:
+        if (
+            site.kind == "Service"
+            and site.key in ("nodePort", "healthCheckNodePort")
+            and in_range
+        ):
             return self.placeholder(f"<{site.key}>", value, ("node port", str(value)))
         return None
 
@@ -83,7 +96,11 @@ class EventCount(FieldRule):
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """`count` of Events, and the Count column of their table."""
-        if site.kind == "Event" and site.key in ("count", "Count") and isinstance(value, int):
+        if (
+            site.kind == "Event"
+            and site.key in ("count", "Count")
+            and isinstance(value, int)
+        ):
             return self.placeholder("<count>", value)
         return None
 
@@ -96,11 +113,21 @@ class Age(FieldRule):
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The columns that print how long ago."""
-        if site.parent == "cells" and site.key in ("Age", "Last Seen", "First Seen") and isinstance(value, str):
+        if (
+            site.parent == "cells"
+            and site.key in ("Age", "Last Seen", "First Seen")
+            and isinstance(value, str)
+        ):
             if self._pattern.fullmatch(value):
                 return self.placeholder("<age>", value)
-            if site.kind == "Event" and (match := re.fullmatch(r"(\S+) \(x\d+ over \S+\)", value)):
-                return self.placeholder("<age> (several)", value) if self._pattern.fullmatch(match[1]) else None
+            if site.kind == "Event" and (
+                match := re.fullmatch(r"(\S+) \(x\d+ over \S+\)", value)
+            ):
+                return (
+                    self.placeholder("<age> (several)", value)
+                    if self._pattern.fullmatch(match[1])
+                    else None
+                )
         return None
 
 
@@ -116,12 +143,20 @@ class NodeTopology(FieldRule):
         on it.
         """
         short = site.key.removeprefix("topology.kubernetes.io/")
-        if site.pod is None or short not in ("zone", "region") or not isinstance(value, str):
+        if (
+            site.pod is None
+            or short not in ("zone", "region")
+            or not isinstance(value, str)
+        ):
             return None
-        if (short == site.key) == (site.parent == "labels"):  # full key in labels, short one in endpoints
+        if (short == site.key) == (
+            site.parent == "labels"
+        ):  # full key in labels, short one in endpoints
             return None
         if site.known.topology.get((short, site.pod.node)) == {value}:
-            return self.placeholder(f"<{short} of the pod's node>", value, instead=ABSENT)
+            return self.placeholder(
+                f"<{short} of the pod's node>", value, instead=ABSENT
+            )
         return None
 
 
@@ -134,8 +169,17 @@ class ConfigHash(FieldRule):
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Only for pods whose spec holds an address of this cluster."""
-        if site.key not in ("kubernetes.io/config.hash", "kubernetes.io/config.mirror") or site.pod is None:
+        if (
+            site.key not in ("kubernetes.io/config.hash", "kubernetes.io/config.mirror")
+            or site.pod is None
+        ):
             return None
-        if any(address in site.pod.text for address, (what, _) in site.known.addresses.items() if what == "address"):
-            return self.placeholder("<hash of the manifest>", value, ("manifest hash", str(value)))
+        if any(
+            address in site.pod.text
+            for address, (what, _) in site.known.addresses.items()
+            if what == "address"
+        ):
+            return self.placeholder(
+                "<hash of the manifest>", value, ("manifest hash", str(value))
+            )
         return None

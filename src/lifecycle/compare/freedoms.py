@@ -10,8 +10,12 @@ from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES
 
 _OTHERS = {
     compare.BY_NAME: "lists are sorted by name, and these names are random",
-    compare.OF_ENDPOINTS: ("endpoints are kept by address, and addresses are given out in any order"),
-    "order of managed fields, by time": ("entries are sorted by the second they were written in"),
+    compare.OF_ENDPOINTS: (
+        "endpoints are kept by address, and addresses are given out in any order"
+    ),
+    "order of managed fields, by time": (
+        "entries are sorted by the second they were written in"
+    ),
     "order of conditions": "a busy writer appends conditions at its own time",
     "order of component statuses, asked for in parallel": (
         "the components are probed at once and listed as they answer"
@@ -19,7 +23,9 @@ _OTHERS = {
     "order of rules, from unordered bindings": (
         "rules are collected from bindings that an informer lists in no particular order"
     ),
-    "order between Services, from a Go map": ("kube-proxy walks a map of its Services, in another order at every sync"),
+    "order between Services, from a Go map": (
+        "kube-proxy walks a map of its Services, in another order at every sync"
+    ),
     "place of the kubelet's jump: whoever came first": (
         "kubelet and kube-proxy both make this jump, and each puts its own in front"
     ),
@@ -35,7 +41,9 @@ _OTHERS = {
     "order of records, shuffled to share the load": (
         "CoreDNS answers addresses in any order, so that clients share the load"
     ),
-    "serial of the zone: when it last changed": ("the second in which CoreDNS last heard of a change"),
+    "serial of the zone: when it last changed": (
+        "the second in which CoreDNS last heard of a change"
+    ),
     "a namespace made for the recording": (
         "on somebody's machine nothing is changed in `default`: a namespace made for it stands in"
     ),
@@ -45,8 +53,12 @@ _OTHERS = {
     watches.COALESCED: (
         "several updates were folded into one write: one side's values are a subsequence of the other's"
     ),
-    watches.INTERLEAVED: ("several writers were at work at once: the way differs, beginning and end are equal"),
-    watches.SIBLINGS: ("how many siblings went through this depends on the steps the rollout happened to take"),
+    watches.INTERLEAVED: (
+        "several writers were at work at once: the way differs, beginning and end are equal"
+    ),
+    watches.SIBLINGS: (
+        "how many siblings went through this depends on the steps the rollout happened to take"
+    ),
 }
 
 

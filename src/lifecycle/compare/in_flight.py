@@ -25,7 +25,10 @@ def soften_in_flight(raw: Any, normalised: Any) -> Any:
     if not isinstance(raw, dict):
         return normalised
     if isinstance(raw.get("items"), list):
-        items = [soften_in_flight(a, b) for a, b in zip(raw["items"], normalised["items"], strict=True)]
+        items = [
+            soften_in_flight(a, b)
+            for a, b in zip(raw["items"], normalised["items"], strict=True)
+        ]
         return normalised | {"items": items}
     entries = (raw.get("metadata") or {}).get("managedFields") or ()
     for index, entry in enumerate(entries):
@@ -33,7 +36,9 @@ def soften_in_flight(raw: Any, normalised: Any) -> Any:
             normalised = _loosen(raw, normalised, entry["fieldsV1"])
             managed = list(normalised["metadata"]["managedFields"])
             managed[index] = as_optional(managed[index], NAME)
-            normalised = normalised | {"metadata": normalised["metadata"] | {"managedFields": managed}}
+            normalised = normalised | {
+                "metadata": normalised["metadata"] | {"managedFields": managed}
+            }
     return normalised
 
 

@@ -24,7 +24,11 @@ class Known:
 
     def explains(self, scenario: str, path: str, between: str) -> bool:
         """Whether this entry speaks of that difference."""
-        return bool(self.scenario.fullmatch(scenario) and self.path.search(path) and self.between.search(between))
+        return bool(
+            self.scenario.fullmatch(scenario)
+            and self.path.search(path)
+            and self.between.search(between)
+        )
 
 
 def load(path: Path) -> tuple[Known, ...]:
@@ -51,6 +55,10 @@ def known_disagreements() -> tuple[Known, ...]:
 def explain(scenario: str, path: str, between: str) -> Known | None:
     """The first entry that explains a difference."""
     return next(
-        (known for known in known_disagreements() if known.explains(scenario, path, between)),
+        (
+            known
+            for known in known_disagreements()
+            if known.explains(scenario, path, between)
+        ),
         None,
     )

@@ -56,21 +56,38 @@ class LedgerPage:
         stages: dict[str, list[Claim]] = {}
         for claim in self.matrix.claims:
             stages.setdefault(claim.stage, []).append(claim)
-        return '<div class="ledger">' + "".join(self._stage(name, claims) for name, claims in stages.items()) + "</div>"
+        return (
+            '<div class="ledger">'
+            + "".join(self._stage(name, claims) for name, claims in stages.items())
+            + "</div>"
+        )
 
     def _stage(self, name: str, claims: list[Claim]) -> str:
         unchecked = sum(1 for claim in claims if claim in self.matrix.unchecked)
-        head = f"<b>{html.escape(name)}</b> · {len(claims)} claims" + (f", {unchecked} unchecked" if unchecked else "")
+        head = f"<b>{html.escape(name)}</b> · {len(claims)} claims" + (
+            f", {unchecked} unchecked" if unchecked else ""
+        )
         return f"<details><summary>{head}</summary>{''.join(map(self._claim, claims))}</details>"
 
     def _claim(self, claim: Claim) -> str:
         text = html.escape(claim.text)
         page = self.told.get(claim.id)
         told = f'<a href="{self.up}{page}">{text}</a>' if page else text
-        cells = ((column, self.matrix.cells[claim.id, column]) for column in (REBUILT, *self.matrix.versions))
-        said = " · ".join(_said(column, cell) for column, cell in cells if column != REBUILT or cell.seen is not None)
+        cells = (
+            (column, self.matrix.cells[claim.id, column])
+            for column in (REBUILT, *self.matrix.versions)
+        )
+        said = " · ".join(
+            _said(column, cell)
+            for column, cell in cells
+            if column != REBUILT or cell.seen is not None
+        )
         reason = self.reasons.get(claim.id)
-        why = f"<br><em>unchecked: {html.escape(reason)}</em>" if reason and claim in self.matrix.unchecked else ""
+        why = (
+            f"<br><em>unchecked: {html.escape(reason)}</em>"
+            if reason and claim in self.matrix.unchecked
+            else ""
+        )
         return f"<p>{told}<br><small>{said}</small>{why}</p>"
 
     def __repr__(self) -> str:

@@ -70,7 +70,9 @@ def as_optional(value: Any, rule: str) -> Any:
     if isinstance(value, list) and value:
         return [as_optional(item, rule) for item in value]
     text = str(value) if isinstance(value, str) else repr(value)
-    return Masked(text, (*marks_of(value), Mark(rule, text, None, ABSENT)), raw_of(value))
+    return Masked(
+        text, (*marks_of(value), Mark(rule, text, None, ABSENT)), raw_of(value)
+    )
 
 
 def optional_rule(value: Any) -> str:
@@ -82,7 +84,9 @@ def optional_rule(value: Any) -> str:
     elif isinstance(value, list) and value:
         rules = {optional_rule(item) for item in value}
     else:
-        rules = {next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")}
+        rules = {
+            next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")
+        }
     return rules.pop() if len(rules) == 1 else ""
 
 

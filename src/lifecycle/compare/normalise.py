@@ -48,7 +48,9 @@ class Normaliser:
         """A string outside any document, such as a URL or a program's output."""
         return self._text(text, Site("", "", "", None, self.known))
 
-    def _value(self, value: Any, key: str, parent: str, kind: str, pod: Entity | None) -> Any:
+    def _value(
+        self, value: Any, key: str, parent: str, kind: str, pod: Entity | None
+    ) -> Any:
         if isinstance(value, dict):
             return self._dict(value, key, kind, pod)
         if isinstance(value, list):
@@ -64,7 +66,9 @@ class Normaliser:
                 return masked
         return self._text(value, site) if isinstance(value, str) else value
 
-    def _dict(self, value: dict[str, Any], key: str, kind: str, pod: Entity | None) -> dict[str, Any]:
+    def _dict(
+        self, value: dict[str, Any], key: str, kind: str, pod: Entity | None
+    ) -> dict[str, Any]:
         own = value.get("kind")
         if (
             isinstance(own, str)
@@ -79,10 +83,14 @@ class Normaliser:
         for name, item in value.items():
             shown = name
             if (
-                name.startswith("k:{") or len(name) == 36 or ("." in name and name[0].isdigit())
+                name.startswith("k:{")
+                or len(name) == 36
+                or ("." in name and name[0].isdigit())
             ):  # a list item's key in managedFields, by uid or address
                 shown = self._text(name, Site("key", key, kind, pod, self.known))
-            normalised[_unique(shown, normalised)] = self._value(item, name, key, kind, pod)
+            normalised[_unique(shown, normalised)] = self._value(
+                item, name, key, kind, pod
+            )
         return soften(value, normalised, key, kind)
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +103,11 @@ class Normaliser:
         for row in table["rows"]:
             about = row.get("object") or {}
             meta = about.get("metadata") or {}
-            pod = self.known.pod(meta.get("namespace", ""), meta.get("name", "")) if kind == "Pod" else None
+            pod = (
+                self.known.pod(meta.get("namespace", ""), meta.get("name", ""))
+                if kind == "Pod"
+                else None
+            )
             if kind == "Event" and "Object" in columns:
                 subject = row["cells"][columns.index("Object")]
                 if isinstance(subject, str) and subject.startswith("pod/"):
@@ -104,9 +116,17 @@ class Normaliser:
                 self._value(cell, column, "cells", kind, pod)
                 for cell, column in zip(row["cells"], columns, strict=False)
             ]
-            rest = {k: self._value(v, k, "rows", kind, pod) for k, v in row.items() if k != "cells"}
+            rest = {
+                k: self._value(v, k, "rows", kind, pod)
+                for k, v in row.items()
+                if k != "cells"
+            }
             rows.append(soften(row, {"cells": cells} | rest, "rows", kind))
-        others = {k: self._value(v, k, "", "Table", None) for k, v in table.items() if k != "rows"}
+        others = {
+            k: self._value(v, k, "", "Table", None)
+            for k, v in table.items()
+            if k != "rows"
+        }
         return others | {"rows": rows}
 
     def _pod_of(self, value: dict[str, Any], kind: str, key: str) -> Entity | None:
@@ -119,7 +139,9 @@ class Normaliser:
         for name in ("involvedObject", "regarding", "targetRef"):
             reference = value.get(name)
             if isinstance(reference, dict) and reference.get("kind") == "Pod":
-                return self.known.pod(reference.get("namespace", ""), reference.get("name", ""))
+                return self.known.pod(
+                    reference.get("namespace", ""), reference.get("name", "")
+                )
         return None
 
     def _text(self, value: str, site: Site) -> str:
@@ -146,7 +168,12 @@ class Normaliser:
                     end = match.end()
                 split.append(piece[end:])
             pieces = split
-        marks = [mark for piece in pieces if isinstance(piece, Masked) for mark in piece.marks]
+        marks = [
+            mark
+            for piece in pieces
+            if isinstance(piece, Masked)
+            for mark in piece.marks
+        ]
         return Masked("".join(pieces), marks, value) if marks else value
 
 

@@ -49,7 +49,11 @@ class Bijection:
 
     def number(self, identity: Identity, *, theirs: bool) -> int | None:
         """A number that partners share."""
-        pair = self._backward.get(identity) if theirs else (identity if identity in self._forward else None)
+        pair = (
+            self._backward.get(identity)
+            if theirs
+            else (identity if identity in self._forward else None)
+        )
         return None if pair is None else hash(pair)
 
 
@@ -62,14 +66,18 @@ def pair_siblings(ours: Iterable[Any], theirs: Iterable[Any]) -> Bijection:
     for events in (False, True):
         our_signatures = _signatures(our_units, bijection, theirs=False)
         their_signatures = _signatures(their_units, bijection, theirs=True)
-        classes: dict[str, tuple[list[Identity], list[Identity]]] = defaultdict(lambda: ([], []))
+        classes: dict[str, tuple[list[Identity], list[Identity]]] = defaultdict(
+            lambda: ([], [])
+        )
         for identity in our_signatures:
             classes[identity[0]][0].append(identity)
         for identity in their_signatures:
             classes[identity[0]][1].append(identity)
         for label, (us, them) in classes.items():
             if label[0].isupper() and label.startswith("Event ") == events:
-                _pair_class(us, them, our_signatures, their_signatures, bijection, strict=events)
+                _pair_class(
+                    us, them, our_signatures, their_signatures, bijection, strict=events
+                )
     return bijection
 
 
@@ -98,7 +106,11 @@ def _pair_class(
     rest = [identity for same in by_signature.values() for identity in same]
     our_lines = {a: _lines(our_signatures[a]) for a in left}
     their_lines = {b: _lines(their_signatures[b]) for b in rest}
-    scores = [((our_lines[a] & their_lines[b]).total(), -i, -j) for i, a in enumerate(left) for j, b in enumerate(rest)]
+    scores = [
+        ((our_lines[a] & their_lines[b]).total(), -i, -j)
+        for i, a in enumerate(left)
+        for j, b in enumerate(rest)
+    ]
     for score, i, j in sorted(scores, reverse=True):
         if score or not strict:
             a, b = left[-i], rest[-j]
@@ -144,7 +156,11 @@ def _collect(
 ) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
-            identities += [(f"{path}/{key}", mark.identity) for mark in marks_of(key) if mark.identity]
+            identities += [
+                (f"{path}/{key}", mark.identity)
+                for mark in marks_of(key)
+                if mark.identity
+            ]
             if key in _UNITS and isinstance(item, list):
                 inner += item
             else:
@@ -154,7 +170,9 @@ def _collect(
             _collect(item, f"{path}/*", parts, identities, inner)
     else:
         parts.append(f"{path}={value}")
-        identities += [(path, mark.identity) for mark in marks_of(value) if mark.identity]
+        identities += [
+            (path, mark.identity) for mark in marks_of(value) if mark.identity
+        ]
 
 
 def _signatures(
@@ -168,8 +186,13 @@ def _signatures(
     """
     signatures: dict[Identity, _Signature] = defaultdict(Counter)
     for text, identities in units:
-        numbers = tuple((path, bijection.number(identity, theirs=theirs)) for path, identity in identities)
-        numbers = tuple(sorted((path, number) for path, number in numbers if number is not None))
+        numbers = tuple(
+            (path, bijection.number(identity, theirs=theirs))
+            for path, identity in identities
+        )
+        numbers = tuple(
+            sorted((path, number) for path, number in numbers if number is not None)
+        )
         for path, identity in identities:
             signatures[identity][path, text, numbers] += 1
     return signatures

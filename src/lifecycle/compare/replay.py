@@ -43,13 +43,23 @@ async def compare_cluster(
     `on_step` hears of every step before it is taken.
     """
     questions = (
-        load_scenario(scenario) if scenario in scenario_names() else derive(scenario, recording.exchanges(scenario))
+        load_scenario(scenario)
+        if scenario in scenario_names()
+        else derive(scenario, recording.exchanges(scenario))
     )
     start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
-        ours = await run_scenario(target, questions, pause=pause, patience=patience, on_step=on_step)
-    theirs = [exchange for exchange in recording.exchanges(scenario) if exchange.identity == "admin"]
-    table = compare_exchanges(scenario, ours, theirs, name, f"recording {recording.provenance}")
+        ours = await run_scenario(
+            target, questions, pause=pause, patience=patience, on_step=on_step
+        )
+    theirs = [
+        exchange
+        for exchange in recording.exchanges(scenario)
+        if exchange.identity == "admin"
+    ]
+    table = compare_exchanges(
+        scenario, ours, theirs, name, f"recording {recording.provenance}"
+    )
     if lines and scenario in BY_MOMENT:
         with contextlib.suppress(InspectorError):
             add_watches(
@@ -62,7 +72,9 @@ async def compare_cluster(
 
 
 @contextlib.asynccontextmanager
-async def _watching(target: Any, scenario: Scenario, start: float) -> AsyncIterator[list[dict[str, Any]]]:
+async def _watching(
+    target: Any, scenario: Scenario, start: float
+) -> AsyncIterator[list[dict[str, Any]]]:
     """The scenario's watches, open for the length of the block, as
     `watch/<scenario>.jsonl` lines.
     """

@@ -64,6 +64,8 @@ class TextRule(Rule):
         """Whether the rule looks at this field at all."""
         return True
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Placeholder and identity of a match, or None to leave it."""
         raise NotImplementedError

@@ -36,7 +36,9 @@ STAND_IN = "a namespace made for the recording"
 Pair = tuple[Exchange | None, Exchange | None]
 
 
-def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> AgreementTable:
+def compare_recordings(
+    ours: Recording, theirs: Recording, scenario: str
+) -> AgreementTable:
     """Compare two recordings over one scenario, watches included where both have
     them.
     """
@@ -64,7 +66,9 @@ def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> Agr
     return table
 
 
-def in_own_place(recording: Recording, scenario: str, renamed: Counter[str]) -> Sequence[Exchange]:
+def in_own_place(
+    recording: Recording, scenario: str, renamed: Counter[str]
+) -> Sequence[Exchange]:
     """A scenario's exchanges, told as if they had been made in the namespace that a
     stand-in was made for; `renamed` counts them.
     """
@@ -72,7 +76,9 @@ def in_own_place(recording: Recording, scenario: str, renamed: Counter[str]) -> 
     for made, instead_of in recording.stand_ins(scenario).items():
         word = re.compile(rf"(?<![a-z0-9.-]){re.escape(made)}(?![a-z0-9-])")
         told = [_told(exchange, word, instead_of) for exchange in exchanges]
-        renamed[STAND_IN] += sum(1 for before, after in zip(exchanges, told, strict=True) if before != after)
+        renamed[STAND_IN] += sum(
+            1 for before, after in zip(exchanges, told, strict=True) if before != after
+        )
         exchanges = told
     return exchanges
 
@@ -89,9 +95,13 @@ Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]
 """Watch lines, and the exchanges whose moments divide them."""
 
 
-def add_watches(table: AgreementTable, scenario: str, ours: Watched, theirs: Watched) -> None:
+def add_watches(
+    table: AgreementTable, scenario: str, ours: Watched, theirs: Watched
+) -> None:
     """Compare what watchers saw, a row per kind."""
-    for kind, comparison in compare_watches(ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])).items():
+    for kind, comparison in compare_watches(
+        ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])
+    ).items():
         table.add(
             f"{scenario}: watch",
             f"{kind} events",
@@ -135,7 +145,11 @@ def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
 
 def _asked(exchange: Exchange) -> tuple[str, ...]:
     question = exchange.question
-    query = sorted(f"{k}={v}" for k, v in question.query if k not in ("continue", "resourceVersion"))
+    query = sorted(
+        f"{k}={v}"
+        for k, v in question.query
+        if k not in ("continue", "resourceVersion")
+    )
     return (
         question.method,
         question.path,
@@ -160,7 +174,10 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
                 continue
             in_flight = exchange.method != "GET" or scenario in UNSETTLED
             body = normaliser.normalise(document["body"], in_flight=in_flight)
-            shown.append(normaliser.normalise({k: v for k, v in document.items() if k != "body"}) | {"body": body})
+            shown.append(
+                normaliser.normalise({k: v for k, v in document.items() if k != "body"})
+                | {"body": body}
+            )
         sides.append(shown)
     bijection = pair_siblings(*([d for d in side if d is not None] for side in sides))
     for (mine, yours), ours, theirs in zip(pairs, *sides, strict=True):
@@ -184,8 +201,14 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
         )
 
 
-def _absent(comparison: Comparison, mine: Exchange | None, yours: Exchange | None) -> None:
-    comparison.differences.append(Difference(" (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT))
+def _absent(
+    comparison: Comparison, mine: Exchange | None, yours: Exchange | None
+) -> None:
+    comparison.differences.append(
+        Difference(
+            " (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT
+        )
+    )
 
 
 def _settled(exchanges: Sequence[Exchange]) -> list[float]:

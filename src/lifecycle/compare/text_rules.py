@@ -27,9 +27,16 @@ class SchedulerChoice(TextRule):
         is tainted: landing there is no tie.
         """
         pod = site.pod
-        return pod is not None and bool(pod.node) and not pod.pinned and "control-plane" not in pod.node
+        return (
+            pod is not None
+            and bool(pod.node)
+            and not pod.pinned
+            and "control-plane" not in pod.node
+        )
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """The pod's node by name or by address."""
         pod = site.pod
         assert pod is not None
@@ -44,7 +51,9 @@ class Uid(TextRule):
     """A uid is random; the same object keeps its own everywhere."""
 
     name = "uids"
-    pattern = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
+    pattern = re.compile(
+        r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])"
+    )
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
         """`<uid of …>` where the owner is known."""
@@ -77,7 +86,9 @@ class Time(TextRule):
     name = "times"
     pattern = re.compile(r"\b(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """The zero time stays."""
         if match[1] == "0001":
             return None
@@ -107,7 +118,9 @@ class GeneratedName(TextRule):
     name = "generated names"
     pattern = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Only names that were learned to be generated."""
         entity = site.known.generated.get(match[0])
         if entity is None:
@@ -125,7 +138,9 @@ class Address(TextRule):
     name = "IP addresses"
     pattern = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Only addresses that were learned to be somebody's."""
         found = site.known.addresses.get(match[0])
         if found is None:
@@ -172,7 +187,11 @@ class Duration(TextRule):
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
         """That waiting was measured too stays visible."""
-        return ("<duration>" if "(" not in match[0] else "<duration> (<duration> including waiting)"), None
+        return (
+            "<duration>"
+            if "(" not in match[0]
+            else "<duration> (<duration> including waiting)"
+        ), None
 
 
 class CurrentRevision(TextRule):

@@ -28,7 +28,9 @@ from lifecycle.compare.normalise import Normaliser
 COALESCED = "updates folded together"
 INTERLEAVED = "order of concurrent writers"
 SIBLINGS = "number of siblings in a rollout"
-_SEQUENCED = frozenset({"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"})
+_SEQUENCED = frozenset(
+    {"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"}
+)
 _Values = dict[str, list[str]]
 _Life = tuple[str, int, int]
 
@@ -68,7 +70,9 @@ def compare_watches(
     return dict(result)
 
 
-def _lives(lines: list[dict[str, Any]], moments: Sequence[float]) -> dict[_Life, list[_Values]]:
+def _lives(
+    lines: list[dict[str, Any]], moments: Sequence[float]
+) -> dict[_Life, list[_Values]]:
     """Kind of life (label, first and last segment) → the value sequences of each object
     that led it.
     """
@@ -77,11 +81,16 @@ def _lives(lines: list[dict[str, Any]], moments: Sequence[float]) -> dict[_Life,
     stories: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
     for line, document in zip(lines, documents, strict=True):
         kind = (document or {}).get("kind", "")
-        if line["event"].get("type") in ("ADDED", "MODIFIED", "DELETED") and kind in _SEQUENCED:
+        if (
+            line["event"].get("type") in ("ADDED", "MODIFIED", "DELETED")
+            and kind in _SEQUENCED
+        ):
             segment = bisect.bisect_left(list(moments), line["t"])
             meta = document["metadata"]
             key = f"{kind}/{meta.get('namespace', '')}/{meta['name']}"
-            stories[key].append((segment, line["event"]["type"], normaliser.normalise(document)))
+            stories[key].append(
+                (segment, line["event"]["type"], normaliser.normalise(document))
+            )
     lives: dict[_Life, list[_Values]] = defaultdict(list)
     for key, story in stories.items():
         kind, namespace, name = key.split("/", 2)
@@ -112,7 +121,11 @@ def _sequences(story: list[tuple[int, str, Any]]) -> _Values:
             if not values[where] or values[where][-1] != value:
                 values[where].append(value)
             last[path] = value
-    return {where: found for where, found in values.items() if len(found) > 1 or found[0] != ABSENT}
+    return {
+        where: found
+        for where, found in values.items()
+        if len(found) > 1 or found[0] != ABSENT
+    }
 
 
 def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
@@ -130,27 +143,39 @@ def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
             if key in ("endpoints", "subsets"):
                 yield (
                     f"{path}/{key}",
-                    json.dumps(sorted(json.dumps(_firm(i), sort_keys=True) for i in item or ())),
+                    json.dumps(
+                        sorted(json.dumps(_firm(i), sort_keys=True) for i in item or ())
+                    ),
                 )
             else:
                 yield from _flatten(item, f"{path}/{key}")
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
-            name = item.get("type") or item.get("name") or index if isinstance(item, dict) else index
+            name = (
+                item.get("type") or item.get("name") or index
+                if isinstance(item, dict)
+                else index
+            )
             yield from _flatten(item, f"{path}/{name}")
     elif not optional_rule(value):
-        instead = next((mark.instead for mark in marks_of(value) if mark.instead is not None), None)
+        instead = next(
+            (mark.instead for mark in marks_of(value) if mark.instead is not None), None
+        )
         yield path, json.dumps(value if instead is None else instead)
 
 
 def _firm(value: Any) -> Any:
     """A value without what the other side may lack."""
     if isinstance(value, dict):
-        return {key: _firm(item) for key, item in value.items() if not optional_rule(item)}
+        return {
+            key: _firm(item) for key, item in value.items() if not optional_rule(item)
+        }
     return [_firm(item) for item in value] if isinstance(value, list) else value
 
 
-def _partners(ours: list[_Values], theirs: list[_Values]) -> list[tuple[_Values, _Values]]:
+def _partners(
+    ours: list[_Values], theirs: list[_Values]
+) -> list[tuple[_Values, _Values]]:
     """Siblings paired by how much of their sequences is equal."""
     counters = [Counter((k, *v) for k, v in values.items()) for values in theirs]
     pairs: list[tuple[_Values, _Values]] = []
@@ -164,14 +189,20 @@ def _partners(ours: list[_Values], theirs: list[_Values]) -> list[tuple[_Values,
     return pairs
 
 
-def _compare_values(ours: _Values, theirs: _Values, path: str, comparison: Comparison) -> None:
+def _compare_values(
+    ours: _Values, theirs: _Values, path: str, comparison: Comparison
+) -> None:
     for where in sorted(set(ours) | set(theirs)):
         segment, _, name = where.partition(":")
         a, b = _carried(ours, where), _carried(theirs, where)
         comparison.total += 1
         freedom = _freedom(a, b, name)
         if freedom is None:
-            comparison.differences.append(Difference(f"{path} segment {segment}{name}", " → ".join(a), " → ".join(b)))
+            comparison.differences.append(
+                Difference(
+                    f"{path} segment {segment}{name}", " → ".join(a), " → ".join(b)
+                )
+            )
             continue
         comparison.equal += 1
         if freedom:

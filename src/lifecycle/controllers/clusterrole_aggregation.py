@@ -33,7 +33,9 @@ class ClusterRoleAggregationController:
         names: NameSource,
     ) -> None:
         self._client = client
-        self._roles = informers.informer(resource("clusterroles.rbac.authorization.k8s.io"))
+        self._roles = informers.informer(
+            resource("clusterroles.rbac.authorization.k8s.io")
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._roles.add_event_handler(
             add=lambda role: self._enqueue_all(),
@@ -64,12 +66,18 @@ class ClusterRoleAggregationController:
         if role is None or not role.get("aggregationRule"):
             return
         rules: list[Any] = []
-        everyone = sorted(self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"]))
+        everyone = sorted(
+            self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"])
+        )
         for label_selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
             selector = selector_from_label_selector(label_selector)
             for part in everyone:
-                if part["metadata"]["name"] != name and selector.matches(part["metadata"].get("labels")):
-                    rules += [rule for rule in part.get("rules") or () if rule not in rules]
+                if part["metadata"]["name"] != name and selector.matches(
+                    part["metadata"].get("labels")
+                ):
+                    rules += [
+                        rule for rule in part.get("rules") or () if rule not in rules
+                    ]
         if rules == (role.get("rules") or []):
             return
         patch = {

@@ -92,7 +92,9 @@ class ControllerRefManager:
     async def _release(self, obj: Object) -> None:
         meta = obj["metadata"]
         reference = {"$patch": "delete", "uid": self._owner["metadata"]["uid"]}
-        await self._patch(meta, {"metadata": {"ownerReferences": [reference], "uid": meta["uid"]}})
+        await self._patch(
+            meta, {"metadata": {"ownerReferences": [reference], "uid": meta["uid"]}}
+        )
 
     async def _patch(self, meta: Object, patch: Object) -> bool:
         try:
@@ -104,7 +106,9 @@ class ControllerRefManager:
                 patch_type=STRATEGIC_MERGE_PATCH,
             )
         except StatusError as error:
-            if error.code == 404 or error.code == 422:  # gone, or replaced by another of that name: nothing left to do
+            if (
+                error.code == 404 or error.code == 422
+            ):  # gone, or replaced by another of that name: nothing left to do
                 return False
             raise
         return True
@@ -113,7 +117,9 @@ class ControllerRefManager:
         if self._may_adopt:
             return
         meta = self._owner["metadata"]
-        fresh = await self._client.get(self._owner_resource, meta["name"], meta.get("namespace", ""))
+        fresh = await self._client.get(
+            self._owner_resource, meta["name"], meta.get("namespace", "")
+        )
         if fresh["metadata"]["uid"] != meta["uid"]:
             raise RetryError(f"original {meta['name']} is gone")
         if "deletionTimestamp" in fresh["metadata"]:

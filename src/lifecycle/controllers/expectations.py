@@ -47,7 +47,9 @@ class ControllerExpectations:
 
     def expect(self, key: str, *, creations: int, deletions: Iterable[str]) -> None:
         """Both at once. Upstream: `SetExpectations`."""
-        self._expected[key] = _Expected(self._clock.now(), adds=creations, deletions=set(deletions))
+        self._expected[key] = _Expected(
+            self._clock.now(), adds=creations, deletions=set(deletions)
+        )
 
     def creation_observed(self, key: str) -> None:
         """One of them was seen, or will not happen after all."""

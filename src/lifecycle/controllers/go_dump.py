@@ -56,14 +56,27 @@ def _print(go_type: str, value: Any, *, typed: bool) -> str:
 
 def _value(go_type: str, value: Any) -> str:
     if go_type.startswith("[]"):
-        if value is None or value == []:  # an empty list does not survive the wire: it arrives as nil
+        if (
+            value is None or value == []
+        ):  # an empty list does not survive the wire: it arrives as nil
             return NIL
-        return "[" + " ".join(_print(go_type[2:], item, typed=False) for item in value) + "]"
+        return (
+            "["
+            + " ".join(_print(go_type[2:], item, typed=False) for item in value)
+            + "]"
+        )
     if go_type.startswith("map["):
         if not value:
             return NIL
         element = go_type[go_type.index("]") + 1 :]
-        return "map[" + " ".join(f"{key}:{_print(element, value[key], typed=False)}" for key in sorted(value)) + "]"
+        return (
+            "map["
+            + " ".join(
+                f"{key}:{_print(element, value[key], typed=False)}"
+                for key in sorted(value)
+            )
+            + "]"
+        )
     special = _SPECIAL.get(go_type)
     if special is not None:
         return special(value)
@@ -80,7 +93,9 @@ def _value(go_type: str, value: Any) -> str:
     return "{" + " ".join(fields) + "}"
 
 
-_SCALARS = frozenset({"string", "bool", "int", "int32", "int64", "uint8", "float64", "types.UID"})
+_SCALARS = frozenset(
+    {"string", "bool", "int", "int32", "int64", "uint8", "float64", "types.UID"}
+)
 
 
 def _scalar(go_type: str, value: Any) -> str:
@@ -120,7 +135,9 @@ def _quantity(value: Any) -> str:
     if suffix.endswith("i"):
         exponent = 10 * ("KMGTPE".index(suffix[0]) + 1)
         keep = int(digits) & 7 != 0
-        return _quantity_struct(sign * (int(digits) << exponent), 0, text if keep else "", "BinarySI")
+        return _quantity_struct(
+            sign * (int(digits) << exponent), 0, text if keep else "", "BinarySI"
+        )
     exponent = {
         "n": -9,
         "u": -6,
@@ -135,14 +152,14 @@ def _quantity(value: Any) -> str:
     }[suffix]
     scale, shifted = exponent - len(fraction), digits + fraction
     keep = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
-    return _quantity_struct(sign * int(shifted), scale, text if keep else "", "DecimalSI")
+    return _quantity_struct(
+        sign * int(shifted), scale, text if keep else "", "DecimalSI"
+    )
 
 
 def _quantity_struct(value: int, scale: int, text: str, form: str) -> str:
     amount = f"i:(resource.int64Amount){{value:(int64){value} scale:(resource.Scale){scale}}}"
-    return (
-        f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text} Format:(resource.Format){form}}}"
-    )
+    return f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text} Format:(resource.Format){form}}}"
 
 
 _SPECIAL = {

@@ -39,7 +39,9 @@ async def run_workers(
     try:
         async with asyncio.TaskGroup() as group:
             for number in range(workers):
-                group.create_task(_worker(queue, sync, name, max_retries), name=f"{name} {number}")
+                group.create_task(
+                    _worker(queue, sync, name, max_retries), name=f"{name} {number}"
+                )
     finally:
         queue.shut_down()
 

@@ -222,7 +222,9 @@ class ControllerManager:
         self.informers = informers or SharedInformerFactory(client)
         self._owns_informers = informers is None
         self.controllers: dict[str, Controller] = {}
-        make_client = client_for or (lambda account: self._default_client(client, account))
+        make_client = client_for or (
+            lambda account: self._default_client(client, account)
+        )
         for name, (account, factory) in CONTROLLERS.items():
             if not is_enabled(name, controllers):
                 continue

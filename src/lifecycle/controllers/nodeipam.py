@@ -90,7 +90,9 @@ class NodeIPAMController:
             delete=self._node_deleted,
         )
 
-    def set_cluster_cidr(self, cluster_cidr: str, mask_size: int = NODE_CIDR_MASK_SIZE) -> None:
+    def set_cluster_cidr(
+        self, cluster_cidr: str, mask_size: int = NODE_CIDR_MASK_SIZE
+    ) -> None:
         """Use another range; before `run`. A thousand nodes with /24 each need a /14 or
         larger.
         """
@@ -100,7 +102,9 @@ class NodeIPAMController:
         """Work until cancelled."""
         try:
             await self._nodes.wait_for_sync()
-            await run_workers(self._queue, self._sync_node, workers=5, name="node-ipam-controller")
+            await run_workers(
+                self._queue, self._sync_node, workers=5, name="node-ipam-controller"
+            )
         finally:
             await self._recorder.stop()
 
@@ -113,7 +117,9 @@ class NodeIPAMController:
             self._queue.add(node["metadata"]["name"])
 
     def _node_deleted(self, node: Object) -> None:
-        cidr = (node.get("spec") or {}).get("podCIDR") or self._pending.pop(node["metadata"]["name"], None)
+        cidr = (node.get("spec") or {}).get("podCIDR") or self._pending.pop(
+            node["metadata"]["name"], None
+        )
         if cidr:
             self._cidrs.release(cidr)
 
@@ -134,4 +140,6 @@ class NodeIPAMController:
             )
         self._pending[name] = cidr
         patch = {"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}
-        await self._client.patch(resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
+        await self._client.patch(
+            resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
+        )

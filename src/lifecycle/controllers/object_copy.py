@@ -24,7 +24,9 @@ def mutable_copy(obj: Object) -> Object:
     if "managedFields" in meta:
         obj = {
             **obj,
-            "metadata": {key: value for key, value in meta.items() if key != "managedFields"},
+            "metadata": {
+                key: value for key, value in meta.items() if key != "managedFields"
+            },
         }
     copy: Object = orjson.loads(orjson.dumps(obj))
     return copy

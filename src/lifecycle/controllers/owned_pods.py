@@ -52,11 +52,15 @@ class OwnedPods:
         self._changed = changed
         self._expectations = expectations
         self._adopts = adopts
-        self.informer.add_event_handler(add=self._add, update=self._update, delete=self._delete)
+        self.informer.add_event_handler(
+            add=self._add, update=self._update, delete=self._delete
+        )
 
     def of(self, owner: Object) -> list[Object]:
         """The pods whose controller this object is."""
-        return self.informer.indexer.by_index(CONTROLLER_UID_INDEX, owner["metadata"]["uid"])
+        return self.informer.indexer.by_index(
+            CONTROLLER_UID_INDEX, owner["metadata"]["uid"]
+        )
 
     async def claim(
         self,
@@ -73,7 +77,9 @@ class OwnedPods:
             *self.of(owner),
             *self.informer.indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + namespace),
         ]
-        manager = ControllerRefManager(client, owner, owner_resource, self.informer.resource, selector)
+        manager = ControllerRefManager(
+            client, owner, owner_resource, self.informer.resource, selector
+        )
         return await manager.claim(pods)
 
     def owner_of(self, namespace: str, reference: Object) -> Object | None:
@@ -83,7 +89,11 @@ class OwnedPods:
         if reference["kind"] != self._kind:
             return None
         owner = self._owners.indexer.get_by_key(f"{namespace}/{reference['name']}")
-        return owner if owner is not None and owner["metadata"]["uid"] == reference["uid"] else None
+        return (
+            owner
+            if owner is not None and owner["metadata"]["uid"] == reference["uid"]
+            else None
+        )
 
     def _add(self, pod: Object) -> None:
         if "deletionTimestamp" in pod["metadata"]:
@@ -108,7 +118,9 @@ class OwnedPods:
             self._delete(new)
             return
         reference, before = get_controller_of(new), get_controller_of(old)
-        if before is not None and (reference is None or reference["uid"] != before["uid"]):
+        if before is not None and (
+            reference is None or reference["uid"] != before["uid"]
+        ):
             former = self.owner_of(meta["namespace"], before)
             if former is not None:
                 self._changed(meta_namespace_key(former), new)
@@ -122,7 +134,11 @@ class OwnedPods:
 
     def _delete(self, pod: Object) -> None:
         reference = get_controller_of(pod)
-        owner = self.owner_of(pod["metadata"]["namespace"], reference) if reference is not None else None
+        owner = (
+            self.owner_of(pod["metadata"]["namespace"], reference)
+            if reference is not None
+            else None
+        )
         if owner is None:
             return
         key = meta_namespace_key(owner)

@@ -12,7 +12,9 @@ from lifecycle.api.wire import Object
 from lifecycle.controllers.pod_readiness import get_condition
 
 
-def disruption_target(pod: Object, reason: str, message: str, now: str) -> dict[str, Any] | None:
+def disruption_target(
+    pod: Object, reason: str, message: str, now: str
+) -> dict[str, Any] | None:
     """`DisruptionTarget`, which says that the pod did not end of itself; None if it
     says so already.
     """
@@ -25,12 +27,16 @@ def disruption_target(pod: Object, reason: str, message: str, now: str) -> dict[
     return updated_condition(pod, wanted, now)
 
 
-def updated_condition(pod: Object, wanted: dict[str, Any], now: str) -> dict[str, Any] | None:
+def updated_condition(
+    pod: Object, wanted: dict[str, Any], now: str
+) -> dict[str, Any] | None:
     """The condition with its time, which moves only with the status, and the generation
     of the pod it is about.
     """
     old = get_condition(pod, wanted["type"]) or {}
-    since = old.get("lastTransitionTime") if old.get("status") == wanted["status"] else now
+    since = (
+        old.get("lastTransitionTime") if old.get("status") == wanted["status"] else now
+    )
     new = {"lastProbeTime": None, **wanted, "lastTransitionTime": since}
     generation = pod["metadata"].get("generation")
     if generation:

@@ -51,14 +51,18 @@ class PodControl:
         self._client = client
         self._recorder = recorder
 
-    async def create_pod(self, encoded_pod: bytes, namespace: str, parent: Object) -> None:
+    async def create_pod(
+        self, encoded_pod: bytes, namespace: str, parent: Object
+    ) -> None:
         """Create a pod from its JSON (made once for a whole batch: each request needs
         an object of its own).
 
         Raises StatusError.
         """
         try:
-            created = await self._client.create(resource("pods"), orjson.loads(encoded_pod), namespace)
+            created = await self._client.create(
+                resource("pods"), orjson.loads(encoded_pod), namespace
+            )
         except StatusError as error:
             if not is_namespace_terminating(error):
                 self._recorder.event(
@@ -88,4 +92,6 @@ class PodControl:
                     f"Error deleting: {error.message}",
                 )
             raise
-        self._recorder.event(parent, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+        self._recorder.event(
+            parent, "Normal", "SuccessfulDelete", f"Deleted pod: {name}"
+        )

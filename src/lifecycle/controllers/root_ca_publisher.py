@@ -58,7 +58,9 @@ class RootCACertPublisher:
         """Work until cancelled."""
         await self._namespaces.wait_for_sync()
         await self._config_maps.wait_for_sync()
-        await run_workers(self._queue, self._sync_namespace, workers=1, name="root-ca-cert-publisher")
+        await run_workers(
+            self._queue, self._sync_namespace, workers=1, name="root-ca-cert-publisher"
+        )
 
     def _namespace_updated(self, namespace: Object) -> None:
         if (namespace.get("status") or {}).get("phase", "Active") == "Active":
@@ -72,7 +74,9 @@ class RootCACertPublisher:
         if not self.root_ca:
             return
         config_maps = resource("configmaps")
-        current = self._config_maps.indexer.get_by_key(f"{name}/{ROOT_CA_CERT_CONFIG_MAP}")
+        current = self._config_maps.indexer.get_by_key(
+            f"{name}/{ROOT_CA_CERT_CONFIG_MAP}"
+        )
         data = {"ca.crt": self.root_ca}
         if current is None:
             new: Object = {
@@ -88,13 +92,21 @@ class RootCACertPublisher:
                 await self._client.create(config_maps, new, name)
             except StatusError as error:
                 # The namespace is going or gone: nobody there needs it any more.
-                if error.reason != "AlreadyExists" and error.code != 404 and not is_namespace_terminating(error):
+                if (
+                    error.reason != "AlreadyExists"
+                    and error.code != 404
+                    and not is_namespace_terminating(error)
+                ):
                     raise
             return
-        described = (current["metadata"].get("annotations") or {}).get(DESCRIPTION_ANNOTATION) == DESCRIPTION
+        described = (current["metadata"].get("annotations") or {}).get(
+            DESCRIPTION_ANNOTATION
+        ) == DESCRIPTION
         if current.get("data") == data and described:
             return
         copy = mutable_copy(current)
         copy["data"] = data
-        copy["metadata"].setdefault("annotations", {})[DESCRIPTION_ANNOTATION] = DESCRIPTION
+        copy["metadata"].setdefault("annotations", {})[DESCRIPTION_ANNOTATION] = (
+            DESCRIPTION
+        )
         await self._client.update(config_maps, copy)

@@ -37,7 +37,9 @@ class ServicePodEvents:
     ) -> None:
         self._services: Indexer = services.indexer
         self._enqueue = enqueue
-        pods.add_event_handler(add=self._changed, update=self._updated, delete=self._changed)
+        pods.add_event_handler(
+            add=self._changed, update=self._updated, delete=self._changed
+        )
 
     def _changed(self, pod: Object) -> None:
         for key in services_for_pod(self._services, pod):
@@ -45,17 +47,20 @@ class ServicePodEvents:
 
     def _updated(self, old: Object, new: Object) -> None:
         meta, old_meta = new["metadata"], old["metadata"]
-        if meta["resourceVersion"] == old_meta["resourceVersion"] or not self._services.list_namespace(
-            meta["namespace"]
-        ):
+        if meta["resourceVersion"] == old_meta[
+            "resourceVersion"
+        ] or not self._services.list_namespace(meta["namespace"]):
             return
-        relabelled = meta.get("labels") != old_meta.get("labels") or _host(new) != _host(old)
+        relabelled = meta.get("labels") != old_meta.get("labels") or _host(
+            new
+        ) != _host(old)
         changed = (
             "deletionTimestamp"
             # upstream compares two pointers to times, which are never the same one
             in meta
             or is_pod_ready(new) != is_pod_ready(old)
-            or (new.get("status") or {}).get("podIPs") != (old.get("status") or {}).get("podIPs")
+            or (new.get("status") or {}).get("podIPs")
+            != (old.get("status") or {}).get("podIPs")
         )
         if not changed and not relabelled:
             return
@@ -89,7 +94,11 @@ def pods_for_service(pods: Indexer, service: Object) -> list[Object]:
     """The pods a Service selects, in its namespace."""
     selector = selector_from_labels(service["spec"]["selector"])
     matches = selector.matches
-    return [p for p in pods.list_namespace(service["metadata"]["namespace"]) if matches(p["metadata"].get("labels"))]
+    return [
+        p
+        for p in pods.list_namespace(service["metadata"]["namespace"])
+        if matches(p["metadata"].get("labels"))
+    ]
 
 
 def should_pod_be_in_endpoints(pod: Object, *, include_terminating: bool) -> bool:
@@ -104,7 +113,10 @@ def should_pod_be_in_endpoints(pod: Object, *, include_terminating: bool) -> boo
 
 def should_set_hostname(pod: Object, service: Object) -> bool:
     """Whether the pod has a DNS name of its own below this Service."""
-    return bool(pod["spec"].get("hostname")) and pod["spec"].get("subdomain") == service["metadata"]["name"]
+    return (
+        bool(pod["spec"].get("hostname"))
+        and pod["spec"].get("subdomain") == service["metadata"]["name"]
+    )
 
 
 def is_service_ip_set(service: Object) -> bool:
@@ -117,10 +129,16 @@ def find_port(pod: Object, service_port: Object) -> int | None:
     target = service_port.get("targetPort", service_port.get("port"))
     if isinstance(target, int):
         return target
-    sidecars = [c for c in pod["spec"].get("initContainers") or () if c.get("restartPolicy") == "Always"]
+    sidecars = [
+        c
+        for c in pod["spec"].get("initContainers") or ()
+        if c.get("restartPolicy") == "Always"
+    ]
     for container in (*pod["spec"]["containers"], *sidecars):
         for port in container.get("ports") or ():
-            if port.get("name") == target and port.get("protocol", "TCP") == service_port.get("protocol", "TCP"):
+            if port.get("name") == target and port.get(
+                "protocol", "TCP"
+            ) == service_port.get("protocol", "TCP"):
                 return int(port["containerPort"])
     return None
 

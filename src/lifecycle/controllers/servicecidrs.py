@@ -49,12 +49,18 @@ Network = IPv4Network | IPv6Network
 
 def networks_of(service_cidr: Object) -> list[Network]:
     """Its ranges."""
-    return [ip_network(cidr) for cidr in (service_cidr.get("spec") or {}).get("cidrs") or ()]
+    return [
+        ip_network(cidr) for cidr in (service_cidr.get("spec") or {}).get("cidrs") or ()
+    ]
 
 
 def contains(outer: Network, inner: Network) -> bool:
     """Whether all addresses of the one are in the other."""
-    return outer.version == inner.version and outer.prefixlen <= inner.prefixlen and inner.network_address in outer
+    return (
+        outer.version == inner.version
+        and outer.prefixlen <= inner.prefixlen
+        and inner.network_address in outer
+    )
 
 
 class ServiceCIDRsController:
@@ -76,9 +82,13 @@ class ServiceCIDRsController:
         self._cidrs.add_event_handler(
             add=self._cidr_added,
             update=lambda old, new: self._queue.add(new["metadata"]["name"]),
-            delete=lambda service_cidr: self._queue.add(service_cidr["metadata"]["name"]),
+            delete=lambda service_cidr: self._queue.add(
+                service_cidr["metadata"]["name"]
+            ),
         )
-        self._addresses.add_event_handler(add=self._address_changed, delete=self._address_changed)
+        self._addresses.add_event_handler(
+            add=self._address_changed, delete=self._address_changed
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -98,8 +108,14 @@ class ServiceCIDRsController:
         """
         self._queue.add(added["metadata"]["name"])
         for service_cidr in self._cidrs.indexer:
-            pairs = ((one, other) for one in networks_of(added) for other in networks_of(service_cidr))
-            if any(contains(one, other) or contains(other, one) for one, other in pairs):
+            pairs = (
+                (one, other)
+                for one in networks_of(added)
+                for other in networks_of(service_cidr)
+            )
+            if any(
+                contains(one, other) or contains(other, one) for one, other in pairs
+            ):
                 self._queue.add(service_cidr["metadata"]["name"])
 
     def _address_changed(self, address: Object) -> None:
@@ -129,37 +145,55 @@ class ServiceCIDRsController:
         elif not self._can_delete(service_cidr):
             await self._set_ready(service_cidr, TERMINATING)
         else:
-            left = parse_time(meta["deletionTimestamp"]) + DELETION_GRACE_PERIOD - self._clock.now()
+            left = (
+                parse_time(meta["deletionTimestamp"])
+                + DELETION_GRACE_PERIOD
+                - self._clock.now()
+            )
             if left > 0:
                 self._queue.add_after(name, left)
             elif guarded:
-                await self._patch_metadata(name, {"$deleteFromPrimitiveList/finalizers": [FINALIZER]})
+                await self._patch_metadata(
+                    name, {"$deleteFromPrimitiveList/finalizers": [FINALIZER]}
+                )
 
     def _can_delete(self, service_cidr: Object) -> bool:
         """Whether no address would be left without a range."""
         name = service_cidr["metadata"]["name"]
-        others = [network for other in self._others(name) for network in networks_of(other)]
+        others = [
+            network for other in self._others(name) for network in networks_of(other)
+        ]
         own = networks_of(service_cidr)
         if all(any(contains(other, network) for other in others) for network in own):
             return True
         families = {f"IPv{network.version}" for network in own}
         for address in self._addresses.indexer:
             labels = address["metadata"].get("labels") or {}
-            ours = labels.get(LABEL_MANAGED_BY) == ALLOCATOR and labels.get(LABEL_FAMILY) in families
+            ours = (
+                labels.get(LABEL_MANAGED_BY) == ALLOCATOR
+                and labels.get(LABEL_FAMILY) in families
+            )
             if ours and self._with_address(address["metadata"]["name"]) == [name]:
                 return False
         return True
 
     def _others(self, name: str) -> Iterator[Object]:
-        return (other for other in self._cidrs.indexer if other["metadata"]["name"] != name)
+        return (
+            other for other in self._cidrs.indexer if other["metadata"]["name"] != name
+        )
 
     async def _patch_metadata(self, name: str, metadata: dict[str, Any]) -> None:
         patch = {"metadata": metadata}
-        await self._client.patch(self._cidrs.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
+        await self._client.patch(
+            self._cidrs.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
+        )
 
     async def _set_ready(self, service_cidr: Object, wanted: dict[str, str]) -> None:
         for condition in (service_cidr.get("status") or {}).get("conditions") or ():
-            if condition["type"] == "Ready" and {key: condition.get(key, "") for key in wanted} == wanted:
+            if (
+                condition["type"] == "Ready"
+                and {key: condition.get(key, "") for key in wanted} == wanted
+            ):
                 return
         name = service_cidr["metadata"]["name"]
         condition = {

@@ -31,7 +31,9 @@ class TriggerTimeTracker:
     def __init__(self) -> None:
         self._states: dict[str, _State] = {}
 
-    def compute_endpoint_last_change_trigger_time(self, key: str, service: Object, pods: Sequence[Object]) -> str:
+    def compute_endpoint_last_change_trigger_time(
+        self, key: str, service: Object, pods: Sequence[Object]
+    ) -> str:
         """The time for this sync; empty if nothing that has a time changed."""
         known = self._states.get(key)
         state = known or _State()

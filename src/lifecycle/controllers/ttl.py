@@ -52,7 +52,9 @@ class TTLController:
     async def run(self) -> None:
         """Work until cancelled."""
         await self._nodes.wait_for_sync()
-        await run_workers(self._queue, self._sync_node, workers=5, name="ttl-controller")
+        await run_workers(
+            self._queue, self._sync_node, workers=5, name="ttl-controller"
+        )
 
     @property
     def desired_ttl_seconds(self) -> int:
@@ -77,7 +79,13 @@ class TTLController:
     async def _sync_node(self, name: str) -> None:
         node = self._nodes.indexer.get_by_key(name)
         value = str(self.desired_ttl_seconds)
-        if node is None or (node["metadata"].get("annotations") or {}).get(OBJECT_TTL_ANNOTATION) == value:
+        if (
+            node is None
+            or (node["metadata"].get("annotations") or {}).get(OBJECT_TTL_ANNOTATION)
+            == value
+        ):
             return
         patch = {"metadata": {"annotations": {OBJECT_TTL_ANNOTATION: value}}}
-        await self._client.patch(resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
+        await self._client.patch(
+            resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
+        )

@@ -43,9 +43,13 @@ class ValidatingAdmissionPolicyStatusController:
         names: NameSource,
     ) -> None:
         self._client = client
-        self._policies = informers.informer(resource("validatingadmissionpolicies.admissionregistration.k8s.io"))
+        self._policies = informers.informer(
+            resource("validatingadmissionpolicies.admissionregistration.k8s.io")
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._policies.add_event_handler(add=self._enqueue, update=lambda old, new: self._enqueue(new))
+        self._policies.add_event_handler(
+            add=self._enqueue, update=lambda old, new: self._enqueue(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""

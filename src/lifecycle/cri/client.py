@@ -50,8 +50,12 @@ minutes.
 
 def go_error(code: str, details: str) -> RuntimeServiceError:
     """The error as Go prints it. `code` in Python's spelling, `NOT_FOUND`."""
-    name = "OK" if code == "OK" else "".join(part.capitalize() for part in code.split("_"))
-    return RuntimeServiceError(f"rpc error: code = {'Canceled' if name == 'Cancelled' else name} desc = {details}")
+    name = (
+        "OK" if code == "OK" else "".join(part.capitalize() for part in code.split("_"))
+    )
+    return RuntimeServiceError(
+        f"rpc error: code = {'Canceled' if name == 'Cancelled' else name} desc = {details}"
+    )
 
 
 class CriClient(NodeAccess):
@@ -84,7 +88,11 @@ class CriClient(NodeAccess):
     def _call(self, name: str) -> Any:
         if name not in self._calls:
             method = methods()[name]
-            make = self._channel.unary_unary if method.answers == "one" else self._channel.unary_stream
+            make = (
+                self._channel.unary_unary
+                if method.answers == "one"
+                else self._channel.unary_stream
+            )
             self._calls[name] = make(
                 method.path,
                 request_serializer=lambda message: message.SerializeToString(),
@@ -92,13 +100,17 @@ class CriClient(NodeAccess):
             )
         return self._calls[name]
 
-    async def call(self, method: str, request: Fields | None = None, timeout: float | None = None) -> dict[str, Any]:
+    async def call(
+        self, method: str, request: Fields | None = None, timeout: float | None = None
+    ) -> dict[str, Any]:
         """One call with and answering plain dicts: `call("Version", {})`. Raises
         RuntimeServiceError.
         """
         message = new(methods()[method].request, request)
         try:
-            return fields_of(await self._call(method)(message, timeout=timeout or self._timeout))
+            return fields_of(
+                await self._call(method)(message, timeout=timeout or self._timeout)
+            )
         except grpc.aio.AioRpcError as error:
             raise go_error(error.code().name, error.details() or "") from None
 
@@ -161,7 +173,11 @@ class CriClient(NodeAccess):
         asked for.
         """
         items = (await self.call("ListPodSandbox")).get("items") or []
-        items = [item for item in items if not pod_uid or (item.get("metadata") or {}).get("uid") == pod_uid]
+        items = [
+            item
+            for item in items
+            if not pod_uid or (item.get("metadata") or {}).get("uid") == pod_uid
+        ]
         items.sort(key=lambda item: -item.get("created_at", 0))
         statuses = await asyncio.gather(
             *(self.pod_sandbox_status(item["id"]) for item in items),
@@ -211,7 +227,9 @@ class CriClient(NodeAccess):
 
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first, each with its whole status."""
-        request: Fields = {"filter": {"pod_sandbox_id": pod_sandbox_id}} if pod_sandbox_id else {}
+        request: Fields = (
+            {"filter": {"pod_sandbox_id": pod_sandbox_id}} if pod_sandbox_id else {}
+        )
         items = (await self.call("ListContainers", request)).get("containers") or []
         items.sort(key=lambda item: -item.get("created_at", 0))
         statuses = await asyncio.gather(
@@ -243,18 +261,26 @@ class CriClient(NodeAccess):
             status.pod_sandbox_id = item.get("pod_sandbox_id", "")
         return status
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """The runtime stops it after `timeout` seconds; 0 for never."""
         request = {
             "container_id": container_id,
             "cmd": list(cmd),
             "timeout": int(timeout),
         }
-        answer = await self.call("ExecSync", request, timeout + self._timeout if timeout else self._timeout)
+        answer = await self.call(
+            "ExecSync", request, timeout + self._timeout if timeout else self._timeout
+        )
         stdout, stderr = answer.get("stdout", b""), answer.get("stderr", b"")
-        return ExecSyncResponse(answer.get("exit_code", 0), translate.text(stdout), translate.text(stderr))
+        return ExecSyncResponse(
+            answer.get("exit_code", 0), translate.text(stdout), translate.text(stderr)
+        )
 
-    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
+    async def update_container_resources(
+        self, container_id: str, resources: Fields
+    ) -> None:
         """New limits."""
         await self.call(
             "UpdateContainerResources",
@@ -267,11 +293,20 @@ class CriClient(NodeAccess):
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
         """What it uses."""
-        return dict((await self.call("ContainerStats", {"container_id": container_id})).get("stats") or {})
+        return dict(
+            (await self.call("ContainerStats", {"container_id": container_id})).get(
+                "stats"
+            )
+            or {}
+        )
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of all, or those in a sandbox."""
-        request: Fields = {"filter": {"pod_sandbox_id": pod_sandbox_id}} if pod_sandbox_id else {}
+        request: Fields = (
+            {"filter": {"pod_sandbox_id": pod_sandbox_id}} if pod_sandbox_id else {}
+        )
         return list((await self.call("ListContainerStats", request)).get("stats") or [])
 
     # -- streams -----------------------------------------------------------------------
@@ -294,7 +329,9 @@ class CriClient(NodeAccess):
         }
         return await self._run_streams("Exec", request, streams, tty)
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """The same with the container's own process."""
         request = {
             "container_id": container_id,
@@ -305,18 +342,26 @@ class CriClient(NodeAccess):
         }
         await self._run_streams("Attach", request, streams, tty)
 
-    async def _run_streams(self, method: str, request: Fields, streams: Streams, tty: bool) -> int:
+    async def _run_streams(
+        self, method: str, request: Fields, streams: Streams, tty: bool
+    ) -> int:
         """Over a WebSocket, or SPDY for a runtime that turned out not to speak version
         5. An address is good for one try.
         """
         if not self._needs_spdy:
             try:
-                return await run_streams((await self.call(method, request))["url"], streams, self.host_netns)
+                return await run_streams(
+                    (await self.call(method, request))["url"], streams, self.host_netns
+                )
             except ProtocolNotSpoken:
                 self._needs_spdy = True
-        return await run_streams_over_spdy((await self.call(method, request))["url"], streams, tty, self.host_netns)
+        return await run_streams_over_spdy(
+            (await self.call(method, request))["url"], streams, tty, self.host_netns
+        )
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """One connection."""
         request = {"pod_sandbox_id": pod_sandbox_id, "port": [port]}
         await forward_port(
@@ -326,7 +371,9 @@ class CriClient(NodeAccess):
             self.host_netns,
         )
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         """Listens in a task of its own until `close`. A runtime without events
         (containerd before 1.7) never calls.
         """
@@ -336,13 +383,17 @@ class CriClient(NodeAccess):
 
     async def _listen(self, handler: Callable[[ContainerEventResponse], None]) -> None:
         try:
-            async for message in self._call("GetContainerEvents")(new("GetEventsRequest")):
+            async for message in self._call("GetContainerEvents")(
+                new("GetEventsRequest")
+            ):
                 event = fields_of(message)
                 metadata = (event.get("pod_sandbox_status") or {}).get("metadata") or {}
                 handler(
                     ContainerEventResponse(
                         event.get("container_id", ""),
-                        ContainerEventType(event.get("container_event_type", "CONTAINER_CREATED_EVENT")),
+                        ContainerEventType(
+                            event.get("container_event_type", "CONTAINER_CREATED_EVENT")
+                        ),
                         event.get("created_at", 0),
                         (event.get("pod_sandbox_status") or {}).get("id", ""),
                         metadata.get("uid", ""),
@@ -356,11 +407,15 @@ class CriClient(NodeAccess):
     async def list_images(self) -> list[Image]:
         """Largest first."""
         images = (await self.call("ListImages")).get("images") or []
-        return sorted((translate.read_image(item) for item in images), key=lambda item: -item.size)
+        return sorted(
+            (translate.read_image(item) for item in images), key=lambda item: -item.size
+        )
 
     async def image_status(self, image: str) -> Image | None:
         """An answer without an image says that it is not here."""
-        found = (await self.call("ImageStatus", {"image": {"image": image}})).get("image")
+        found = (await self.call("ImageStatus", {"image": {"image": image}})).get(
+            "image"
+        )
         return translate.read_image(found) if found else None
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:

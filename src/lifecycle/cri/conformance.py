@@ -51,7 +51,9 @@ async def it_says_what_it_is_and_that_it_is_ready(subject: Subject) -> None:
     version = await subject.runtime.version()
     assert version.runtime_name, "a runtime has a name"
     assert version.runtime_api_version == "v1", version
-    conditions = {c["type"]: c["status"] for c in (await subject.runtime.status())["conditions"]}
+    conditions = {
+        c["type"]: c["status"] for c in (await subject.runtime.status())["conditions"]
+    }
     assert conditions == {"RuntimeReady": True, "NetworkReady": True}, conditions
 
 
@@ -73,7 +75,9 @@ async def a_sandbox_lives_is_stopped_and_removed(subject: Subject) -> None:
     assert [item.id for item in listed] == [sandbox_id], listed
     await runtime.stop_pod_sandbox(sandbox_id)
     await runtime.stop_pod_sandbox(sandbox_id)
-    assert (await runtime.pod_sandbox_status(sandbox_id)).state is PodSandboxState.NOTREADY
+    assert (
+        await runtime.pod_sandbox_status(sandbox_id)
+    ).state is PodSandboxState.NOTREADY
     await runtime.remove_pod_sandbox(sandbox_id)
     await runtime.remove_pod_sandbox(sandbox_id)
     subject.sandboxes.remove(sandbox_id)
@@ -114,7 +118,9 @@ async def what_a_program_writes_is_in_its_log(subject: Subject) -> None:
     config = subject.sandbox_config("logs")
     sandbox_id = await subject.sandbox(config)
     script = "echo hello $NAME; echo problem >&2; exit 0"
-    container_id = await subject.container(sandbox_id, config, script, envs=(("NAME", "reader"),))
+    container_id = await subject.container(
+        sandbox_id, config, script, envs=(("NAME", "reader"),)
+    )
     status = await subject.ended(container_id)
     assert (status.exit_code, status.reason) == (0, "Completed"), status
     lines = await subject.log(status.log_path, 2)
@@ -128,7 +134,9 @@ async def what_cannot_be_started_says_why(subject: Subject) -> None:
     sandbox_id = await subject.sandbox(config)
     wanted = subject.container_config(("/no/such/program",))
     container_id = await subject.runtime.create_container(sandbox_id, wanted, config)
-    async with refused("", 'exec: "/no/such/program": stat /no/such/program: no such file or directory'):
+    async with refused(
+        "", 'exec: "/no/such/program": stat /no/such/program: no such file or directory'
+    ):
         await subject.runtime.start_container(container_id)
     status = await subject.ended(container_id)
     assert (status.exit_code, status.reason) == (128, "StartError"), status
@@ -142,7 +150,9 @@ async def what_is_not_there_is_not_found(subject: Subject) -> None:
     config = subject.sandbox_config("missing")
     sandbox_id = await subject.sandbox(config)
     async with refused("", "not found"):
-        wanted = replace(subject.container_config(("sh",)), image="no.invalid/such/image:1")
+        wanted = replace(
+            subject.container_config(("sh",)), image="no.invalid/such/image:1"
+        )
         await subject.runtime.create_container(sandbox_id, wanted, config)
     assert await subject.runtime.image_status("no.invalid/such/image:1") is None
 
@@ -152,8 +162,12 @@ async def a_command_runs_beside_the_container(subject: Subject) -> None:
     """`exec_sync`: its output, its exit code; and it is stopped when its time is up."""
     config = subject.sandbox_config("exec")
     sandbox_id = await subject.sandbox(config)
-    container_id = await subject.container(sandbox_id, config, "sleep 1000", envs=(("NAME", "reader"),))
-    answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", "echo to $NAME; echo oh >&2; exit 4"), 10)
+    container_id = await subject.container(
+        sandbox_id, config, "sleep 1000", envs=(("NAME", "reader"),)
+    )
+    answer = await subject.runtime.exec_sync(
+        container_id, ("sh", "-c", "echo to $NAME; echo oh >&2; exit 4"), 10
+    )
     assert (answer.exit_code, answer.stdout, answer.stderr) == (
         4,
         "to reader\n",
@@ -213,7 +227,9 @@ async def a_command_can_be_talked_to(subject: Subject) -> None:
     async def speak() -> AsyncIterator[bytes]:
         yield b"one line\n"
 
-    code = await asyncio.wait_for(subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10)
+    code = await asyncio.wait_for(
+        subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10
+    )
     assert (code, b"".join(said)) == (0, b"one line\n"), (code, said)
     code = await asyncio.wait_for(
         subject.runtime.exec(container_id, ("sh", "-c", "exit 5"), Streams(None, hear)),

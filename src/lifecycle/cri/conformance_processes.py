@@ -24,8 +24,12 @@ async def a_private_image_needs_the_password(subject: Subject) -> None:
     async with refused("", "401 Unauthorized"):
         await subject.runtime.pull_image(subject.private_image)
     async with refused("", "401 Unauthorized"):
-        await subject.runtime.pull_image(subject.private_image, AuthConfig("reader", "wrong"))
-    await subject.runtime.pull_image(subject.private_image, AuthConfig("reader", subject.password))
+        await subject.runtime.pull_image(
+            subject.private_image, AuthConfig("reader", "wrong")
+        )
+    await subject.runtime.pull_image(
+        subject.private_image, AuthConfig("reader", subject.password)
+    )
     assert await subject.runtime.image_status(subject.private_image) is not None
 
 
@@ -38,21 +42,32 @@ async def containers_of_a_pod_share_network_and_names_but_not_processes(
     """
     config = subject.sandbox_config("shared")
     sandbox_id = await subject.sandbox(config)
-    first = await subject.container(sandbox_id, config, "httpd -f -p 127.0.0.1:8080 -h /www", "first")
+    first = await subject.container(
+        sandbox_id, config, "httpd -f -p 127.0.0.1:8080 -h /www", "first"
+    )
     second = await subject.container(sandbox_id, config, "sleep 1000", "second")
     links = (
         "sh",
         "-c",
         "for n in net ipc uts pid mnt; do readlink /proc/1/ns/$n; done",
     )
-    one, two = [(await subject.runtime.exec_sync(c, links, 5)).stdout.split() for c in (first, second)]
+    one, two = [
+        (await subject.runtime.exec_sync(c, links, 5)).stdout.split()
+        for c in (first, second)
+    ]
     assert one[:3] == two[:3], f"network, IPC and UTS are the pod's: {one} {two}"
     assert one[3] != two[3], f"processes are the container's own: {one} {two}"
     assert one[4] != two[4], f"mounts are the container's own: {one} {two}"
-    page = await subject.runtime.exec_sync(second, ("wget", "-qO-", "http://127.0.0.1:8080/index.html"), 5)
+    page = await subject.runtime.exec_sync(
+        second, ("wget", "-qO-", "http://127.0.0.1:8080/index.html"), 5
+    )
     assert page.stdout == "It works.\n", page
-    assert (await subject.runtime.exec_sync(second, ("hostname",), 5)).stdout == "shared\n"
-    listed = (await subject.runtime.exec_sync(second, ("ps", "-o", "pid,args"), 5)).stdout
+    assert (
+        await subject.runtime.exec_sync(second, ("hostname",), 5)
+    ).stdout == "shared\n"
+    listed = (
+        await subject.runtime.exec_sync(second, ("ps", "-o", "pid,args"), 5)
+    ).stdout
     assert "httpd" not in listed, listed
     assert "1 sleep 1000" in listed, listed
 
@@ -65,16 +80,22 @@ async def with_a_shared_pid_namespace_pause_is_process_one(subject: Subject) -> 
     config = replace(config, linux=linux)
     sandbox_id = await subject.sandbox(config)
     shared = {"security_context": {"namespace_options": {"pid": "POD"}}}
-    first = await subject.container(sandbox_id, config, "sleep 1001", "first", linux=shared)
+    first = await subject.container(
+        sandbox_id, config, "sleep 1001", "first", linux=shared
+    )
     await subject.container(sandbox_id, config, "sleep 1002", "second", linux=shared)
-    listed = (await subject.runtime.exec_sync(first, ("ps", "-o", "pid,args"), 5)).stdout
+    listed = (
+        await subject.runtime.exec_sync(first, ("ps", "-o", "pid,args"), 5)
+    ).stdout
     assert "1 /pause" in listed, listed
     assert "sleep 1002" in listed, listed
     # the shell in between leaves at once; its child then belongs to process 1, and dies
     # a moment later
     await subject.runtime.exec_sync(first, ("sh", "-c", "(sleep 0.1 &) ; exit 0"), 5)
     await asyncio.sleep(0.3)
-    states = (await subject.runtime.exec_sync(first, ("ps", "-o", "pid,stat,args"), 5)).stdout
+    states = (
+        await subject.runtime.exec_sync(first, ("ps", "-o", "pid,stat,args"), 5)
+    ).stdout
     assert " Z" not in states, states
 
 
@@ -90,7 +111,9 @@ async def a_container_sees_its_image_and_what_is_mounted(subject: Subject) -> No
         "host_path": subject.directory,
         "readonly": True,
     }
-    container_id = await subject.container(sandbox_id, config, "sleep 1000", mounts=(mount,))
+    container_id = await subject.container(
+        sandbox_id, config, "sleep 1000", mounts=(mount,)
+    )
     script = "ls /lower /lower/opaque; cat /lower/replaced; touch /made && ls /made; touch /given/x; ls -d /given"
     answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)
     assert "taken-away" not in answer.stdout, answer
@@ -142,12 +165,18 @@ async def user_groups_and_capabilities_are_what_was_asked_for(subject: Subject) 
         "working_dir": "/tmp",
     }
     container_id = await subject.container(sandbox_id, config, "sleep 1000", **options)
-    script = "id -u; id -g; id -G; pwd; grep -E 'CapBnd|CapEff|NoNewPrivs' /proc/1/status"
-    words = (await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)).stdout.split()
+    script = (
+        "id -u; id -g; id -G; pwd; grep -E 'CapBnd|CapEff|NoNewPrivs' /proc/1/status"
+    )
+    words = (
+        await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)
+    ).stdout.split()
     assert words[:2] == ["1000", "1000"], words
     groups = set(words[2 : words.index("/tmp")])
     assert groups == {"1000", "2000", "3000"}, words
-    facts = dict(zip(words[words.index("/tmp") + 1 :: 2], words[words.index("/tmp") + 2 :: 2]))
+    facts = dict(
+        zip(words[words.index("/tmp") + 1 :: 2], words[words.index("/tmp") + 2 :: 2])
+    )
     assert int(facts["CapEff:"], 16) == 0, facts
     assert int(facts["CapBnd:"], 16) == 0, facts
     assert facts["NoNewPrivs:"] == "1", facts
@@ -169,7 +198,9 @@ async def _end_of_the_greedy(
     lives a little, and has three lives.
     """
     for name in ("first", "second", "third"):
-        container_id = await subject.container(sandbox_id, config, "sleep 0.5; tail /dev/zero", name, linux=linux)
+        container_id = await subject.container(
+            sandbox_id, config, "sleep 0.5; tail /dev/zero", name, linux=linux
+        )
         if meanwhile is not None:
             await meanwhile(container_id)
         status = await subject.ended(container_id)
@@ -196,7 +227,9 @@ async def a_program_that_listens_ends_in_its_own_way(subject: Subject) -> None:
     """SIGTERM first: it has its time, and its own exit code."""
     config = subject.sandbox_config("polite")
     sandbox_id = await subject.sandbox(config)
-    script = "trap 'echo goodbye; exit 7' TERM; echo ready; while true; do sleep 0.05; done"
+    script = (
+        "trap 'echo goodbye; exit 7' TERM; echo ready; while true; do sleep 0.05; done"
+    )
     container_id = await subject.container(sandbox_id, config, script)
     status = await subject.runtime.container_status(container_id)
     await subject.log(status.log_path, 1)
@@ -211,7 +244,9 @@ async def a_rotated_log_begins_anew(subject: Subject) -> None:
     """The kubelet renames the file and asks for a new one."""
     config = subject.sandbox_config("rotate")
     sandbox_id = await subject.sandbox(config)
-    container_id = await subject.container(sandbox_id, config, "while true; do echo line; sleep 0.02; done")
+    container_id = await subject.container(
+        sandbox_id, config, "while true; do echo line; sleep 0.02; done"
+    )
     path = (await subject.runtime.container_status(container_id)).log_path
     await subject.log(path, 2)
     os.rename(path, path + ".old")
@@ -232,7 +267,9 @@ async def limits_change_while_it_runs(subject: Subject) -> None:
     }
 
     async def resize(container_id: str) -> None:
-        await subject.runtime.update_container_resources(container_id, {"memory_limit_in_bytes": 32 * 1024 * 1024})
+        await subject.runtime.update_container_resources(
+            container_id, {"memory_limit_in_bytes": 32 * 1024 * 1024}
+        )
         stats = await subject.runtime.container_stats(container_id)
         assert stats["attributes"]["id"] == container_id, stats
 
@@ -245,10 +282,14 @@ async def a_port_of_the_pod_is_reached_through_the_runtime(subject: Subject) -> 
     """Even one that only listens on the pod's loopback; and a closed one is refused."""
     config = subject.sandbox_config("forward")
     sandbox_id = await subject.sandbox(config)
-    container_id = await subject.container(sandbox_id, config, "httpd -f -p 127.0.0.1:8080 -h /www")
+    container_id = await subject.container(
+        sandbox_id, config, "httpd -f -p 127.0.0.1:8080 -h /www"
+    )
     for _ in range(100):  # until it listens
         if (
-            await subject.runtime.exec_sync(container_id, ("wget", "-qO-", "http://127.0.0.1:8080/"), 5)
+            await subject.runtime.exec_sync(
+                container_id, ("wget", "-qO-", "http://127.0.0.1:8080/"), 5
+            )
         ).exit_code == 0:
             break
     said: list[bytes] = []
@@ -260,10 +301,14 @@ async def a_port_of_the_pod_is_reached_through_the_runtime(subject: Subject) -> 
         yield b"GET /index.html HTTP/1.0\r\n\r\n"
         await asyncio.sleep(5)
 
-    await asyncio.wait_for(subject.runtime.port_forward(sandbox_id, 8080, Streams(ask(), hear)), 10)
+    await asyncio.wait_for(
+        subject.runtime.port_forward(sandbox_id, 8080, Streams(ask(), hear)), 10
+    )
     assert b"It works.\n" in b"".join(said), said
     async with refused("", "connection refused"):
-        await asyncio.wait_for(subject.runtime.port_forward(sandbox_id, 81, Streams(None, hear)), 10)
+        await asyncio.wait_for(
+            subject.runtime.port_forward(sandbox_id, 81, Streams(None, hear)), 10
+        )
 
 
 @check(processes=True)
@@ -282,9 +327,13 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
 
     async def speak() -> AsyncIterator[bytes]:
         yield b"something\n"
-        await answered.wait()  # containerd takes the end of the input for a good-bye, and says no more
+        await (
+            answered.wait()
+        )  # containerd takes the end of the input for a good-bye, and says no more
 
-    await asyncio.wait_for(subject.runtime.attach(container_id, Streams(speak(), hear)), 10)
+    await asyncio.wait_for(
+        subject.runtime.attach(container_id, Streams(speak(), hear)), 10
+    )
     assert b"".join(said) == b"heard something\n", said
     assert (await subject.ended(container_id)).exit_code == 6
 
@@ -298,7 +347,9 @@ async def a_command_that_never_stops_writing_is_stopped_in_time(
     sandbox_id = await subject.sandbox(config)
     container_id = await subject.container(sandbox_id, config, "sleep 1000")
     async with refused("DeadlineExceeded", "context deadline exceeded"):
-        await asyncio.wait_for(subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), 10)
+        await asyncio.wait_for(
+            subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), 10
+        )
     listed = await subject.runtime.exec_sync(container_id, ("ps", "-o", "args"), 5)
     assert "/dev/zero" not in listed.stdout, listed
 
@@ -319,6 +370,8 @@ async def a_terminal_is_a_terminal(subject: Subject) -> None:
         yield b""
 
     script = "sleep 0.3; test -t 0 && echo yes; echo also here >&2; sleep 0.3; exit 2"
-    call = subject.runtime.exec(container_id, ("sh", "-c", script), Streams(silence(), hear), True)
+    call = subject.runtime.exec(
+        container_id, ("sh", "-c", script), Streams(silence(), hear), True
+    )
     code = await asyncio.wait_for(call, 10)
     assert (code, b"".join(said)) == (2, b"yes\r\nalso here\r\n"), (code, said)

@@ -49,7 +49,9 @@ class Subject:
         default.
         """
         uid = str(uuid4())
-        linux: dict[str, Any] = {"security_context": {"namespace_options": {"pid": "CONTAINER"}}}
+        linux: dict[str, Any] = {
+            "security_context": {"namespace_options": {"pid": "CONTAINER"}}
+        }
         if self.cgroup_parent:
             linux["cgroup_parent"] = self.cgroup_parent
         config = PodSandboxConfig(
@@ -82,7 +84,9 @@ class Subject:
         await self.runtime.start_container(container_id)
         return container_id
 
-    def container_config(self, command: tuple[str, ...], name: str = "c", **options: Any) -> ContainerConfig:
+    def container_config(
+        self, command: tuple[str, ...], name: str = "c", **options: Any
+    ) -> ContainerConfig:
         """In a PID namespace of its own, with a log."""
         config = ContainerConfig(
             ContainerMetadata(name, 0),
@@ -108,7 +112,10 @@ class Subject:
         """Stream and text of the first `lines` lines of a log, once they are there."""
         for _ in range(500):
             try:
-                found = [(entry.stream, entry.text.decode()) for entry in parse_entries(self.runtime.read_log(path))]
+                found = [
+                    (entry.stream, entry.text.decode())
+                    for entry in parse_entries(self.runtime.read_log(path))
+                ]
             except FileNotFoundError:
                 found = []
             if len(found) >= lines:

@@ -20,4 +20,6 @@ def exit_code(data: bytes) -> int:
     for cause in (status.get("details") or {}).get("causes") or ():
         if cause.get("reason") == "ExitCode":
             return int(cause["message"])
-    raise RuntimeServiceError(f"rpc error: code = Unknown desc = {status.get('message', '')}")
+    raise RuntimeServiceError(
+        f"rpc error: code = Unknown desc = {status.get('message', '')}"
+    )

@@ -41,7 +41,11 @@ SUPPORTED: Mapping[str, tuple[int, int | None]] = {
 
 def supported(minor: int) -> list[str]:
     """What the kubelet of 1.`minor` could run pods with."""
-    return [name for name, (first, last) in SUPPORTED.items() if first <= minor and (last is None or minor <= last)]
+    return [
+        name
+        for name, (first, last) in SUPPORTED.items()
+        if first <= minor and (last is None or minor <= last)
+    ]
 
 
 def make_sandbox_name(config: PodSandboxConfig) -> str:
@@ -120,7 +124,9 @@ def checkpoint(config: PodSandboxConfig) -> bytes:
     return orjson.dumps(document)
 
 
-def dockershim_run_pod_sandbox(config: PodSandboxConfig, pause: str = "k8s.gcr.io/pause:3.2") -> list[DockerCall]:
+def dockershim_run_pod_sandbox(
+    config: PodSandboxConfig, pause: str = "k8s.gcr.io/pause:3.2"
+) -> list[DockerCall]:
     """The steps of `RunPodSandbox`, in order."""
     name = make_sandbox_name(config)
     host = {
@@ -149,7 +155,9 @@ def dockershim_run_pod_sandbox(config: PodSandboxConfig, pause: str = "k8s.gcr.i
     return calls
 
 
-def rkt_pod(config: PodSandboxConfig, containers: list[ContainerConfig], pod_uuid: str) -> dict[str, object]:
+def rkt_pod(
+    config: PodSandboxConfig, containers: list[ContainerConfig], pod_uuid: str
+) -> dict[str, object]:
     """All of a pod at once: the systemd unit's file and the manifest that `rkt prepare`
     was given.
     """

@@ -111,7 +111,9 @@ class HollowRuntime:
         }
         if not self._addresses.known:
             network["reason"] = "NetworkPluginNotReady"
-            network["message"] = "Network plugin returns error: cni plugin not initialized"
+            network["message"] = (
+                "Network plugin returns error: cni plugin not initialized"
+            )
         ready = {"type": "RuntimeReady", "status": True, "reason": "", "message": ""}
         return {"conditions": [ready, network]}
 
@@ -120,7 +122,9 @@ class HollowRuntime:
         self._addresses.use(pod_cidr)
         self._rng.seed(pod_cidr)  # each node at a pace of its own
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         """Handlers are called on the loop, at once."""
         self._handlers.append(handler)
 
@@ -134,8 +138,12 @@ class HollowRuntime:
     def _id(self) -> str:
         return (self._names.uid() + self._names.uid()).replace("-", "")
 
-    def _emit(self, kind: ContainerEventType, container_id: str, sandbox_id: str, pod_uid: str) -> None:
-        event = ContainerEventResponse(container_id, kind, self._now(), sandbox_id, pod_uid)
+    def _emit(
+        self, kind: ContainerEventType, container_id: str, sandbox_id: str, pod_uid: str
+    ) -> None:
+        event = ContainerEventResponse(
+            container_id, kind, self._now(), sandbox_id, pod_uid
+        )
         for handler in self._handlers:
             handler(event)
 
@@ -147,7 +155,9 @@ class HollowRuntime:
         sandbox_id = self._id()
         address = "" if config.host_network else self._addresses.allocate(sandbox_id)
         uid = config.metadata.uid
-        options = dict(config.namespace_options) or {"network": "NODE" if config.host_network else "POD"}
+        options = dict(config.namespace_options) or {
+            "network": "NODE" if config.host_network else "POD"
+        }
         status = PodSandboxStatus(
             sandbox_id,
             config.metadata,
@@ -223,7 +233,9 @@ class HollowRuntime:
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
         image = self.images.image_status(config.image)
         if image is None:
-            raise RuntimeServiceError(f'failed to resolve image "{config.image}": not found')
+            raise RuntimeServiceError(
+                f'failed to resolve image "{config.image}": not found'
+            )
         container_id = self._id()
         status = ContainerStatus(
             container_id,
@@ -242,7 +254,9 @@ class HollowRuntime:
             stop_signal=config.stop_signal,
         )
         message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
-        if message_path and not any(mount.get("container_path") == message_path for mount in config.mounts):
+        if message_path and not any(
+            mount.get("container_path") == message_path for mount in config.mounts
+        ):
             where = {
                 "container_path": message_path,
                 "host_path": f"/{container_id}{message_path}",
@@ -255,7 +269,9 @@ class HollowRuntime:
             config.args,
             envs,
         )
-        self._containers[container_id] = HollowContainer(status, config, program, sandbox.metadata.uid)
+        self._containers[container_id] = HollowContainer(
+            status, config, program, sandbox.metadata.uid
+        )
         self._in_sandbox[pod_sandbox_id].append(container_id)
         return container_id
 
@@ -301,9 +317,13 @@ class HollowRuntime:
         )
         loop = asyncio.get_running_loop()
         if program.oom and container.config.memory_limit:
-            container.timer = loop.call_later(0.0, self._end, container, SIGKILLED, "OOMKilled")
+            container.timer = loop.call_later(
+                0.0, self._end, container, SIGKILLED, "OOMKilled"
+            )
         elif program.runs_for is not None:
-            container.timer = loop.call_later(program.runs_for, self._end, container, program.exit_code)
+            container.timer = loop.call_later(
+                program.runs_for, self._end, container, program.exit_code
+            )
         for line in program.output:
             if line.after:
                 loop.call_later(line.after, self._say, container, line)
@@ -315,7 +335,9 @@ class HollowRuntime:
         status = container.status
         if status.state is not ContainerState.RUNNING:
             return
-        text = expand(line.text, self._environment(status.pod_sandbox_id, container.config))
+        text = expand(
+            line.text, self._environment(status.pod_sandbox_id, container.config)
+        )
         if line.stream.startswith(">"):
             path = line.stream.lstrip(">")
             if path == status.annotations.get(TERMINATION_MESSAGE_PATH):
@@ -325,11 +347,17 @@ class HollowRuntime:
                     append=line.stream.startswith(">>"),
                 )
         else:
-            self.logs.append(status.log_path or status.id, self._now(), line.stream, text + "\n")
+            self.logs.append(
+                status.log_path or status.id, self._now(), line.stream, text + "\n"
+            )
         if line.every:
-            asyncio.get_running_loop().call_later(line.every, self._say, container, line)
+            asyncio.get_running_loop().call_later(
+                line.every, self._say, container, line
+            )
 
-    def _environment(self, pod_sandbox_id: str, config: ContainerConfig) -> dict[str, str]:
+    def _environment(
+        self, pod_sandbox_id: str, config: ContainerConfig
+    ) -> dict[str, str]:
         sandbox = self._configs[pod_sandbox_id]
         hostname = sandbox.hostname or sandbox.metadata.name
         return {
@@ -339,7 +367,9 @@ class HollowRuntime:
             **dict(config.envs),
         }
 
-    def _end(self, container: HollowContainer, exit_code: int, reason: str = "") -> None:
+    def _end(
+        self, container: HollowContainer, exit_code: int, reason: str = ""
+    ) -> None:
         status = container.status
         if container.timer is not None:
             container.timer.cancel()
@@ -408,7 +438,11 @@ class HollowRuntime:
 
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first."""
-        ids = self._in_sandbox.get(pod_sandbox_id, []) if pod_sandbox_id else list(self._containers)
+        ids = (
+            self._in_sandbox.get(pod_sandbox_id, [])
+            if pod_sandbox_id
+            else list(self._containers)
+        )
         return [replace(self._containers[i].status) for i in reversed(ids)]
 
     async def container_status(self, container_id: str) -> ContainerStatus:
@@ -419,11 +453,15 @@ class HollowRuntime:
         """Seconds since its start."""
         return (self._now() - container.status.started_at) / 1e9
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""
         container = self._container(container_id)
         envs = self._environment(container.status.pod_sandbox_id, container.config)
-        answer = await hollow_streams.exec_sync(container, envs, cmd, timeout, self._age(container))
+        answer = await hollow_streams.exec_sync(
+            container, envs, cmd, timeout, self._age(container)
+        )
         self._asked_to_end(container, cmd)
         return answer
 
@@ -437,7 +475,9 @@ class HollowRuntime:
         """What `exec_sync` would say, as it says it."""
         container = self._container(container_id)
         envs = self._environment(container.status.pod_sandbox_id, container.config)
-        code = await hollow_streams.exec_stream(container, envs, cmd, streams, tty, self._age(container))
+        code = await hollow_streams.exec_stream(
+            container, envs, cmd, streams, tty, self._age(container)
+        )
         self._asked_to_end(container, cmd)
         return code
 
@@ -446,18 +486,30 @@ class HollowRuntime:
         if asks_to_end(cmd):
             code, seconds = self._sigterm(container)
             if code is not None:
-                asyncio.get_running_loop().call_later(seconds, self._end, container, code)
+                asyncio.get_running_loop().call_later(
+                    seconds, self._end, container, code
+                )
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """Hear what the program says from now on, until it ends."""
-        await hollow_streams.attach(self._container(container_id), self.logs, streams, tty)
+        await hollow_streams.attach(
+            self._container(container_id), self.logs, streams, tty
+        )
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """A hollow web server answers the requests it is sent; nothing else listens."""
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
-        await hollow_streams.port_forward(self._listening(sandbox.ip, port), port, streams)
+        await hollow_streams.port_forward(
+            self._listening(sandbox.ip, port), port, streams
+        )
 
-    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
+    async def update_container_resources(
+        self, container_id: str, resources: Fields
+    ) -> None:
         """Kept, and believed by what runs out of memory."""
         container = self._container(container_id)
         linux = {
@@ -471,7 +523,9 @@ class HollowRuntime:
         """Begin a new file."""
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = container is not running"
+            )
         self.logs.reopen(container.status.log_path)
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
@@ -489,10 +543,16 @@ class HollowRuntime:
             "memory": {"timestamp": now, "working_set_bytes": {"value": 0}},
         }
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of what runs."""
         statuses = await self.list_containers(pod_sandbox_id)
-        return [await self.container_stats(s.id) for s in statuses if s.state is ContainerState.RUNNING]
+        return [
+            await self.container_stats(s.id)
+            for s in statuses
+            if s.state is ContainerState.RUNNING
+        ]
 
     # -- logs --------------------------------------------------------------------------
 
@@ -531,7 +591,9 @@ class HollowRuntime:
     async def image_fs_info(self) -> list[dict[str, Any]]:
         """As large as its images say."""
         used = sum(image.size for image in self.images.list_images())
-        where = {"mountpoint": "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"}
+        where = {
+            "mountpoint": "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"
+        }
         return [
             {
                 "timestamp": self._now(),
@@ -548,20 +610,33 @@ class HollowRuntime:
         the node's own: the host network's.
         """
         sandbox_id = self._addresses.owner(ip)
-        hosts = [sandbox_id] if sandbox_id else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+        hosts = (
+            [sandbox_id]
+            if sandbox_id
+            else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+        )
         for host in hosts:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
-                if container.status.state is ContainerState.RUNNING and port in container.program.listens:
+                if (
+                    container.status.state is ContainerState.RUNNING
+                    and port in container.program.listens
+                ):
                     return container
         return None
 
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """Works where the program listens."""
-        return "" if self._listening(ip, port) else f"dial tcp {ip}:{port}: connect: connection refused"
+        return (
+            ""
+            if self._listening(ip, port)
+            else f"dial tcp {ip}:{port}: connect: connection refused"
+        )
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
         """Hollow servers have a start page, or tell that they are well, and nothing
         else. They speak no TLS.
         """
-        return hollow_streams.http_answer(self._listening(request.host, request.port), request)
+        return hollow_streams.http_answer(
+            self._listening(request.host, request.port), request
+        )

@@ -31,14 +31,19 @@ def changes_of(words: list[str], after: float) -> tuple[FileChange, ...]:
     """What one command of a script does to files."""
     made = [words[i + 1] for i, word in enumerate(words[:-1]) if word in (">", ">>")]
     made += [
-        word.lstrip(">") for word in words if word.startswith(">") and not word.startswith(">&") and word.lstrip(">")
+        word.lstrip(">")
+        for word in words
+        if word.startswith(">") and not word.startswith(">&") and word.lstrip(">")
     ]
     name = words[0].rsplit("/", 1)[-1]
     paths = [word for word in words[1:] if not word.startswith(("-", ">"))]
     if name in ("touch", "mkdir"):
         made += paths
     gone = paths if name in ("rm", "rmdir") else []
-    return tuple([FileChange(after, p, True) for p in made] + [FileChange(after, p, False) for p in gone])
+    return tuple(
+        [FileChange(after, p, True) for p in made]
+        + [FileChange(after, p, False) for p in gone]
+    )
 
 
 def is_there(changes: Iterable[FileChange], path: str, age: float) -> bool:
@@ -48,26 +53,40 @@ def is_there(changes: Iterable[FileChange], path: str, age: float) -> bool:
     mine = [change for change in changes if change.path == path]
     if not mine:
         return not path.startswith(TEMPORARY)
-    return next((change.there for change in reversed(mine) if change.after <= age), False)
+    return next(
+        (change.there for change in reversed(mine) if change.after <= age), False
+    )
 
 
-def look(changes: Iterable[FileChange], command: tuple[str, ...], age: float) -> tuple[int, str] | None:
+def look(
+    changes: Iterable[FileChange], command: tuple[str, ...], age: float
+) -> tuple[int, str] | None:
     """Exit code and stderr of a command that only looks for a file: `cat`, `ls`,
     `test`, also in a shell. None: another.
     """
     words = list(command)
-    if len(words) == 3 and words[0].rsplit("/", 1)[-1] in ("sh", "ash", "bash") and words[1] == "-c":
+    if (
+        len(words) == 3
+        and words[0].rsplit("/", 1)[-1] in ("sh", "ash", "bash")
+        and words[1] == "-c"
+    ):
         try:
             words = shlex.split(words[2])
         except ValueError:
             return None
-        if not words or any(word in (";", "&&", "||", "|") or word.endswith(";") for word in words):
+        if not words or any(
+            word in (";", "&&", "||", "|") or word.endswith(";") for word in words
+        ):
             return None
     name = words[0].rsplit("/", 1)[-1]
     if name == "[" and words[-1] == "]":
         name, words = "test", words[:-1]
     paths = [word for word in words[1:] if word.startswith("/")]
-    if name not in ("cat", "ls", "test", "stat") or len(paths) != 1 or (name == "test" and words[1][:1] != "-"):
+    if (
+        name not in ("cat", "ls", "test", "stat")
+        or len(paths) != 1
+        or (name == "test" and words[1][:1] != "-")
+    ):
         return None
     if is_there(changes, paths[0], age):
         return None if name in ("cat", "ls", "stat") else (0, "")

@@ -25,7 +25,9 @@ def _named(size: int, repository: str, tags: str) -> tuple[int, tuple[str, ...]]
 
 
 KIND_IMAGES: tuple[tuple[int, tuple[str, ...]], ...] = (
-    _named(65491734, "registry.k8s.io/e2e-test-images/agnhost", "2.40 2.47 2.53 2.63.0"),
+    _named(
+        65491734, "registry.k8s.io/e2e-test-images/agnhost", "2.40 2.47 2.53 2.63.0"
+    ),
     _named(38641288, "docker.io/library/nginx", "1.14.2 1.16.1 1.25 1.26 1.27"),
     _named(33612868, "registry.k8s.io/kube-apiserver", "v1.36.2"),
     _named(29507765, "registry.k8s.io/kube-controller-manager", "v1.36.2"),
@@ -84,7 +86,11 @@ class HollowImages:
         self.missing = {normalized_name(name) for name in missing}
         self.private: dict[str, tuple[str, str]] = dict(private or {})
         for image in present:
-            self._add(image if isinstance(image, Image) else Image(digest_of(image[1][0]), image[1], (), image[0]))
+            self._add(
+                image
+                if isinstance(image, Image)
+                else Image(digest_of(image[1][0]), image[1], (), image[0])
+            )
 
     def _add(self, image: Image) -> None:
         self._images[image.id] = image
@@ -103,7 +109,9 @@ class HollowImages:
         """Fetch from the registry of everything."""
         name = normalized_name(image)
         for prefix, (user, password) in self.private.items():
-            if name.startswith(prefix) and (auth is None or (auth.username, auth.password) != (user, password)):
+            if name.startswith(prefix) and (
+                auth is None or (auth.username, auth.password) != (user, password)
+            ):
                 raise RuntimeServiceError(
                     f'failed to pull and unpack image "{name}": failed to resolve'
                     f' reference "{name}": pull access denied, repository does not'
@@ -111,7 +119,12 @@ class HollowImages:
                     " basic auth credentials"
                 )
         host = name.split("/", 1)[0].split(":")[0]
-        if host.endswith(".invalid") or name in self.missing or "does-not-exist" in name or "doesnotexist" in name:
+        if (
+            host.endswith(".invalid")
+            or name in self.missing
+            or "does-not-exist" in name
+            or "doesnotexist" in name
+        ):
             shown = image if host.endswith(".invalid") else name
             why = "not found"
             if host == "docker.io":
@@ -131,10 +144,16 @@ class HollowImages:
         if known is not None:
             return known
         repository = name.partition("@")[0]
-        repository = repository.rsplit(":", 1)[0] if ":" in repository.rsplit("/", 1)[-1] else repository
+        repository = (
+            repository.rsplit(":", 1)[0]
+            if ":" in repository.rsplit("/", 1)[-1]
+            else repository
+        )
         digest = name.partition("@")[2] or digest_of("manifest " + name)
         tags = () if "@" in name else (name,)
-        pulled = Image(digest_of("config " + name), tags, (f"{repository}@{digest}",), DEFAULT_SIZE)
+        pulled = Image(
+            digest_of("config " + name), tags, (f"{repository}@{digest}",), DEFAULT_SIZE
+        )
         self._add(pulled)
         return pulled
 

@@ -43,7 +43,9 @@ class HollowLogs:
     def append(self, path: str, time: int, stream: str, text: str) -> None:
         """One or more lines that a program wrote. `time` in nanoseconds."""
         pieces, rest = split_output(text.encode())
-        entries = b"".join(format_entry(time, stream, complete, piece) for complete, piece in pieces)
+        entries = b"".join(
+            format_entry(time, stream, complete, piece) for complete, piece in pieces
+        )
         if rest:
             entries += format_entry(time, stream, True, rest)
         for listener in list(self._listeners.get(path, ())):
@@ -59,9 +61,13 @@ class HollowLogs:
 
     def put(self, path: str, data: bytes, *, append: bool) -> None:
         """A file of another kind, as it is."""
-        self._files[path] = (self._files.get(path, bytearray()) if append else bytearray()) + data
+        self._files[path] = (
+            self._files.get(path, bytearray()) if append else bytearray()
+        ) + data
 
-    def listen(self, path: str, listener: Callable[[str, bytes], None]) -> Callable[[], None]:
+    def listen(
+        self, path: str, listener: Callable[[str, bytes], None]
+    ) -> Callable[[], None]:
         """Tell `listener` the stream and the bytes of everything written from now on;
         the function returned ends that.
         """

@@ -87,4 +87,7 @@ def expand(text: str, envs: Mapping[str, str]) -> str:
     literal one.
     """
     parts = text.split("$$")
-    return "$".join(_VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part) for part in parts)
+    return "$".join(
+        _VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part)
+        for part in parts
+    )

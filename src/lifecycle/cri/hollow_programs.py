@@ -82,7 +82,9 @@ def program_of_words(
     `files`: what happened to files before.
     """
     if words[0] in SHELLS and "-c" in words[1:-1] and not missing(words[0], known):
-        return Shell(known, envs or {}, files=files).program(words[words.index("-c") + 1])
+        return Shell(known, envs or {}, files=files).program(
+            words[words.index("-c") + 1]
+        )
     if words[0] in SHELLS and len(words) == 1:
         return SHELL
     name = base_name(words[0])
@@ -98,5 +100,8 @@ def program_of_words(
     seconds, code = run(words, known, files)
     if seconds == FOREVER:
         return RUNS_FOREVER if known is None else Program(on_term=None)
-    said = tuple(Output(0.0, stream, text.replace("$", "$$")) for stream, text in said_by(words, envs or {}, code))
+    said = tuple(
+        Output(0.0, stream, text.replace("$", "$$"))
+        for stream, text in said_by(words, envs or {}, code)
+    )
     return Program(runs_for=seconds, exit_code=code, on_term=None, output=said)

@@ -47,7 +47,9 @@ async def exec_sync(
     `timeout` in seconds, 0: none. Raises RuntimeServiceError.
     """
     container.must_run()
-    past = tuple(replace(change, after=change.after - age) for change in container.program.files)
+    past = tuple(
+        replace(change, after=change.after - age) for change in container.program.files
+    )
     program = program_of_words(list(cmd), container.commands, environment, past)
     if program.start_error:
         exec_id = sha256(" ".join([container.status.id, *cmd]).encode()).hexdigest()
@@ -58,7 +60,9 @@ async def exec_sync(
     made = program.files or changes_of(list(cmd), 0.0)
     if made:
         later = tuple(replace(change, after=change.after + age) for change in made)
-        container.program = replace(container.program, files=container.program.files + later)
+        container.program = replace(
+            container.program, files=container.program.files + later
+        )
     seconds = program.runs_for if program.runs_for is not None else 3600.0
     limit = min(seconds, timeout) if timeout else seconds
     if limit and not await _still_runs_after(container, limit):
@@ -72,7 +76,9 @@ async def exec_sync(
     for line in program.output:
         if line.stream in said:
             said[line.stream].append(expand(line.text, dict(environment)) + "\n")
-    return ExecSyncResponse(program.exit_code, "".join(said["stdout"]), "".join(said["stderr"]))
+    return ExecSyncResponse(
+        program.exit_code, "".join(said["stdout"]), "".join(said["stderr"])
+    )
 
 
 async def _still_runs_after(container: HollowContainer, seconds: float) -> bool:
@@ -97,7 +103,11 @@ async def exec_stream(
     age: float = 0.0,
 ) -> int:
     """The same as it is said; the exit code. `cat` gives back what it is sent."""
-    if len(cmd) == 1 and cmd[0].rsplit("/", 1)[-1] == "cat" and streams.stdin is not None:
+    if (
+        len(cmd) == 1
+        and cmd[0].rsplit("/", 1)[-1] == "cat"
+        and streams.stdin is not None
+    ):
         container.must_run()
         async for data in streams.stdin:
             await streams.stdout(data)
@@ -110,7 +120,9 @@ async def exec_stream(
     return answer.exit_code
 
 
-async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool) -> None:
+async def attach(
+    container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool
+) -> None:
     """Hear what the program says from now on, until it ends."""
     container.must_run()
     said: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
@@ -119,7 +131,9 @@ async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams,
     container.watchers.append(said)
     try:
         while (piece := await said.get()) is not None:
-            await (streams.stderr if piece[0] == "stderr" and not tty else streams.stdout)(piece[1])
+            await (
+                streams.stderr if piece[0] == "stderr" and not tty else streams.stdout
+            )(piece[1])
     finally:
         container.watchers.remove(said)
         stop()
@@ -129,13 +143,17 @@ def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAns
     """What `server` says to a request, or why nobody does."""
     if server is None:
         where = f"dial tcp {request.host}:{request.port}"
-        return HTTPAnswer(0, f'Get "{request.url}": {where}: connect: connection refused')
+        return HTTPAnswer(
+            0, f'Get "{request.url}": {where}: connect: connection refused'
+        )
     if request.scheme == "https":
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
     return HTTPAnswer(200 if request.path in server.program.pages else 404)
 
 
-async def port_forward(server: HollowContainer | None, port: int, streams: Streams) -> None:
+async def port_forward(
+    server: HollowContainer | None, port: int, streams: Streams
+) -> None:
     """Answer HTTP requests as `server` would. Raises RuntimeServiceError without
     one.
     """
@@ -153,7 +171,9 @@ async def port_forward(server: HollowContainer | None, port: int, streams: Strea
             words = head.split(b" ")
             page = words[1].decode(errors="replace") if len(words) > 1 else ""
             said = "200 OK" if page in server.program.pages else "404 Not Found"
-            await streams.stdout(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
+            await streams.stdout(
+                f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode()
+            )
 
 
 async def _nothing() -> AsyncIterator[bytes]:

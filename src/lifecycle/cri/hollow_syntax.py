@@ -215,7 +215,11 @@ class Parser:
         while self._is_operator("|"):
             self._next()
             commands.append(self._command())
-        return commands[0] if len(commands) == 1 and not negated else Pipe(commands, negated)
+        return (
+            commands[0]
+            if len(commands) == 1 and not negated
+            else Pipe(commands, negated)
+        )
 
     def _command(self) -> Node:
         word = self._peek()

@@ -41,10 +41,16 @@ def rfc3339_nano(nanoseconds: int) -> str:
 
 def format_entry(time: int, stream: str, complete: bool, text: bytes) -> bytes:
     """One line of the file, with its line break."""
-    return f"{rfc3339_nano(time)} {stream} {'F' if complete else 'P'} ".encode() + text + b"\n"
+    return (
+        f"{rfc3339_nano(time)} {stream} {'F' if complete else 'P'} ".encode()
+        + text
+        + b"\n"
+    )
 
 
-def split_output(data: bytes, limit: int = MAX_LINE) -> tuple[list[tuple[bool, bytes]], bytes]:
+def split_output(
+    data: bytes, limit: int = MAX_LINE
+) -> tuple[list[tuple[bool, bytes]], bytes]:
     """Cut what a program wrote into (complete, text) pieces; and what is left, shorter
     than a line.
     """
@@ -68,7 +74,9 @@ def parse_entries(data: bytes) -> Iterator[LogEntry]:
     for line in data.split(b"\n")[:-1]:
         when, stream, tags, text = line.split(b" ", 3)
         if stream not in (b"stdout", b"stderr"):
-            raise ValueError(f"unexpected stream type {stream.decode(errors='replace')!r}")
+            raise ValueError(
+                f"unexpected stream type {stream.decode(errors='replace')!r}"
+            )
         date, _, fraction = when.decode().rstrip("Z").partition(".")
         seconds = int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp())
         time = seconds * 1_000_000_000 + int(fraction.ljust(9, "0") or 0)

@@ -71,18 +71,26 @@ def _declare(file: Any, nested: dict[str, Any], name: str) -> Any:
     """The declaration of a message; a dotted name stands inside another message."""
     if name not in nested:
         outer, _, inner = name.rpartition(".")
-        holder = _declare(file, nested, outer).nested_type if outer else file.message_type
+        holder = (
+            _declare(file, nested, outer).nested_type if outer else file.message_type
+        )
         nested[name] = holder.add(name=inner or name)
     return nested[name]
 
 
-def _add_field(declared: Any, enums: Mapping[str, str], full: str, row: list[str]) -> None:
+def _add_field(
+    declared: Any, enums: Mapping[str, str], full: str, row: list[str]
+) -> None:
     _, number, name, kind, label = row
     target = declared
     if label == "map":  # on the wire: a list of messages with a key and a value
-        entry = declared.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
+        entry = declared.nested_type.add(
+            name="".join(part.capitalize() for part in name.split("_")) + "Entry"
+        )
         entry.options.map_entry = True
-        entry.field.add(name="key", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL)
+        entry.field.add(
+            name="key", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL
+        )
         declared.field.add(
             name=name,
             number=int(number),
@@ -104,7 +112,9 @@ def _add_field(declared: Any, enums: Mapping[str, str], full: str, row: list[str
 @cache
 def _classes() -> dict[str, type[Message]]:
     """Every message class of the package, by its name."""
-    file = descriptor_pb2.FileDescriptorProto(name="runtime/v1/api.proto", package=PACKAGE, syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="runtime/v1/api.proto", package=PACKAGE, syntax="proto3"
+    )
     nested: dict[str, Any] = {}
     rows = _rows("fields.tsv")
     for row in rows:
@@ -113,7 +123,9 @@ def _classes() -> dict[str, type[Message]]:
     for name, number, value in _rows("enums.tsv"):
         outer, _, inner = name.rpartition(".")
         if name not in enums:
-            holder = _declare(file, nested, outer).enum_type if outer else file.enum_type
+            holder = (
+                _declare(file, nested, outer).enum_type if outer else file.enum_type
+            )
             enums[name] = holder.add(name=inner or name)
         enums[name].value.add(name=value, number=int(number))
     for row in rows:
@@ -121,7 +133,12 @@ def _classes() -> dict[str, type[Message]]:
             _add_field(nested[row[0]], {name: name for name in enums}, row[0], row)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in nested}
+    return {
+        name: message_factory.GetMessageClass(
+            pool.FindMessageTypeByName(f"{PACKAGE}.{name}")
+        )
+        for name in nested
+    }
 
 
 def message_class(name: str) -> type[Message]:
@@ -161,7 +178,9 @@ def fill(message: Any, fields: Mapping[str, Any]) -> None:
                 else:
                     getattr(message, name).append(_scalar(field, item))
         elif field.message_type is not None:
-            getattr(message, name).SetInParent()  # an empty message is there, and that says something
+            getattr(
+                message, name
+            ).SetInParent()  # an empty message is there, and that says something
             fill(getattr(message, name), value)
         else:
             setattr(message, name, _scalar(field, value))
@@ -186,7 +205,9 @@ def fields_of(message: Any) -> dict[str, Any]:
     for field, value in message.ListFields():
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             nested = field.message_type.fields_by_name["value"].message_type is not None
-            fields[field.name] = {key: fields_of(item) if nested else item for key, item in value.items()}
+            fields[field.name] = {
+                key: fields_of(item) if nested else item for key, item in value.items()
+            }
         elif field.is_repeated:
             fields[field.name] = [_plain(field, item) for item in value]
         else:

@@ -41,7 +41,9 @@ def connector_in(host_netns: str) -> aiohttp.TCPConnector | None:
     return aiohttp.TCPConnector(socket_factory=make)
 
 
-async def open_connection(host_netns: str, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def open_connection(
+    host_netns: str, host: str, port: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A TCP connection out of a network namespace; ours, if the path is empty. Raises
     OSError.
     """
@@ -79,11 +81,15 @@ class NodeAccess:
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """By connecting."""
         try:
-            _, writer = await asyncio.wait_for(open_connection(self.host_netns, ip, port), timeout or None)
+            _, writer = await asyncio.wait_for(
+                open_connection(self.host_netns, ip, port), timeout or None
+            )
         except TimeoutError:
             return f"dial tcp {ip}:{port}: i/o timeout"
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)  # an event loop may have its own words
+            why = (
+                os.strerror(error.errno) if error.errno else str(error)
+            )  # an event loop may have its own words
             return f"dial tcp {ip}:{port}: connect: {why.lower()}"
         writer.close()
         return ""
@@ -97,8 +103,12 @@ class NodeAccess:
             limit = aiohttp.ClientTimeout(total=timeout or None)
             connector = connector_in(self.host_netns)
             async with (
-                aiohttp.ClientSession(timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS) as session,
-                session.get(url, headers=request.headers, ssl=False, allow_redirects=False) as answer,
+                aiohttp.ClientSession(
+                    timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS
+                ) as session,
+                session.get(
+                    url, headers=request.headers, ssl=False, allow_redirects=False
+                ) as answer,
             ):
                 body = await read_at_most(answer.content, MAX_BODY)
                 return HTTPAnswer(

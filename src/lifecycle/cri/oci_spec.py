@@ -65,8 +65,14 @@ def capabilities(security: Fields) -> list[str]:
     if security.get("privileged"):
         return ["CAP_" + name for name in ALL_CAPABILITIES]
     wanted = security.get("capabilities") or {}
-    add = [name.upper().removeprefix("CAP_") for name in wanted.get("add_capabilities") or ()]
-    drop = [name.upper().removeprefix("CAP_") for name in wanted.get("drop_capabilities") or ()]
+    add = [
+        name.upper().removeprefix("CAP_")
+        for name in wanted.get("add_capabilities") or ()
+    ]
+    drop = [
+        name.upper().removeprefix("CAP_")
+        for name in wanted.get("drop_capabilities") or ()
+    ]
     kept = list(DEFAULT_CAPABILITIES)
     if "ALL" in add:
         kept = list(ALL_CAPABILITIES)
@@ -173,7 +179,9 @@ def ordered(mounts: Sequence[Fields]) -> list[Fields]:
     """
     return sorted(
         mounts,
-        key=lambda mount: len([part for part in mount["container_path"].split("/") if part]),
+        key=lambda mount: len(
+            [part for part in mount["container_path"].split("/") if part]
+        ),
     )
 
 
@@ -201,7 +209,9 @@ def resources(fields: Fields, privileged: bool = False) -> Spec:
     return spec
 
 
-def _annotations(kind: str, sandbox: PodSandboxConfig, sandbox_id: str) -> dict[str, str]:
+def _annotations(
+    kind: str, sandbox: PodSandboxConfig, sandbox_id: str
+) -> dict[str, str]:
     metadata = sandbox.metadata
     return {
         "io.kubernetes.cri.container-type": kind,
@@ -307,7 +317,9 @@ def sandbox_spec(
     return spec
 
 
-def namespaces_of(security: Fields, sandbox_pid: int, target_pid: int = 0) -> list[Spec]:
+def namespaces_of(
+    security: Fields, sandbox_pid: int, target_pid: int = 0
+) -> list[Spec]:
     """Which namespaces a container makes (no path) and which it joins.
 
     PID: `CONTAINER` one of its own, `POD` the pause process's, `NODE` the machine's,
@@ -322,7 +334,10 @@ def namespaces_of(security: Fields, sandbox_pid: int, target_pid: int = 0) -> li
         spec.append({"type": "pid", "path": f"/proc/{sandbox_pid}/ns/pid"})
     elif pid == "TARGET":
         spec.append({"type": "pid", "path": f"/proc/{target_pid}/ns/pid"})
-    spec += [{"type": kind, "path": f"/proc/{sandbox_pid}/ns/{kind}"} for kind in ("ipc", "uts")]
+    spec += [
+        {"type": kind, "path": f"/proc/{sandbox_pid}/ns/{kind}"}
+        for kind in ("ipc", "uts")
+    ]
     spec.append({"type": "mount"})
     spec.append({"type": "network", "path": f"/proc/{sandbox_pid}/ns/net"})
     return spec
@@ -337,7 +352,9 @@ def command_line(config: ContainerConfig, image: Mapping[str, Any]) -> list[str]
     return [*(image.get("Entrypoint") or ()), *(config.args or image.get("Cmd") or ())]
 
 
-def environment(config: ContainerConfig, image: Mapping[str, Any], hostname: str) -> list[str]:
+def environment(
+    config: ContainerConfig, image: Mapping[str, Any], hostname: str
+) -> list[str]:
     """The image's variables, the host name, the pod's: a later one of the same name
     takes the earlier one's place.
     """
@@ -380,10 +397,17 @@ def container_spec(
     privileged = bool(security.get("privileged"))
     name = sandbox.hostname or hostname or sandbox.metadata.name
     if user is None:
-        uid, gid = ((security.get(key) or {}).get("value", 0) for key in ("run_as_user", "run_as_group"))
+        uid, gid = (
+            (security.get(key) or {}).get("value", 0)
+            for key in ("run_as_user", "run_as_group")
+        )
         extra = [
             gid,
-            *(int(group) for group in security.get("supplemental_groups") or () if int(group) != gid),
+            *(
+                int(group)
+                for group in security.get("supplemental_groups") or ()
+                if int(group) != gid
+            ),
         ]
         user = {"uid": uid, "gid": gid, "additionalGids": extra}
     held = capabilities(security)
@@ -409,7 +433,9 @@ def container_spec(
             *(_bind(mount) for mount in mounts),
         ],
         "linux": {
-            "cgroupsPath": cgroups_path((sandbox.linux or {}).get("cgroup_parent") or "", container_id),
+            "cgroupsPath": cgroups_path(
+                (sandbox.linux or {}).get("cgroup_parent") or "", container_id
+            ),
             "namespaces": namespaces_of(security, sandbox_pid, target_pid),
             "resources": resources(config.resources, privileged),
         },

@@ -118,7 +118,9 @@ class PodSandboxConfig:
     @property
     def namespace_options(self) -> Fields:
         """`linux.security_context.namespace_options`, or nothing."""
-        return (self.linux.get("security_context") or NOTHING).get("namespace_options") or NOTHING
+        return (self.linux.get("security_context") or NOTHING).get(
+            "namespace_options"
+        ) or NOTHING
 
 
 @dataclass(slots=True)
@@ -374,11 +376,15 @@ class RuntimeService(Protocol):
         """Raises RuntimeServiceError if there is none."""
         ...
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Run a command in the container and wait for it."""
         ...
 
-    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
+    async def update_container_resources(
+        self, container_id: str, resources: Fields
+    ) -> None:
         """New limits for a running container: the fields of `linux.resources` that
         change.
         """
@@ -394,7 +400,9 @@ class RuntimeService(Protocol):
         """
         ...
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of all running containers, or those of a sandbox."""
         ...
 
@@ -408,19 +416,25 @@ class RuntimeService(Protocol):
         """Run a command in the container, connected to `streams`; its exit code."""
         ...
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """Connect to the container's own process; returns when it ends or the caller's
         side is closed.
         """
         ...
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """One connection to a port on the sandbox's loopback: `stdin` goes there,
         `stdout` comes from there.
         """
         ...
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         """Tell `handler` of every event from now on (a stream on the wire). What the
         evented PLEG listens to.
         """

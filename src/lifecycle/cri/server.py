@@ -51,15 +51,21 @@ class CriServer:
         handlers: dict[str, dict[str, Any]] = {}
         for method in methods().values():
             kind = (
-                grpc.unary_unary_rpc_method_handler if method.answers == "one" else grpc.unary_stream_rpc_method_handler
+                grpc.unary_unary_rpc_method_handler
+                if method.answers == "one"
+                else grpc.unary_stream_rpc_method_handler
             )
             handlers.setdefault(f"runtime.v1.{method.service}", {})[method.name] = kind(
-                self._unary(method.name) if method.answers == "one" else self._stream(method.name),
+                self._unary(method.name)
+                if method.answers == "one"
+                else self._stream(method.name),
                 request_deserializer=message_class(method.request).FromString,
                 response_serializer=lambda message: message.SerializeToString(),
             )
         for service, calls in handlers.items():
-            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, calls),))
+            self._server.add_generic_rpc_handlers(
+                (grpc.method_handlers_generic_handler(service, calls),)
+            )
         self._server.add_insecure_port(f"unix://{self.socket}")
         await self._server.start()
 
@@ -79,11 +85,15 @@ class CriServer:
 
     def _unary(self, name: str) -> Callable[[Any, Any], Awaitable[Any]]:
         response = methods()[name].response
-        handler: Callable[[Fields], Awaitable[Answer]] | None = getattr(self, "_" + _snake(name), None)
+        handler: Callable[[Fields], Awaitable[Answer]] | None = getattr(
+            self, "_" + _snake(name), None
+        )
 
         async def call(request: Any, context: Any) -> Any:
             if handler is None:
-                return await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"method {name} not implemented")
+                return await context.abort(
+                    grpc.StatusCode.UNIMPLEMENTED, f"method {name} not implemented"
+                )
             try:
                 return new(response, await handler(fields_of(request)))
             except RuntimeServiceError as error:
@@ -94,19 +104,26 @@ class CriServer:
 
     def _stream(self, name: str) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def refuse(request: Any, context: Any) -> AsyncIterator[Any]:
-            await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"method {name} not implemented")
+            await context.abort(
+                grpc.StatusCode.UNIMPLEMENTED, f"method {name} not implemented"
+            )
             yield
 
         return self._get_container_events if name == "GetContainerEvents" else refuse
 
-    async def _get_container_events(self, request: Any, context: Any) -> AsyncIterator[Any]:
+    async def _get_container_events(
+        self, request: Any, context: Any
+    ) -> AsyncIterator[Any]:
         events: asyncio.Queue[ContainerEventResponse | None] = asyncio.Queue()
         self._runtime.get_container_events(events.put_nowait)
         async for event in until_none(events):
             try:
-                sandbox = translate.sandbox_status(await self._runtime.pod_sandbox_status(event.pod_sandbox_id))
+                sandbox = translate.sandbox_status(
+                    await self._runtime.pod_sandbox_status(event.pod_sandbox_id)
+                )
                 statuses = [
-                    translate.container_status(s) for s in await self._runtime.list_containers(event.pod_sandbox_id)
+                    translate.container_status(s)
+                    for s in await self._runtime.list_containers(event.pod_sandbox_id)
                 ]
             except RuntimeServiceError:  # gone already: the event names it all the same
                 sandbox, statuses = (
@@ -146,7 +163,9 @@ class CriServer:
         return {"linux": {"cgroup_driver": "CGROUPFS"}}
 
     async def _run_pod_sandbox(self, request: Fields) -> Answer:
-        config = translate.read_sandbox_config(request.get("config") or {}, request.get("runtime_handler", ""))
+        config = translate.read_sandbox_config(
+            request.get("config") or {}, request.get("runtime_handler", "")
+        )
         return {"pod_sandbox_id": await self._runtime.run_pod_sandbox(config)}
 
     async def _stop_pod_sandbox(self, request: Fields) -> Answer:
@@ -158,12 +177,21 @@ class CriServer:
         return {}
 
     async def _pod_sandbox_status(self, request: Fields) -> Answer:
-        status = await self._runtime.pod_sandbox_status(request.get("pod_sandbox_id", ""))
+        status = await self._runtime.pod_sandbox_status(
+            request.get("pod_sandbox_id", "")
+        )
         return {"status": translate.sandbox_status(status)}
 
     async def _list_pod_sandbox(self, request: Fields) -> Answer:
-        items = [translate.sandbox_status(status) for status in await self._runtime.list_pod_sandbox()]
-        kept = [item for item in items if _matches(request.get("filter") or {}, item, "SANDBOX_READY")]
+        items = [
+            translate.sandbox_status(status)
+            for status in await self._runtime.list_pod_sandbox()
+        ]
+        kept = [
+            item
+            for item in items
+            if _matches(request.get("filter") or {}, item, "SANDBOX_READY")
+        ]
         names = (
             "id",
             "metadata",
@@ -179,7 +207,9 @@ class CriServer:
         config = translate.read_container_config(request.get("config") or {})
         sandbox = translate.read_sandbox_config(request.get("sandbox_config") or {})
         return {
-            "container_id": await self._runtime.create_container(request.get("pod_sandbox_id", ""), config, sandbox)
+            "container_id": await self._runtime.create_container(
+                request.get("pod_sandbox_id", ""), config, sandbox
+            )
         }
 
     async def _start_container(self, request: Fields) -> Answer:
@@ -187,7 +217,9 @@ class CriServer:
         return {}
 
     async def _stop_container(self, request: Fields) -> Answer:
-        await self._runtime.stop_container(request.get("container_id", ""), float(request.get("timeout", 0)))
+        await self._runtime.stop_container(
+            request.get("container_id", ""), float(request.get("timeout", 0))
+        )
         return {}
 
     async def _remove_container(self, request: Fields) -> Answer:
@@ -212,7 +244,9 @@ class CriServer:
                     "created_at",
                     "labels",
                 )
-                containers.append({name: item[name] for name in (*names, "annotations", "image_id")})
+                containers.append(
+                    {name: item[name] for name in (*names, "annotations", "image_id")}
+                )
         return {"containers": containers}
 
     async def _container_status(self, request: Fields) -> Answer:
@@ -232,7 +266,9 @@ class CriServer:
         }
 
     async def _update_container_resources(self, request: Fields) -> Answer:
-        await self._runtime.update_container_resources(request.get("container_id", ""), request.get("linux") or {})
+        await self._runtime.update_container_resources(
+            request.get("container_id", ""), request.get("linux") or {}
+        )
         return {}
 
     async def _reopen_container_log(self, request: Fields) -> Answer:
@@ -240,15 +276,23 @@ class CriServer:
         return {}
 
     async def _container_stats(self, request: Fields) -> Answer:
-        return {"stats": await self._runtime.container_stats(request.get("container_id", ""))}
+        return {
+            "stats": await self._runtime.container_stats(
+                request.get("container_id", "")
+            )
+        }
 
     async def _list_container_stats(self, request: Fields) -> Answer:
         return {
-            "stats": await self._runtime.list_container_stats((request.get("filter") or {}).get("pod_sandbox_id", ""))
+            "stats": await self._runtime.list_container_stats(
+                (request.get("filter") or {}).get("pod_sandbox_id", "")
+            )
         }
 
     async def _exec(self, request: Fields) -> Answer:
-        await self._runtime.container_status(request.get("container_id", ""))  # complains if there is none
+        await self._runtime.container_status(
+            request.get("container_id", "")
+        )  # complains if there is none
         return {"url": self._streaming.url_for("exec", dict(request))}
 
     async def _attach(self, request: Fields) -> Answer:
@@ -266,15 +310,25 @@ class CriServer:
         if wanted:
             found = await self._runtime.image_status(wanted)
             return {"images": [translate.image(found)] if found else []}
-        return {"images": [translate.image(image) for image in await self._runtime.list_images()]}
+        return {
+            "images": [
+                translate.image(image) for image in await self._runtime.list_images()
+            ]
+        }
 
     async def _image_status(self, request: Fields) -> Answer:
-        found = await self._runtime.image_status((request.get("image") or {}).get("image", ""))
+        found = await self._runtime.image_status(
+            (request.get("image") or {}).get("image", "")
+        )
         return {"image": translate.image(found)} if found else {}
 
     async def _pull_image(self, request: Fields) -> Answer:
         auth = translate.read_auth_config(request.get("auth"))
-        return {"image_ref": await self._runtime.pull_image((request.get("image") or {}).get("image", ""), auth)}
+        return {
+            "image_ref": await self._runtime.pull_image(
+                (request.get("image") or {}).get("image", ""), auth
+            )
+        }
 
     async def _remove_image(self, request: Fields) -> Answer:
         await self._runtime.remove_image((request.get("image") or {}).get("image", ""))
@@ -296,7 +350,10 @@ def _matches(wanted: Fields, item: Answer, first_state: str) -> bool:
         return False
     if "state" in wanted and item["state"] != wanted["state"].get("state", first_state):
         return False
-    if wanted.get("pod_sandbox_id") and item["pod_sandbox_id"] != wanted["pod_sandbox_id"]:
+    if (
+        wanted.get("pod_sandbox_id")
+        and item["pod_sandbox_id"] != wanted["pod_sandbox_id"]
+    ):
         return False
     selector = wanted.get("label_selector") or {}
     return all(item["labels"].get(key) == value for key, value in selector.items())
@@ -307,6 +364,8 @@ def status_of(error: RuntimeServiceError) -> tuple[grpc.StatusCode, str]:
     again.
     """
     details = str(error).partition(" desc = ")[2] or str(error)
-    snake = "".join("_" + c if c.isupper() else c.upper() for c in error.code).lstrip("_")
+    snake = "".join("_" + c if c.isupper() else c.upper() for c in error.code).lstrip(
+        "_"
+    )
     name = "CANCELLED" if snake == "CANCELED" else snake
     return getattr(grpc.StatusCode, name, grpc.StatusCode.UNKNOWN), details

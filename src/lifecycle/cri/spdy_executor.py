@@ -30,7 +30,9 @@ READ_SIZE = 1 << 16
 class _Dialled:
     """The connection after the upgrade. See `Connection`."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self._reader = reader
         self._writer = writer
 
@@ -51,7 +53,9 @@ class _Dialled:
 async def _upgrade(url: str, host_netns: str) -> _Dialled:
     """Ask for SPDY at `url`. Raises RuntimeServiceError if that is refused."""
     parts = urlsplit(url)
-    reader, writer = await open_connection(host_netns, parts.hostname or "", parts.port or 80)
+    reader, writer = await open_connection(
+        host_netns, parts.hostname or "", parts.port or 80
+    )
     head = {
         "Host": parts.netloc,
         "Connection": "Upgrade",
@@ -69,15 +73,21 @@ async def _upgrade(url: str, host_netns: str) -> _Dialled:
         answer = (await reader.readuntil(b"\r\n\r\n")).decode(errors="replace")
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
-        raise RuntimeServiceError(f"rpc error: code = Unknown desc = error sending request: {error}") from None
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = error sending request: {error}"
+        ) from None
     status = answer.partition("\r\n")[0].partition(" ")[2]
     if not status.startswith("101"):
         writer.close()
-        raise RuntimeServiceError(f"rpc error: code = Unknown desc = unable to upgrade connection: {status}")
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = unable to upgrade connection: {status}"
+        )
     return _Dialled(reader, writer)
 
 
-async def run_streams_over_spdy(url: str, streams: Streams, tty: bool, host_netns: str = "") -> int:
+async def run_streams_over_spdy(
+    url: str, streams: Streams, tty: bool, host_netns: str = ""
+) -> int:
     """Talk until the other side ends; the command's exit code. Raises
     RuntimeServiceError if the stream fails.
 
@@ -91,19 +101,31 @@ async def run_streams_over_spdy(url: str, streams: Streams, tty: bool, host_netn
     try:
         error = await spdy.open({"streamtype": "error"})
         if streams.stdin is not None:
-            senders.append(asyncio.ensure_future(_send(streams.stdin, await spdy.open({"streamtype": "stdin"}))))
-        receivers = [_receive(await spdy.open({"streamtype": "stdout"}), streams.stdout)]
+            senders.append(
+                asyncio.ensure_future(
+                    _send(streams.stdin, await spdy.open({"streamtype": "stdin"}))
+                )
+            )
+        receivers = [
+            _receive(await spdy.open({"streamtype": "stdout"}), streams.stdout)
+        ]
         if tty:
             sizes = await spdy.open({"streamtype": "resize"})
             if streams.resize is not None:
-                senders.append(asyncio.ensure_future(_send(_as_json(streams.resize), sizes)))
+                senders.append(
+                    asyncio.ensure_future(_send(_as_json(streams.resize), sizes))
+                )
         else:
-            receivers.append(_receive(await spdy.open({"streamtype": "stderr"}), streams.stderr))
+            receivers.append(
+                _receive(await spdy.open({"streamtype": "stderr"}), streams.stderr)
+            )
         await asyncio.gather(*receivers)
         said = b"".join([data async for data in error])
         return exit_code(said) if said else 0
     except ConnectionError as failure:
-        raise RuntimeServiceError(f"rpc error: code = Unknown desc = {failure}") from None
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = {failure}"
+        ) from None
     finally:
         for task in (reading, *senders):
             task.cancel()
@@ -117,7 +139,9 @@ async def _send(pieces: AsyncIterator[bytes], stream: SpdyStream) -> None:
     await stream.close()
 
 
-async def _receive(stream: SpdyStream, take: Callable[[bytes], Awaitable[None]]) -> None:
+async def _receive(
+    stream: SpdyStream, take: Callable[[bytes], Awaitable[None]]
+) -> None:
     async for data in stream:
         await take(data)
 

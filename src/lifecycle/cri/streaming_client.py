@@ -46,7 +46,9 @@ async def run_streams(url: str, streams: Streams, host_netns: str = "") -> int:
     """
     async with aiohttp.ClientSession(connector=connector_in(host_netns)) as session:
         try:
-            socket = await session.ws_connect(url, protocols=[COMMAND_PROTOCOL], max_msg_size=0)
+            socket = await session.ws_connect(
+                url, protocols=[COMMAND_PROTOCOL], max_msg_size=0
+            )
         except aiohttp.WSServerHandshakeError as error:
             raise ProtocolNotSpoken(error.message) from None
         senders = [
@@ -64,7 +66,9 @@ async def run_streams(url: str, streams: Streams, host_netns: str = "") -> int:
             await socket.close()
 
 
-async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> None:
+async def _send_input(
+    socket: aiohttp.ClientWebSocketResponse, streams: Streams
+) -> None:
     if streams.stdin is None:
         return
     async for data in streams.stdin:
@@ -73,11 +77,15 @@ async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams)
         await socket.send_bytes(bytes([CLOSE, STDIN]))
 
 
-async def _send_sizes(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> None:
+async def _send_sizes(
+    socket: aiohttp.ClientWebSocketResponse, streams: Streams
+) -> None:
     if streams.resize is None:
         return
     async for width, height in streams.resize:
-        await socket.send_bytes(bytes([RESIZE]) + json.dumps({"Width": width, "Height": height}).encode())
+        await socket.send_bytes(
+            bytes([RESIZE]) + json.dumps({"Width": width, "Height": height}).encode()
+        )
 
 
 async def _receive(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> int:
@@ -95,7 +103,9 @@ async def _receive(socket: aiohttp.ClientWebSocketResponse, streams: Streams) ->
     return code
 
 
-async def forward_port(url: str, port: int, streams: Streams, host_netns: str = "") -> None:
+async def forward_port(
+    url: str, port: int, streams: Streams, host_netns: str = ""
+) -> None:
     """One connection: until either side is done. Raises RuntimeServiceError if nobody
     listens there.
     """
@@ -114,7 +124,9 @@ async def forward_port(url: str, port: int, streams: Streams, host_netns: str = 
                     opened.add(channel)  # the first message on each names the port
                     data = data[2:]
                 if channel == 1 and data:
-                    raise RuntimeServiceError(f"rpc error: code = Unknown desc = {data.decode(errors='replace')}")
+                    raise RuntimeServiceError(
+                        f"rpc error: code = Unknown desc = {data.decode(errors='replace')}"
+                    )
                 if data:
                     await streams.stdout(data)
         finally:

@@ -46,7 +46,9 @@ class StreamingServer:
     async def start(self) -> None:
         """Choose a port and listen."""
         app = web.Application()
-        app.router.add_route("*", "/{kind:exec|attach|portforward}/{token}", self._serve)
+        app.router.add_route(
+            "*", "/{kind:exec|attach|portforward}/{token}", self._serve
+        )
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=0.5)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -62,7 +64,9 @@ class StreamingServer:
         """An address good for one connection."""
         token = secrets.token_urlsafe(6)
         self._requests[token] = request
-        asyncio.get_running_loop().call_later(TOKEN_LIFE, self._requests.pop, token, None)
+        asyncio.get_running_loop().call_later(
+            TOKEN_LIFE, self._requests.pop, token, None
+        )
         return f"{self.address}/{kind}/{token}"
 
     async def _serve(self, http: web.Request) -> web.StreamResponse:
@@ -71,7 +75,9 @@ class StreamingServer:
             return web.Response(status=404, text="404 page not found\n")
         socket = web.WebSocketResponse(protocols=PROTOCOLS, max_msg_size=0)
         if not socket.can_prepare(http).ok:
-            return web.Response(status=400, text="unable to upgrade: only WebSocket is spoken here\n")
+            return web.Response(
+                status=400, text="unable to upgrade: only WebSocket is spoken here\n"
+            )
         await socket.prepare(http)
         if http.match_info["kind"] == "portforward":
             await self._serve_port(socket, request)
@@ -80,7 +86,9 @@ class StreamingServer:
         await socket.close()
         return socket
 
-    async def _serve_command(self, kind: str, socket: web.WebSocketResponse, request: dict[str, Any]) -> None:
+    async def _serve_command(
+        self, kind: str, socket: web.WebSocketResponse, request: dict[str, Any]
+    ) -> None:
         stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
         sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
 
@@ -98,7 +106,9 @@ class StreamingServer:
         )
         container_id, tty = request.get("container_id", ""), request.get("tty", False)
         if kind == "exec":
-            call = self._runtime.exec(container_id, tuple(request.get("cmd") or ()), streams, tty)
+            call = self._runtime.exec(
+                container_id, tuple(request.get("cmd") or ()), streams, tty
+            )
         else:
             call = self._attach(container_id, streams, tty)
         work = asyncio.ensure_future(call)
@@ -118,7 +128,9 @@ class StreamingServer:
         await self._runtime.attach(container_id, streams, tty)
         return 0
 
-    async def _serve_port(self, socket: web.WebSocketResponse, request: dict[str, Any]) -> None:
+    async def _serve_port(
+        self, socket: web.WebSocketResponse, request: dict[str, Any]
+    ) -> None:
         port = (request.get("port") or [0])[0]
         stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
         name = int(port).to_bytes(2, "little")
@@ -128,7 +140,9 @@ class StreamingServer:
         async def stdout(data: bytes) -> None:
             await socket.send_bytes(b"\x00" + data)
 
-        call = self._runtime.port_forward(request.get("pod_sandbox_id", ""), port, Streams(until_none(stdin), stdout))
+        call = self._runtime.port_forward(
+            request.get("pod_sandbox_id", ""), port, Streams(until_none(stdin), stdout)
+        )
         work = asyncio.ensure_future(call)
         reader = asyncio.ensure_future(_read(socket, stdin, asyncio.Queue()))
         await asyncio.wait([work, reader], return_when=asyncio.FIRST_COMPLETED)
@@ -173,7 +187,11 @@ def _status(work: asyncio.Future[int]) -> dict[str, Any]:
     """The `Status` that ends a command."""
     error = work.exception()
     if error is not None:
-        message = _description(error) if isinstance(error, RuntimeServiceError) else str(error)
+        message = (
+            _description(error)
+            if isinstance(error, RuntimeServiceError)
+            else str(error)
+        )
         return {
             "metadata": {},
             "status": "Failure",

@@ -71,7 +71,9 @@ def sandbox_config(config: PodSandboxConfig) -> Dict:
     return fields
 
 
-def read_sandbox_config(fields: Mapping[str, Any], runtime_handler: str = "") -> PodSandboxConfig:
+def read_sandbox_config(
+    fields: Mapping[str, Any], runtime_handler: str = ""
+) -> PodSandboxConfig:
     """And back."""
     return PodSandboxConfig(
         read_sandbox_metadata(fields.get("metadata") or {}),
@@ -163,7 +165,10 @@ def read_container_config(fields: Mapping[str, Any]) -> ContainerConfig:
         tuple(fields.get("args") or ()),
         labels=fields.get("labels") or {},
         working_dir=fields.get("working_dir", ""),
-        envs=tuple((env.get("key", ""), text(env.get("value", ""))) for env in fields.get("envs") or ()),
+        envs=tuple(
+            (env.get("key", ""), text(env.get("value", "")))
+            for env in fields.get("envs") or ()
+        ),
         mounts=tuple(fields.get("mounts") or ()),
         devices=tuple(fields.get("devices") or ()),
         annotations=fields.get("annotations") or {},
@@ -179,7 +184,9 @@ def read_container_config(fields: Mapping[str, Any]) -> ContainerConfig:
 
 def text(value: bytes | str) -> str:
     """Bytes that are usually text: what is not UTF-8 survives the way back."""
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return (
+        value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    )
 
 
 def container_status(status: ContainerStatus) -> Dict:
@@ -211,7 +218,9 @@ def container_status(status: ContainerStatus) -> Dict:
     return fields
 
 
-def read_container_status(fields: Mapping[str, Any], pod_sandbox_id: str) -> ContainerStatus:
+def read_container_status(
+    fields: Mapping[str, Any], pod_sandbox_id: str
+) -> ContainerStatus:
     """And back; also from a `Container` of a list, which tells less. A status does not
     name its sandbox, a list does.
     """
@@ -271,7 +280,11 @@ def read_image(fields: Mapping[str, Any]) -> Image:
 
 def auth_config(auth: AuthConfig) -> Dict:
     """`AuthConfig`."""
-    return {name: getattr(auth, name) for name in AuthConfig.__slots__ if getattr(auth, name)}
+    return {
+        name: getattr(auth, name)
+        for name in AuthConfig.__slots__
+        if getattr(auth, name)
+    }
 
 
 def read_auth_config(fields: Mapping[str, Any] | None) -> AuthConfig | None:

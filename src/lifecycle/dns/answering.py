@@ -73,7 +73,11 @@ class Answerer:
 
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
         found = Answer()
-        if name == f"{NS_NAME}.{self.plugin.zone}" and zone != self.plugin.zone and qtype != "SOA":
+        if (
+            name == f"{NS_NAME}.{self.plugin.zone}"
+            and zone != self.plugin.zone
+            and qtype != "SOA"
+        ):
             # the one name that CoreDNS knows in small letters only
             return Answer(NXDOMAIN, authority=[self.soa(zone)])
         find: Callable[[Answer, str, str, str], None] = {
@@ -110,7 +114,11 @@ class Answerer:
         for target in self.plugin.targets(qname.lower(), qtype):
             if target.type == "CNAME":
                 alias = Record(qname, self.ttl, "CNAME", target.host)
-                if target.host.lower() == qname.lower() or len(before) > CHAIN_LIMIT or alias in before:
+                if (
+                    target.host.lower() == qname.lower()
+                    or len(before) > CHAIN_LIMIT
+                    or alias in before
+                ):
                     continue
                 if not f".{target.host.lower()}".endswith(f".{self.plugin.zone}"):
                     records.append(alias)
@@ -134,7 +142,9 @@ class Answerer:
             if target.port < 0:
                 continue
             address = self._address(target, zone)
-            record = Record(qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}")
+            record = Record(
+                qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}"
+            )
             if record not in found.answer:
                 found.answer.append(record)
             if address not in found.additional:
@@ -160,12 +170,17 @@ class Answerer:
             found.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
 
     def _name_servers(self, found: Answer, qname: str, name: str, zone: str) -> None:
-        if name != zone:  # nor is it the zone's if the asker spells the zone in capitals
+        if (
+            name != zone
+        ):  # nor is it the zone's if the asker spells the zone in capitals
             self._nothing(found, qname, name, zone)
             return
-        found.additional += [self._address(server, zone) for server in self.plugin.name_servers()]
+        found.additional += [
+            self._address(server, zone) for server in self.plugin.name_servers()
+        ]
         found.answer += [
-            Record(qname, self.ttl, "NS", server) for server in dict.fromkeys(r.name for r in found.additional)
+            Record(qname, self.ttl, "NS", server)
+            for server in dict.fromkeys(r.name for r in found.additional)
         ]
 
     def _soa(self, found: Answer, qname: str, name: str, zone: str) -> None:
@@ -186,7 +201,9 @@ class Answerer:
         ip = address_of(name)
         names = self.plugin.reverse(ip) if ip and qtype == "PTR" else []
         if names:
-            return Answer(answer=[Record(qname, self.ttl, "PTR", text) for text in names])
+            return Answer(
+                answer=[Record(qname, self.ttl, "PTR", text) for text in names]
+            )
         found = Answer()
         if qtype == "SOA":
             self._soa(found, qname, name, zone)

@@ -96,7 +96,10 @@ class KubernetesPlugin:
         service = self.index.service(namespace, name)
         if service is None:
             return []
-        return [Target(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}") for ip in service_ips(service)]
+        return [
+            Target(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}")
+            for ip in service_ips(service)
+        ]
 
     def reverse(self, ip: str) -> list[str]:
         """The names of an address: of the Service that has it, or of all endpoints with
@@ -110,7 +113,11 @@ class KubernetesPlugin:
         for endpoint_slice in self.index.slices_with(ip):
             meta = endpoint_slice["metadata"]
             below = f"{meta['labels']['kubernetes.io/service-name']}.{meta['namespace']}.{SVC}.{self.zone}"
-            names += [f"{address.label}.{below}" for address in ready_addresses(endpoint_slice) if address.ip == ip]
+            names += [
+                f"{address.label}.{below}"
+                for address in ready_addresses(endpoint_slice)
+                if address.ip == ip
+            ]
         return list(dict.fromkeys(names))
 
     def _records(self, name: str) -> list[Target]:
@@ -124,7 +131,11 @@ class KubernetesPlugin:
             raise NameDoesNotExist(name)
         if not request.service:
             return []
-        return self._find_pod(request) if request.kind == POD else self._find_services(request)
+        return (
+            self._find_pod(request)
+            if request.kind == POD
+            else self._find_services(request)
+        )
 
     def _find_pod(self, request: RequestName) -> list[Target]:
         text = request.service
@@ -144,15 +155,26 @@ class KubernetesPlugin:
         spec = service["spec"]
         if spec.get("type") == "ExternalName":
             target = Target(spec.get("externalName", ""))
-            if request.endpoint or request.port or request.protocol or target.type != "CNAME":
+            if (
+                request.endpoint
+                or request.port
+                or request.protocol
+                or target.type != "CNAME"
+            ):
                 raise NameDoesNotExist(request.service)
             return [Target(fqdn(target.host))]
         below = f"{request.service}.{request.namespace}.{SVC}.{self.zone}"
         if spec.get("clusterIP") in (None, "", "None") or request.endpoint:
             found = self._find_endpoints(request, below)
         else:
-            ports = [p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)]
-            found = [Target(ip, port.number, below) for port in ports for ip in service_ips(service)]
+            ports = [
+                p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)
+            ]
+            found = [
+                Target(ip, port.number, below)
+                for port in ports
+                for ip in service_ips(service)
+            ]
         if not found:
             raise NameDoesNotExist(request.service)
         return found
@@ -160,10 +182,17 @@ class KubernetesPlugin:
     def _find_endpoints(self, request: RequestName, below: str) -> list[Target]:
         found: list[Target] = []
         for endpoint_slice in self.index.slices_of(request.namespace, request.service):
-            ports = [p for p in declared_ports(endpoint_slice.get("ports")) if _asked_for(p, request)]
+            ports = [
+                p
+                for p in declared_ports(endpoint_slice.get("ports"))
+                if _asked_for(p, request)
+            ]
             for address in ready_addresses(endpoint_slice):
                 if request.endpoint in ("", address.label.lower()):
-                    found += [Target(address.ip, port.number, f"{address.label}.{below}") for port in ports]
+                    found += [
+                        Target(address.ip, port.number, f"{address.label}.{below}")
+                        for port in ports
+                    ]
         return found
 
 

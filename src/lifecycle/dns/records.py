@@ -51,7 +51,11 @@ class Target(NamedTuple):
         if ":" in self.host:
             return "AAAA"
         parts = self.host.split(".")
-        return "A" if len(parts) == 4 and all(p.isdigit() and int(p) < 256 for p in parts) else "CNAME"
+        return (
+            "A"
+            if len(parts) == 4 and all(p.isdigit() and int(p) < 256 for p in parts)
+            else "CNAME"
+        )
 
 
 def fqdn(name: str) -> str:

@@ -61,14 +61,18 @@ class ClusterDNS:
         self._dice = random.Random(port)  # which address comes first is no secret
         names = ("services", "endpointslices.discovery.k8s.io", "namespaces")
         self._informers = [informers.informer(resource(name)) for name in names]
-        services, slices, namespaces = (informer.indexer for informer in self._informers)
+        services, slices, namespaces = (
+            informer.indexer for informer in self._informers
+        )
         self.index = ServiceIndex(services, slices, namespaces)
         self.answerer = Answerer(KubernetesPlugin(self.index, zone=zone), ttl=ttl)
         self._connections: set[asyncio.StreamWriter] = set()
         self._handlers = [
             (
                 informer,
-                informer.add_event_handler(self._changed, lambda old, new: self._changed(new), self._changed),
+                informer.add_event_handler(
+                    self._changed, lambda old, new: self._changed(new), self._changed
+                ),
             )
             for informer in self._informers[:2]
         ]
@@ -80,7 +84,11 @@ class ClusterDNS:
 
     def answer(self, name: str, qtype: str) -> Answer:
         """The answer to a question, without a packet."""
-        return self.answerer.answer(name, qtype) if self.has_synced else Answer(SERVFAIL, authoritative=False)
+        return (
+            self.answerer.answer(name, qtype)
+            if self.has_synced
+            else Answer(SERVFAIL, authoritative=False)
+        )
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -88,7 +96,9 @@ class ClusterDNS:
         listening = self._sockets or open_sockets(self.host, self.port)
         self.port = listening[0].getsockname()[1]
         tcp = await asyncio.start_server(self._serve_tcp, sock=listening[0])
-        udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=listening[1])
+        udp, _ = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(self), sock=listening[1]
+        )
         try:
             for informer in self._informers:
                 await informer.wait_for_sync()
@@ -97,7 +107,9 @@ class ClusterDNS:
         finally:
             udp.close()
             tcp.close()
-            for writer in list(self._connections):  # a client that holds its connection open must not hold up the end
+            for writer in list(
+                self._connections
+            ):  # a client that holds its connection open must not hold up the end
                 writer.transport.abort()
             await asyncio.sleep(0)
             for informer, handlers in self._handlers:
@@ -110,11 +122,15 @@ class ClusterDNS:
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
 
-    async def _serve_tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_tcp(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Questions and answers, each behind two bytes of length."""
         self._connections.add(writer)
         try:
-            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            with contextlib.suppress(
+                asyncio.IncompleteReadError, ConnectionError, TimeoutError
+            ):
                 while True:
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))

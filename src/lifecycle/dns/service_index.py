@@ -44,7 +44,9 @@ class Address(NamedTuple):
 def service_ips(service: Object) -> tuple[str, ...]:
     """The cluster IPs; none for a headless or external Service."""
     spec = service["spec"]
-    ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else ())
+    ips = spec.get("clusterIPs") or (
+        [spec["clusterIP"]] if spec.get("clusterIP") else ()
+    )
     return tuple(ip for ip in ips if ip != "None")
 
 
@@ -80,7 +82,10 @@ def slice_ips(endpoint_slice: Object) -> tuple[str, ...]:
 
 def declared_ports(ports: Iterable[Object] | None) -> list[Port]:
     """The ports, or one that stands for none."""
-    found = [Port(p.get("name") or "", p.get("protocol") or "TCP", p.get("port") or NO_PORT) for p in ports or ()]
+    found = [
+        Port(p.get("name") or "", p.get("protocol") or "TCP", p.get("port") or NO_PORT)
+        for p in ports or ()
+    ]
     return found or [Port("", "", NO_PORT)]
 
 
@@ -107,7 +112,9 @@ class ServiceIndex:
         index = cls(Indexer(), Indexer(), Indexer())
         for indexer, objects in ((index._services, services), (index._slices, slices)):
             for obj in objects:
-                indexer.set(f"{obj['metadata']['namespace']}/{obj['metadata']['name']}", obj)
+                indexer.set(
+                    f"{obj['metadata']['namespace']}/{obj['metadata']['name']}", obj
+                )
         for name in namespaces:
             index._namespaces.set(name, {"metadata": {"name": name}})
         index.modified = modified

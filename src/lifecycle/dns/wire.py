@@ -58,7 +58,9 @@ class Answers(Protocol):
         ...
 
 
-def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False) -> bytes:
+def respond(
+    packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
+) -> bytes:
     """The packet that answers a packet; empty for one that is no question at all."""
     try:
         query = dns.message.from_wire(packet)
@@ -80,7 +82,9 @@ def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool 
         return reply.to_wire()
     question = query.question[0]
     if question.rdclass == dns.rdataclass.IN:
-        answer = answerer.answer(question.name.to_text(), dns.rdatatype.to_text(question.rdtype))
+        answer = answerer.answer(
+            question.name.to_text(), dns.rdatatype.to_text(question.rdtype)
+        )
     else:
         answer = Answer(REFUSED, authoritative=False)
     reply.set_rcode(dns.rcode.from_text(answer.rcode))
@@ -94,7 +98,11 @@ def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool 
         answer=balanced(answer.answer, dice),
         additional=balanced(answer.additional, dice),
     )
-    size = LARGEST if tcp else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
+    size = (
+        LARGEST
+        if tcp
+        else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
+    )
     return _fitted(reply, shuffled, size)
 
 
@@ -105,7 +113,9 @@ def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
     sections = (answer.answer, answer.authority, answer.additional)
 
     def wire(count: int) -> bytes:
-        for section, records in zip((reply.answer, reply.authority, reply.additional), sections):
+        for section, records in zip(
+            (reply.answer, reply.authority, reply.additional), sections
+        ):
             section.clear()
             _fill(section, records[: max(0, count)])
             count -= len(records)
@@ -126,7 +136,9 @@ def balanced(records: list[Record], dice: random.Random) -> list[Record]:
     """
     addresses = [record for record in records if record.type in ("A", "AAAA")]
     dice.shuffle(addresses)
-    return [record for record in records if record.type not in ("A", "AAAA")] + addresses
+    return [
+        record for record in records if record.type not in ("A", "AAAA")
+    ] + addresses
 
 
 def _fill(section: list[dns.rrset.RRset], records: list[Record]) -> None:
@@ -136,6 +148,12 @@ def _fill(section: list[dns.rrset.RRset], records: list[Record]) -> None:
         key = (record.name, record.type)
         rrset = sets.get(key)
         if rrset is None:
-            rrset = sets[key] = dns.rrset.from_text(record.name, record.ttl, "IN", record.type)
+            rrset = sets[key] = dns.rrset.from_text(
+                record.name, record.ttl, "IN", record.type
+            )
             section.append(rrset)
-        rrset.add(dns.rdata.from_text(dns.rdataclass.IN, dns.rdatatype.from_text(record.type), record.data))
+        rrset.add(
+            dns.rdata.from_text(
+                dns.rdataclass.IN, dns.rdatatype.from_text(record.type), record.data
+            )
+        )

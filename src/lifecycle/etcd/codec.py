@@ -34,9 +34,13 @@ def encode_value(obj: Object, media_type: str = JSON) -> bytes:
     """The stored form: without resourceVersion and selfLink."""
     metadata = obj["metadata"]
     if "resourceVersion" in metadata:
-        metadata = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+        metadata = {
+            key: value for key, value in metadata.items() if key != "resourceVersion"
+        }
         obj = {**obj, "metadata": metadata}
-    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
+    if media_type == PROTOBUF and protobuf.is_supported(
+        obj.get("apiVersion", ""), obj.get("kind", "")
+    ):
         return protobuf.encode(obj)
     return orjson.dumps(obj)
 
@@ -45,6 +49,10 @@ def decode_value(value: bytes, revision: int) -> Object:
     """The object, its resourceVersion set to the revision that wrote it. Raises
     ValueError for bytes that are no object.
     """
-    obj: Object = protobuf.decode(value) if value.startswith(protobuf.MAGIC) else orjson.loads(value)
+    obj: Object = (
+        protobuf.decode(value)
+        if value.startswith(protobuf.MAGIC)
+        else orjson.loads(value)
+    )
     obj["metadata"]["resourceVersion"] = str(revision)
     return obj

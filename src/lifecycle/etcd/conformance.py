@@ -63,7 +63,9 @@ async def run_check(name: str, open_store: StoreFactory) -> None:
     """
     async with asyncio.timeout(PATIENCE), _opened(open_store) as store:
         prefix = f"/registry/{name}/"
-        for kv in (await store.range(prefix, prefix_end(prefix))).kvs:  # left by an earlier run
+        for kv in (
+            await store.range(prefix, prefix_end(prefix))
+        ).kvs:  # left by an earlier run
             await store.delete(kv.key)
         await CHECKS[name](store, prefix)
 
@@ -150,7 +152,9 @@ async def values_are_any_bytes_and_keys_any_text(store: Store, prefix: str) -> N
 
 
 @_check
-async def a_write_happens_only_if_its_condition_holds(store: Store, prefix: str) -> None:
+async def a_write_happens_only_if_its_condition_holds(
+    store: Store, prefix: str
+) -> None:
     """`expected` 0: absent; a number: that mod_revision; a refused write changes
     nothing.
     """
@@ -167,7 +171,9 @@ async def a_write_happens_only_if_its_condition_holds(store: Store, prefix: str)
     assert await store.delete(key, expected=second) == second + 1
     assert await store.delete(key, expected=second) is None, "deleted twice"
     assert await store.delete(key) is None
-    assert await store.put(key, b"x", expected=second) is None, "wrote over a key that is gone"
+    assert await store.put(key, b"x", expected=second) is None, (
+        "wrote over a key that is gone"
+    )
     assert store.revision == second + 1
 
 
@@ -193,10 +199,16 @@ async def one_of_many_racing_writers_wins(store: Store, prefix: str) -> None:
 
     async def attempt(number: int) -> int | None:
         revision = await store.put(key, b"%d" % number, expected=first)
-        assert store.revision > first, "a loser came back before the winner's write could be seen"
+        assert store.revision > first, (
+            "a loser came back before the winner's write could be seen"
+        )
         return revision
 
-    won = [revision for revision in await asyncio.gather(*(attempt(n) for n in range(20))) if revision is not None]
+    won = [
+        revision
+        for revision in await asyncio.gather(*(attempt(n) for n in range(20)))
+        if revision is not None
+    ]
     assert won == [first + 1]
     kv = await store.get(key)
     assert kv is not None
@@ -214,7 +226,12 @@ async def concurrent_counters_lose_no_step(store: Store, prefix: str) -> None:
         while done < 5:
             kv = await store.get(key)
             assert kv is not None
-            done += await store.put(key, b"%d" % (int(kv.value) + 1), expected=kv.mod_revision) is not None
+            done += (
+                await store.put(
+                    key, b"%d" % (int(kv.value) + 1), expected=kv.mod_revision
+                )
+                is not None
+            )
 
     await asyncio.gather(*(count() for _ in range(8)))
     kv = await store.get(key)
@@ -251,7 +268,9 @@ async def pages_count_what_they_leave_out(store: Store, prefix: str) -> None:
         10,
         True,
     )
-    past = await store.range(prefix, prefix_end(prefix), limit=3, revision=page.revision - 6)
+    past = await store.range(
+        prefix, prefix_end(prefix), limit=3, revision=page.revision - 6
+    )
     assert ([kv.key[-1] for kv in past.kvs], past.count, past.more) == (
         ["0", "1", "2"],
         4,
@@ -277,7 +296,9 @@ async def pages_of_one_reading_are_one_picture(store: Store, prefix: str) -> Non
     await _write(store, prefix + "4", b"new")
     second = await store.range(first.kvs[-1].key + "\0", end, revision=at, limit=2)
     third = await store.range(second.kvs[-1].key + "\0", end, revision=at, limit=2)
-    pages = [[(kv.key[-1], kv.value) for kv in page.kvs] for page in (first, second, third)]
+    pages = [
+        [(kv.key[-1], kv.value) for kv in page.kvs] for page in (first, second, third)
+    ]
     assert pages == [[(str(n), b"old"), (str(n + 1), b"old")] for n in (0, 2, 4)]
     assert [(page.count, page.more) for page in (first, second, third)] == [
         (6, True),
@@ -327,7 +348,9 @@ async def the_past_stays_as_it_was(store: Store, prefix: str) -> None:
         assert {kv.key: kv.value for kv in page.kvs} == then, f"at {revision}"
         for number in range(4):
             kv = await store.get(f"{prefix}{number}", revision)
-            assert (kv.value if kv else None) == then.get(f"{prefix}{number}"), f"{number} at {revision}"
+            assert (kv.value if kv else None) == then.get(f"{prefix}{number}"), (
+                f"{number} at {revision}"
+            )
 
 
 @_check
@@ -356,7 +379,9 @@ async def many_keys_come_back_whole(store: Store, prefix: str) -> None:
 
     base = store.revision
     revisions = await asyncio.gather(*(write(n) for n in range(1_500)))
-    assert sorted(revisions) == list(range(base + 1, base + 1_501)), "revisions are not counted one by one"
+    assert sorted(revisions) == list(range(base + 1, base + 1_501)), (
+        "revisions are not counted one by one"
+    )
     page = await store.range(prefix, prefix_end(prefix))
     assert [kv.value[:5] for kv in page.kvs] == [b"%05d" % n for n in range(1_500)]
     assert (page.count, page.more, len(page.kvs[7].value)) == (1_500, False, 4_000)
@@ -391,7 +416,10 @@ async def a_watch_from_the_past_has_no_gap(store: Store, prefix: str) -> None:
     base = store.revision
     for i in range(20):
         await _write(store, prefix + f"{i % 3}", b"%d" % i)
-    watches = {first: store.watch(prefix, prefix_end(prefix), revision=first) for first in range(base + 1, base + 22)}
+    watches = {
+        first: store.watch(prefix, prefix_end(prefix), revision=first)
+        for first in range(base + 1, base + 22)
+    }
 
     async def more(number: int) -> None:
         for i in range(5):
@@ -399,7 +427,9 @@ async def a_watch_from_the_past_has_no_gap(store: Store, prefix: str) -> None:
 
     await asyncio.gather(*(more(n) for n in range(4)))
     for first, watch in watches.items():
-        seen = [event.kv.mod_revision for event in await _events(watch, base + 41 - first)]
+        seen = [
+            event.kv.mod_revision for event in await _events(watch, base + 41 - first)
+        ]
         assert seen == list(range(first, base + 41)), f"from {first}"
         await watch.close()
 
@@ -439,7 +469,9 @@ async def an_ended_watch_is_over(store: Store, prefix: str) -> None:
     """Closed by its reader, it tells no more; closing the store ends those who wait,
     after what had arrived.
     """
-    closed, waiting, unread = (store.watch(prefix, prefix_end(prefix)) for _ in range(3))
+    closed, waiting, unread = (
+        store.watch(prefix, prefix_end(prefix)) for _ in range(3)
+    )
     await closed.close()
     await _write(store, prefix + "a", b"")
     assert closed.take() == []
@@ -460,7 +492,9 @@ async def an_ended_watch_is_over(store: Store, prefix: str) -> None:
 
 
 @_check
-async def compaction_forgets_the_past_and_nothing_else(store: Store, prefix: str) -> None:
+async def compaction_forgets_the_past_and_nothing_else(
+    store: Store, prefix: str
+) -> None:
     """Before the line: CompactedError, which names the line. The state at the line, and
     all after it, stays.
     """
@@ -473,7 +507,9 @@ async def compaction_forgets_the_past_and_nothing_else(store: Store, prefix: str
     await store.compact(line)
     for refused in (
         await _refusal(store.get(prefix + "0", line - 1), CompactedError),
-        await _refusal(store.range(prefix, prefix_end(prefix), revision=line - 1), CompactedError),
+        await _refusal(
+            store.range(prefix, prefix_end(prefix), revision=line - 1), CompactedError
+        ),
         await _refusal(store.compact(line), CompactedError),
     ):
         assert refused.compact_revision == line
@@ -488,7 +524,9 @@ async def compaction_forgets_the_past_and_nothing_else(store: Store, prefix: str
     ]
     await watch.close()
     await store.compact(store.revision)
-    assert [kv.value for kv in (await store.range(prefix, prefix_end(prefix))).kvs] == [b"last"]
+    assert [kv.value for kv in (await store.range(prefix, prefix_end(prefix))).kvs] == [
+        b"last"
+    ]
     kv = await store.get(prefix + "1")
     assert kv is not None
     assert (kv.create_revision, kv.version) == (base + 2, 4)
@@ -504,7 +542,9 @@ async def a_watch_from_before_the_compaction_fails(store: Store, prefix: str) ->
     assert len(await _events(follower, 5)) == 5
     await store.compact(base + 4)
     late = store.watch(prefix, prefix_end(prefix), revision=base + 2)
-    assert (await _refusal(_events(late, 1), CompactedError)).compact_revision == base + 4
+    assert (
+        await _refusal(_events(late, 1), CompactedError)
+    ).compact_revision == base + 4
     await late.close()
     await _write(store, prefix + "a", b"5")
     assert [event.kv.value for event in await _events(follower, 1)] == [b"5"]
@@ -512,7 +552,9 @@ async def a_watch_from_before_the_compaction_fails(store: Store, prefix: str) ->
 
 
 @_check
-async def what_was_deleted_before_the_line_is_gone_and_begins_anew(store: Store, prefix: str) -> None:
+async def what_was_deleted_before_the_line_is_gone_and_begins_anew(
+    store: Store, prefix: str
+) -> None:
     """A key made again after its deletion has a new creation and version 1, and only
     that life is left after compaction.
     """
@@ -520,12 +562,18 @@ async def what_was_deleted_before_the_line_is_gone_and_begins_anew(store: Store,
     await _write(store, prefix + "a", b"1")
     assert await store.delete(prefix + "a") == base + 2
     assert await store.delete(prefix + "a") is None
-    assert await store.put(prefix + "a", b"2", expected=base + 1) is None, "the first life's revision still counts"
-    assert await store.put(prefix + "a", b"2", expected=base + 2) is None, "a deletion is no state to build on"
+    assert await store.put(prefix + "a", b"2", expected=base + 1) is None, (
+        "the first life's revision still counts"
+    )
+    assert await store.put(prefix + "a", b"2", expected=base + 2) is None, (
+        "a deletion is no state to build on"
+    )
     assert await store.put(prefix + "a", b"2", expected=0) == base + 3
     await store.compact(base + 2)
     assert await store.get(prefix + "a", base + 2) is None
-    assert await store.get(prefix + "a", base + 3) == KeyValue(prefix + "a", b"2", base + 3, base + 3, 1)
+    assert await store.get(prefix + "a", base + 3) == KeyValue(
+        prefix + "a", b"2", base + 3, base + 3, 1
+    )
 
 
 @_check
@@ -544,7 +592,9 @@ async def a_lease_takes_its_keys_along(store: Store, prefix: str) -> None:
     assert kv.lease == lease
     watch = store.watch(prefix, prefix_end(prefix))
     await store.revoke(lease)
-    assert [(event.type, event.kv.key) for event in await _events(watch, 1)] == [("DELETE", prefix + "a")]
+    assert [(event.type, event.kv.key) for event in await _events(watch, 1)] == [
+        ("DELETE", prefix + "a")
+    ]
     assert [kv.key for kv in (await store.range(prefix, prefix_end(prefix))).kvs] == [
         prefix + "b",
         prefix + "c",

@@ -86,10 +86,14 @@ class EtcdStore:
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key now or at a revision."""
-        answer = await self._history_call("/v3/kv/range", {"key": encoded(key), "revision": str(revision)})
+        answer = await self._history_call(
+            "/v3/kv/range", {"key": encoded(key), "revision": str(revision)}
+        )
         return key_value(answer["kvs"][0]) if answer.get("kvs") else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture, fetched in pages
         of that picture.
         """
@@ -108,7 +112,9 @@ class EtcdStore:
             except StoreError as error:
                 if LARGER not in str(error) or size == 1:
                     raise
-                size //= 4  # the gateway of some versions takes no more than 4 MB at once
+                size //= (
+                    4  # the gateway of some versions takes no more than 4 MB at once
+                )
                 continue
             if not now:
                 now, count = revision_of(answer), int(answer.get("count", 0))
@@ -141,7 +147,9 @@ class EtcdStore:
 
     # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         message = {
             "key": encoded(key),
@@ -154,9 +162,13 @@ class EtcdStore:
         """Compare and delete; the new revision, or None if absent or the comparison
         failed.
         """
-        return await self._transaction(key, {"request_delete_range": {"key": encoded(key)}}, expected)
+        return await self._transaction(
+            key, {"request_delete_range": {"key": encoded(key)}}, expected
+        )
 
-    async def _transaction(self, key: str, request: Message, expected: int | None) -> int | None:
+    async def _transaction(
+        self, key: str, request: Message, expected: int | None
+    ) -> int | None:
         message: Message = {"success": [request]}
         if expected is not None:
             message["compare"] = [
@@ -175,7 +187,9 @@ class EtcdStore:
                     RequestTooLargeError() if LARGER in str(error) else error
                 ) from None  # its gateway was first to refuse
         revision = revision_of(answer)
-        await self._follower.until(revision)  # a refused write waits as well: then its caller sees what was faster
+        await self._follower.until(
+            revision
+        )  # a refused write waits as well: then its caller sees what was faster
         if not answer.get("succeeded"):
             return None
         deletion = answer["responses"][0].get("response_delete_range")
@@ -183,7 +197,9 @@ class EtcdStore:
 
     # -- watches, leases, history ------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         return self._follower.watch(start, end, revision)
 
@@ -191,17 +207,25 @@ class EtcdStore:
         """A lease of `ttl` seconds; etcd lets none be shorter than its election
         timeout.
         """
-        return int((await self._gateway.call("/v3/lease/grant", {"TTL": str(ttl)}))["ID"])
+        return int(
+            (await self._gateway.call("/v3/lease/grant", {"TTL": str(ttl)}))["ID"]
+        )
 
     async def revoke(self, lease: int) -> None:
         """End a lease and delete its keys. Raises LeaseNotFoundError."""
-        await self._follower.until(revision_of(await self._gateway.call("/v3/lease/revoke", {"ID": str(lease)})))
+        await self._follower.until(
+            revision_of(
+                await self._gateway.call("/v3/lease/revoke", {"ID": str(lease)})
+            )
+        )
 
     async def compact(self, revision: int) -> None:
         """Forget what was before a revision; the state at that revision stays
         readable.
         """
-        await self._history_call("/v3/kv/compaction", {"revision": str(revision), "physical": True})
+        await self._history_call(
+            "/v3/kv/compaction", {"revision": str(revision), "physical": True}
+        )
         self._follower.forget(revision)
 
     async def close(self) -> None:

@@ -72,7 +72,9 @@ class Follower:
         """
         question = self._next_question
         if question is None:
-            question = self._next_question = asyncio.create_task(self._ask(), name="etcd revision")
+            question = self._next_question = asyncio.create_task(
+                self._ask(), name="etcd revision"
+            )
         await asyncio.shield(question)
 
     async def _ask(self) -> None:
@@ -106,11 +108,15 @@ class Follower:
         attempt = 0
         while True:
             try:
-                async with contextlib.aclosing(self.history(self.revision + 1)) as history:
+                async with contextlib.aclosing(
+                    self.history(self.revision + 1)
+                ) as history:
                     async for events in history:
                         attempt = 0
                         for event in events:
-                            for answered in tuple(self._under_way.get(event.kv.key, ())):
+                            for answered in tuple(
+                                self._under_way.get(event.kv.key, ())
+                            ):
                                 await asyncio.wait([answered])
                         self._feed(events)
             except CompactedError as error:
@@ -168,13 +174,17 @@ class Follower:
             "fragment": True,
         }
         events: list[Event] = []
-        async with contextlib.aclosing(self._gateway.stream("/v3/watch", {"create_request": create})) as answers:
+        async with contextlib.aclosing(
+            self._gateway.stream("/v3/watch", {"create_request": create})
+        ) as answers:
             async for answer in answers:
                 self.problem = ""
                 if int(answer.get("compact_revision", 0)):
                     raise CompactedError(int(answer["compact_revision"]))
                 if answer.get("canceled"):
-                    raise UnavailableError(f"etcdserver: watch canceled: {answer.get('cancel_reason', '')}")
+                    raise UnavailableError(
+                        f"etcdserver: watch canceled: {answer.get('cancel_reason', '')}"
+                    )
                 events += map(event_of, answer.get("events") or ())
                 if events and not answer.get("fragment"):
                     yield events
@@ -187,7 +197,9 @@ class Follower:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if not self._join(watch, revision or self.revision + 1):
-            self._replays[watch] = asyncio.create_task(self._replay(watch), name="etcd history")
+            self._replays[watch] = asyncio.create_task(
+                self._replay(watch), name="etcd history"
+            )
         return watch
 
     def _join(self, watch: EventWatch, first: int) -> bool:

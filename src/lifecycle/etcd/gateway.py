@@ -52,17 +52,23 @@ class Gateway:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=CONNECTIONS))
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=CONNECTIONS)
+        )
 
     async def call(self, path: str, message: Message) -> Message:
         """One call. Raises StoreError with etcd's message, UnavailableError if there is
         no answer.
         """
         body = orjson.dumps(message)
-        data = body if len(body) < LARGE else BytesIO(body)  # sent in pieces, others get their turn in between
+        data = (
+            body if len(body) < LARGE else BytesIO(body)
+        )  # sent in pieces, others get their turn in between
         timeout = aiohttp.ClientTimeout(TIMEOUT)
         try:
-            async with self._session.post(self.url + path, data=data, timeout=timeout) as response:
+            async with self._session.post(
+                self.url + path, data=data, timeout=timeout
+            ) as response:
                 answer = _parsed(await response.read())
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unavailable(error) from None
@@ -75,7 +81,9 @@ class Gateway:
         that answers.
         """
         try:
-            async with self._session.get(self.url + "/version", timeout=aiohttp.ClientTimeout(TIMEOUT)) as response:
+            async with self._session.get(
+                self.url + "/version", timeout=aiohttp.ClientTimeout(TIMEOUT)
+            ) as response:
                 version = _parsed(await response.read()).get("etcdserver")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unavailable(error) from None
@@ -83,13 +91,17 @@ class Gateway:
             raise StoreError(f"{self.url} is not an etcd")
         return str(version)
 
-    async def stream(self, path: str, message: Message) -> AsyncGenerator[Message, None]:
+    async def stream(
+        self, path: str, message: Message
+    ) -> AsyncGenerator[Message, None]:
         """A call that is answered by many messages, one a line. Raises as `call` does,
         also when the connection breaks.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT)
         try:
-            async with self._session.post(self.url + path, data=orjson.dumps(message), timeout=timeout) as response:
+            async with self._session.post(
+                self.url + path, data=orjson.dumps(message), timeout=timeout
+            ) as response:
                 rest = b""
                 async for chunk in response.content.iter_any():
                     *lines, rest = (rest + chunk).split(b"\n")
@@ -108,14 +120,18 @@ class Gateway:
 
     def _unavailable(self, error: BaseException) -> UnavailableError:
         why = str(getattr(error, "os_error", None) or error) or type(error).__name__
-        return UnavailableError(f'rpc error: code = Unavailable desc = connection error: desc = "{self.url}: {why}"')
+        return UnavailableError(
+            f'rpc error: code = Unavailable desc = connection error: desc = "{self.url}: {why}"'
+        )
 
 
 def _parsed(data: bytes) -> Message:
     try:
         answer = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise StoreError(f"not an answer of etcd: {data[:80].decode(errors='replace')}") from None
+        raise StoreError(
+            f"not an answer of etcd: {data[:80].decode(errors='replace')}"
+        ) from None
     return answer if isinstance(answer, dict) else {}
 
 
@@ -148,7 +164,11 @@ async def current_revision(gateway: Gateway) -> int:
     """As the leader knows it: a read is linearizable unless it asks not to be.
     Upstream: `GetCurrentResourceVersion`.
     """
-    return revision_of(await gateway.call("/v3/kv/range", {"key": encoded("/registry/"), "count_only": True}))
+    return revision_of(
+        await gateway.call(
+            "/v3/kv/range", {"key": encoded("/registry/"), "count_only": True}
+        )
+    )
 
 
 def revision_of(answer: Message) -> int:

@@ -37,7 +37,9 @@ SPECIAL_PREFIXES = {
 @cache
 def resource_prefix(resource: Resource) -> str:
     """`/registry/pods/`: all objects of a resource live below it."""
-    if find_resource(resource.group, resource.version, resource.plural) is None:  # a custom one
+    if (
+        find_resource(resource.group, resource.version, resource.plural) is None
+    ):  # a custom one
         return f"{ROOT}{resource.group}/{resource.plural}/"
     special = SPECIAL_PREFIXES.get((resource.group, resource.plural), resource.plural)
     return f"{ROOT}{special}/"

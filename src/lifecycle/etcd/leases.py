@@ -34,7 +34,9 @@ class Leases:
         as in etcd after an election.
         """
         self._newest = max(self._newest, lease)
-        self._timers[lease] = asyncio.get_running_loop().call_later(ttl, self._time_is_up, lease)
+        self._timers[lease] = asyncio.get_running_loop().call_later(
+            ttl, self._time_is_up, lease
+        )
 
     def check(self, lease: int) -> None:
         """Raises LeaseNotFoundError unless the lease is there; 0 stands for none."""

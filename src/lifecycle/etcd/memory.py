@@ -74,7 +74,9 @@ class MemoryStore:
         self._check(revision)
         return self._at(key, revision)
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         now = not revision or revision == self._revision
         if now:
@@ -84,7 +86,10 @@ class MemoryStore:
             found = [self._live[key] for key in keys]
         else:
             self._check(revision)
-            past = (self._at(key, revision) for key in sorted(k for k in self._versions if start <= k < end))
+            past = (
+                self._at(key, revision)
+                for key in sorted(k for k in self._versions if start <= k < end)
+            )
             every = [kv for kv in past if kv is not None]
             count = len(every)
             found = every[:limit] if limit else every
@@ -105,7 +110,9 @@ class MemoryStore:
 
     # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
         before = self._live.get(key)
@@ -157,7 +164,9 @@ class MemoryStore:
 
     # -- watches -----------------------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
@@ -165,7 +174,10 @@ class MemoryStore:
             return watch
         if revision:
             first = self._revision - len(self._log) + 1
-            watch.feed_all(self._log[number] for number in range(max(revision - first, 0), len(self._log)))
+            watch.feed_all(
+                self._log[number]
+                for number in range(max(revision - first, 0), len(self._log))
+            )
         self._watches.add(watch)
         return watch
 
@@ -185,7 +197,9 @@ class MemoryStore:
     def _expire(self, lease: int) -> None:
         for key in sorted(self._leased.pop(lease)):
             kv = self._live.get(key)
-            if kv is not None and kv.lease == lease:  # else it was deleted, or written again without it
+            if (
+                kv is not None and kv.lease == lease
+            ):  # else it was deleted, or written again without it
                 self._delete(kv)
 
     # -- history -----------------------------------------------------------------------

@@ -25,7 +25,9 @@ class PrefixedStore:
 
     def __init__(self, inner: Store, prefix: str) -> None:
         if not prefix.startswith("/") or prefix == "/":
-            raise ValueError(f"the prefix must begin with a slash and a name, not {prefix!r}")
+            raise ValueError(
+                f"the prefix must begin with a slash and a name, not {prefix!r}"
+            )
         self._inner = inner
         self._root = prefix.rstrip("/") + "/"
 
@@ -46,22 +48,34 @@ class PrefixedStore:
         found = await self._inner.get(self._there(key), revision)
         return self._back(found) if found is not None else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """See `Store`."""
-        page = await self._inner.range(self._there(start), self._end(end), revision=revision, limit=limit)
+        page = await self._inner.range(
+            self._there(start), self._end(end), revision=revision, limit=limit
+        )
         return replace(page, kvs=[self._back(kv) for kv in page.kvs])
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """See `Store`."""
-        return await self._inner.put(self._there(key), value, expected=expected, lease=lease)
+        return await self._inner.put(
+            self._there(key), value, expected=expected, lease=lease
+        )
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
         """See `Store`."""
         return await self._inner.delete(self._there(key), expected=expected)
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> Watch:
         """See `Store`."""
-        inner = self._inner.watch(self._there(start), self._end(end), revision=revision, progress=progress)
+        inner = self._inner.watch(
+            self._there(start), self._end(end), revision=revision, progress=progress
+        )
         return _PrefixedWatch(inner, self)
 
     def back(self, events: Sequence[Event]) -> list[Event]:

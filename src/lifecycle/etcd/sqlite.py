@@ -125,7 +125,9 @@ class SQLiteStore:
         self._db = _open(self._path, synchronous)
         ((self._compacted,),) = self._db.execute("SELECT revision FROM compaction")
         ((newest,),) = self._db.execute("SELECT coalesce(max(revision), 1) FROM change")
-        self._revision = max(newest, self._compacted)  # the newest row may have been a deletion, and compacted away
+        self._revision = max(
+            newest, self._compacted
+        )  # the newest row may have been a deletion, and compacted away
         self._queue: list[_Write] = []
         self._watches = Watches()
         self._leases = Leases(self._expire)
@@ -148,12 +150,18 @@ class SQLiteStore:
         row = self._db.execute(AT, (key, revision or self._revision)).fetchone()
         return KeyValue(*row) if row and row[4] else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         self._check(revision)
         where = (start, end, revision or self._revision)
         kvs = [KeyValue(*row) for row in self._db.execute(RANGE, (*where, limit or -1))]
-        count = self._db.execute(COUNT, where).fetchone()[0] if limit and len(kvs) == limit else len(kvs)
+        count = (
+            self._db.execute(COUNT, where).fetchone()[0]
+            if limit and len(kvs) == limit
+            else len(kvs)
+        )
         return RangeResult(kvs, self._revision, count, len(kvs) < count)
 
     def _check(self, revision: int) -> None:
@@ -164,7 +172,9 @@ class SQLiteStore:
 
     # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
         self._leases.check(lease)
@@ -176,7 +186,9 @@ class SQLiteStore:
         """
         return await self._enqueue(key, None, expected, 0)
 
-    async def _enqueue(self, key: str, value: bytes | None, expected: int | None, lease: int) -> int | None:
+    async def _enqueue(
+        self, key: str, value: bytes | None, expected: int | None, lease: int
+    ) -> int | None:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[int | None] = loop.create_future()
         if not self._queue:
@@ -216,7 +228,9 @@ class SQLiteStore:
             self._watches.tell(event)
         line = revision - self._history
         if self._history and line > self._compacted + COMPACT_EVERY:
-            with contextlib.suppress(StoreError):  # a full disk is for the writers to hear of
+            with contextlib.suppress(
+                StoreError
+            ):  # a full disk is for the writers to hear of
                 self._forget_before(line)
         return None
 
@@ -232,7 +246,11 @@ class SQLiteStore:
                 return None
             kv = KeyValue(key, b"", 0, revision, 0)
         else:
-            created, version = (before.create_revision, before.version + 1) if before else (revision, 1)
+            created, version = (
+                (before.create_revision, before.version + 1)
+                if before
+                else (revision, 1)
+            )
             kv = KeyValue(key, write.value, created, revision, version, write.lease)
         previous = before.mod_revision if before else 0
         self._db.execute(
@@ -257,7 +275,9 @@ class SQLiteStore:
             yield
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # a full disk has rolled back already
                 self._db.execute("ROLLBACK")
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise NoSpaceError from None
@@ -265,7 +285,9 @@ class SQLiteStore:
 
     # -- watches -----------------------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
@@ -274,7 +296,9 @@ class SQLiteStore:
         if revision and revision <= self._revision:
             for row in self._db.execute(SINCE, (revision, start, end)):
                 before = KeyValue(*row[6:]) if row[6] is not None else None
-                watch.feed(Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before))
+                watch.feed(
+                    Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before)
+                )
         self._watches.add(watch)
         return watch
 
@@ -293,14 +317,20 @@ class SQLiteStore:
         self._end_lease(lease)
 
     def _expire(self, lease: int) -> None:
-        with contextlib.suppress(StoreError):  # the keys stay, and so does the lease, until the next start
+        with contextlib.suppress(
+            StoreError
+        ):  # the keys stay, and so does the lease, until the next start
             self._end_lease(lease)
 
     def _end_lease(self, lease: int) -> None:
-        found = self._db.execute("SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)).fetchall()
+        found = self._db.execute(
+            "SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)
+        ).fetchall()
         for (key,) in found:
             row = self._db.execute(NEWEST, (key,)).fetchone()
-            if row[4] and row[5] == lease:  # else it was deleted, or written again without it
+            if (
+                row[4] and row[5] == lease
+            ):  # else it was deleted, or written again without it
                 self._queue.append(_Write(key, None, row[3], 0, None))
         error = self._commit()
         if error is not None:
@@ -326,8 +356,12 @@ class SQLiteStore:
         """
         span = (self._compacted, revision)
         with self._transaction():
-            superseded = "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
-            self._db.execute(f"DELETE FROM change WHERE revision IN ({superseded})", span)
+            superseded = (
+                "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
+            )
+            self._db.execute(
+                f"DELETE FROM change WHERE revision IN ({superseded})", span
+            )
             self._db.execute(
                 "DELETE FROM change WHERE version = 0 AND revision > ? AND revision <= ?",
                 span,
@@ -372,7 +406,9 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_NOTADB:
             raise ValueError(f"{path} is not an SQLite file") from None
-        raise OSError(f"{path}: {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}") from None
+        raise OSError(
+            f"{path}: {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}"
+        ) from None
     except ValueError:
         db.close()
         raise

@@ -199,13 +199,17 @@ class Store(Protocol):
         """
         ...
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys `start <= key < end` in order, at a revision (0: now), at most `limit`
         (0: all).
         """
         ...
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Write if the key's `mod_revision` is `expected` (0: must not exist; None:
         whatever). The new revision, or None if it is not.
 
@@ -221,7 +225,9 @@ class Store(Protocol):
         """
         ...
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> Watch:
         """Changes to keys in `[start, end)` with a revision >= `revision` (0: from now
         on), with previous values.
         """

@@ -126,7 +126,9 @@ class Watches:
 
     def _drawer(self, watch: EventWatch) -> list[EventWatch]:
         bucket = _bucket(watch.start)
-        inside = bucket and watch.start.startswith(bucket) and watch.end <= bucket[:-1] + "0"  # "0" follows "/"
+        inside = (
+            bucket and watch.start.startswith(bucket) and watch.end <= bucket[:-1] + "0"
+        )  # "0" follows "/"
         return self._by_bucket.setdefault(bucket, []) if inside else self._wide
 
 

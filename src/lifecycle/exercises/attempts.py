@@ -28,7 +28,9 @@ def load_attempt(spec: str) -> Attempt:
     """
     module_name, colon, path = spec.rpartition(":")
     if not colon or not module_name or not path:
-        raise AttemptError(f"{spec!r} does not name an attempt: write module:object, such as mine:authorize")
+        raise AttemptError(
+            f"{spec!r} does not name an attempt: write module:object, such as mine:authorize"
+        )
     try:
         with time_limit(SECONDS_TO_LOAD):
             found: Any = _module(module_name)
@@ -42,7 +44,9 @@ def load_attempt(spec: str) -> Attempt:
         except AttributeError:
             raise AttemptError(f"{module_name} has no {path!r}") from None
     if not callable(found):
-        raise AttemptError(f"{spec} is a {type(found).__name__}, which cannot be called")
+        raise AttemptError(
+            f"{spec} is a {type(found).__name__}, which cannot be called"
+        )
     attempt: Attempt = found
     return attempt
 
@@ -64,11 +68,15 @@ def _module(name: str) -> Any:
         raise AttemptError(f"there is no file {name}") from None
     except ModuleNotFoundError as error:
         if error.name and name.split(".")[0] == error.name.split(".")[0]:
-            raise AttemptError(f"no module {error.name!r} here: run this in the folder of your file") from None
+            raise AttemptError(
+                f"no module {error.name!r} here: run this in the folder of your file"
+            ) from None
         raise AttemptError(f"{name} cannot be imported: {error}") from None
     except (KeyboardInterrupt, TooSlow, AttemptError):
         raise
     except BaseException as error:
         # whatever a reader's module does while it is imported, leaving the program
         # included
-        raise AttemptError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None
+        raise AttemptError(
+            f"{name} cannot be imported: {type(error).__name__}: {error}"
+        ) from None

@@ -43,7 +43,9 @@ def cases() -> Iterator[Case]:
     namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
     for exchange in recording.exchanges("objects"):
         if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
-            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
+            namespaces |= {
+                item["metadata"]["name"] for item in exchange.response["items"]
+            }
     cluster = {
         "services": services,
         "endpointSlices": slices,
@@ -51,7 +53,9 @@ def cases() -> Iterator[Case]:
     }
     for asked in parse_dig(recording.dns("svc")):
         name = f"{asked.name.rstrip('.')}."
-        if name.endswith(OURSELVES) and asked.type != "SOA":  # whose serial number is the time of day
+        if (
+            name.endswith(OURSELVES) and asked.type != "SOA"
+        ):  # whose serial number is the time of day
             ask = _ask(name, asked.type, cluster)
             yield Case(
                 asked.type,
@@ -162,9 +166,15 @@ SMALL_QUESTIONS = [
         for kind in ("A", "AAAA")
     ),
     *((f"{name}.{_BELOW}", "SRV") for name in ("web", "db", "six", "lonely", "nobody")),
-    *((f"{name}.db.{_BELOW}", "A") for name in ("db-0", "db-1", "10-244-1-5", "10-244-1-3")),
+    *(
+        (f"{name}.db.{_BELOW}", "A")
+        for name in ("db-0", "db-1", "10-244-1-5", "10-244-1-3")
+    ),
     *((f"six-0.six.{_BELOW}", kind) for kind in ("A", "AAAA")),
-    *((f"{port}.web.{_BELOW}", "SRV") for port in ("_http._tcp", "_talk._udp", "_talk._tcp", "_http._udp")),
+    *(
+        (f"{port}.web.{_BELOW}", "SRV")
+        for port in ("_http._tcp", "_talk._udp", "_talk._tcp", "_http._udp")
+    ),
     (f"_sql._tcp.db.{_BELOW}", "SRV"),
     ("10-244-1-2.shop.pod.cluster.local.", "A"),
     ("10-244-1-2.nowhere.pod.cluster.local.", "A"),
@@ -196,9 +206,14 @@ class _Ours:
 
     def __call__(self, name: str, question: str, cluster: Object) -> list[str]:
         if id(cluster) not in self.known:
-            index = ServiceIndex.of(cluster["services"], cluster["endpointSlices"], cluster["namespaces"])
+            index = ServiceIndex.of(
+                cluster["services"], cluster["endpointSlices"], cluster["namespaces"]
+            )
             self.known[id(cluster)] = Answerer(KubernetesPlugin(index))
-        return [_without_ttl(as_dug(record)) for record in self.known[id(cluster)].answer(name, question).answer]
+        return [
+            _without_ttl(as_dug(record))
+            for record in self.known[id(cluster)].answer(name, question).answer
+        ]
 
 
 def ours() -> Attempt:

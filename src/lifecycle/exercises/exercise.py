@@ -73,7 +73,9 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTa
     rows: dict[str, tuple[int, Comparison]] = {}
     pristine: dict[int, tuple[Any, bytes, str]] = {}
     stopped = 0
-    for case in list(exercise.cases()):  # all of them, before anybody has had a chance to change what they are made of
+    for case in list(
+        exercise.cases()
+    ):  # all of them, before anybody has had a chance to change what they are made of
         if case.inputs is not None and id(case.inputs) not in pristine:
             pristine[id(case.inputs)] = case.inputs, _frozen(case.inputs), case.label
         count, total = rows.get(case.group, (0, Comparison()))
@@ -91,7 +93,9 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTa
         if _frozen(value) != before:
             changed = Comparison(
                 total=1,
-                differences=[Difference(f"/{label}", "changed what it was handed", "read only")],
+                differences=[
+                    Difference(f"/{label}", "changed what it was handed", "read only")
+                ],
             )
             break
     table.add_group("leaves its inputs alone", 1, changed)
@@ -126,9 +130,13 @@ def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
             answer = case.ask(attempt)
             if inspect.iscoroutine(answer):
                 answer.close()
-                raise AnotherShape("was a coroutine, for a question that nobody awaits: write `def`, not `async def`")
+                raise AnotherShape(
+                    "was a coroutine, for a question that nobody awaits: write `def`, not `async def`"
+                )
             if not _frozen(answer):
-                raise AnotherShape(f"does not fit the contract (a {type(answer).__name__} that JSON has no words for)")
+                raise AnotherShape(
+                    f"does not fit the contract (a {type(answer).__name__} that JSON has no words for)"
+                )
             return compare(answer, case.expected, path=f"/{case.label}"), False
     except TooSlow:
         return _wrong(case, f"gave no answer within {SECONDS_PER_CASE:.0f} s"), True
@@ -147,7 +155,9 @@ def _raised_here(traceback: TracebackType | None) -> bool:
     """Whether our own handling of the answer failed, and not the attempt's code."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    where = Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    where = (
+        Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    )
     return where.parent.name in ("exercises", "compare") and where.parent.parent == HERE
 
 
@@ -155,4 +165,6 @@ HERE = Path(__file__).parent.parent
 
 
 def _wrong(case: Case, why: str) -> Comparison:
-    return Comparison(total=1, differences=[Difference(f"/{case.label}", why, case.expected)])
+    return Comparison(
+        total=1, differences=[Difference(f"/{case.label}", why, case.expected)]
+    )

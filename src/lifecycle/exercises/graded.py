@@ -65,9 +65,19 @@ class GradedTable(AgreementTable):
         """The wrong answers, a line each: the first of every group, then the second of
         every group, …
         """
-        groups = [[(row.input, d) for d in _first_of_each(row.comparison.differences)] for row in self.rows]
-        wrong = [each for each in chain.from_iterable(zip_longest(*groups)) if each is not None]
-        lines = [f"wrong: {_told(group, difference)}" for group, difference in wrong[:SHOWN_DIFFERENCES]]
+        groups = [
+            [(row.input, d) for d in _first_of_each(row.comparison.differences)]
+            for row in self.rows
+        ]
+        wrong = [
+            each
+            for each in chain.from_iterable(zip_longest(*groups))
+            if each is not None
+        ]
+        lines = [
+            f"wrong: {_told(group, difference)}"
+            for group, difference in wrong[:SHOWN_DIFFERENCES]
+        ]
         if len(wrong) > SHOWN_DIFFERENCES:
             lines.append(f"… and {len(wrong) - SHOWN_DIFFERENCES:,} more")
         return lines
@@ -79,8 +89,12 @@ class GradedTable(AgreementTable):
         for row, right, asked in zip(self.rows, self.right, self.asked, strict=True):
             mark = Text("✓", style="green") if row.equal else Text("✗", style="red")
             table.add_row(row.input, f"{right:,} of {asked:,}", mark)
-        notes = (Text(note, no_wrap=True, overflow="ignore") for note in self.notes())  # a line each, however long
-        return Group(table, Text(self.summary), *notes, Text(self.provenance, style="dim"))
+        notes = (
+            Text(note, no_wrap=True, overflow="ignore") for note in self.notes()
+        )  # a line each, however long
+        return Group(
+            table, Text(self.summary), *notes, Text(self.provenance, style="dim")
+        )
 
 
 def _first_of_each(differences: list[Difference]) -> list[Difference]:
@@ -91,7 +105,9 @@ def _first_of_each(differences: list[Difference]) -> list[Difference]:
 
 
 def _label(difference: Difference) -> str:
-    return difference.path.split("/", 2)[1] if "/" in difference.path else difference.path
+    return (
+        difference.path.split("/", 2)[1] if "/" in difference.path else difference.path
+    )
 
 
 def named(group: str, label: str) -> str:
@@ -119,6 +135,8 @@ def _shown(value: Any) -> str:
 def _written(value: Any) -> str:
     """As JSON, if that is possible; a stranger's answer may be anything."""
     try:
-        return orjson.dumps(value, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(
+            value, default=repr, option=orjson.OPT_NON_STR_KEYS
+        ).decode()
     except Exception:
         return f"a {type(value).__name__} that cannot be shown"

@@ -53,7 +53,9 @@ class Allocator:
 RANGES: dict[str, list[dict[str, str]]] = {
     "a small subnet": [{"subnet": "10.1.0.0/29"}],
     "a pod subnet": [{"subnet": "10.244.1.0/24"}],
-    "part of a subnet": [{"subnet": "10.2.0.0/24", "rangeStart": "10.2.0.10", "rangeEnd": "10.2.0.14"}],
+    "part of a subnet": [
+        {"subnet": "10.2.0.0/24", "rangeStart": "10.2.0.10", "rangeEnd": "10.2.0.14"}
+    ],
     "another gateway": [{"subnet": "10.3.0.0/29", "gateway": "10.3.0.4"}],
     "two ranges": [{"subnet": "10.4.0.0/30"}, {"subnet": "10.5.0.0/29"}],
     "IPv6": [{"subnet": "fd00:1::/125"}],
@@ -88,14 +90,18 @@ def _steps(dice: Random) -> Iterator[Step]:
     yield "delete", "never-seen"
 
 
-def _asking(ranges: list[dict[str, str]], steps: list[Step]) -> Callable[[Attempt], object]:
+def _asking(
+    ranges: list[dict[str, str]], steps: list[Step]
+) -> Callable[[Attempt], object]:
     return lambda attempt: _seen(attempt, ranges, steps)
 
 
 def _seen(make: Attempt, ranges: list[dict[str, str]], steps: list[Step]) -> list[Any]:
     allocator: Any = make(ranges)
     return [
-        getattr(allocator, what)(container) for what, container in steps if what == "add" or allocator.delete(container)
+        getattr(allocator, what)(container)
+        for what, container in steps
+        if what == "add" or allocator.delete(container)
     ]
 
 
@@ -106,7 +112,9 @@ class _InMemory:
         self.taken: dict[Address, str] = {}
         self.last: Address | None = None
 
-    def reserve(self, container_id: str, if_name: str, address: Address, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Address, range_id: str
+    ) -> bool:
         """See `Store`."""
         if address in self.taken:
             return False
@@ -119,7 +127,9 @@ class _InMemory:
 
     def get_by_id(self, container_id: str, if_name: str) -> list[Address]:
         """See `Store`."""
-        return [address for address, owner in self.taken.items() if owner == container_id]
+        return [
+            address for address, owner in self.taken.items() if owner == container_id
+        ]
 
     def release_by_id(self, container_id: str, if_name: str) -> None:
         """See `Store`."""

@@ -85,7 +85,9 @@ INDEXERS = {"node": by_node, "owner": by_owner}
 Step = tuple[str, Any]
 
 
-def _small(name: str, node: str, *owners: str, namespace: str = "n", revision: int = 1) -> Object:
+def _small(
+    name: str, node: str, *owners: str, namespace: str = "n", revision: int = 1
+) -> Object:
     meta: Object = {"name": name, "resourceVersion": str(revision)}
     if namespace:
         meta["namespace"] = namespace
@@ -122,7 +124,11 @@ MOVES: dict[str, list[Step]] = {
 
 def cases() -> Iterator[Case]:
     """Each prefix of the recorded history, and the same with lists in between."""
-    events = [line["event"] for line in open_recording().watch("journey") if line["event"]["type"] != "BOOKMARK"]
+    events = [
+        line["event"]
+        for line in open_recording().watch("journey")
+        if line["event"]["type"] != "BOOKMARK"
+    ]
     told: list[Step] = [(event["type"], event["object"]) for event in events]
     for end in (1, 2, *range(EVERY, len(told), EVERY), len(told)):
         yield _case("events only", told[:end])
@@ -176,7 +182,9 @@ def _seen(make: Attempt, steps: list[Step]) -> Object:
         "nobody": store.get_by_key("no/body"),
         "indices": {
             name: {
-                value: sorted(meta_namespace_key(obj) for obj in store.by_index(name, value))
+                value: sorted(
+                    meta_namespace_key(obj) for obj in store.by_index(name, value)
+                )
                 for value in sorted(store.index_values(name))
             }
             for name in INDEXERS

@@ -68,7 +68,9 @@ def cases() -> Iterator[Case]:
     recording, seen = open_recording(), set[str]()
     for node in recording.nodes():
         for moment in MOMENTS:
-            for prefix, name, protocol, endpoint, chain in _named(_saved(recording, node, moment)):
+            for prefix, name, protocol, endpoint, chain in _named(
+                _saved(recording, node, moment)
+            ):
                 if chain not in seen:
                     seen.add(chain)
                     yield _case(prefix, name, protocol, endpoint, chain)
@@ -131,11 +133,15 @@ def _case(prefix: str, name: str, protocol: str, endpoint: str, chain: str) -> C
     return Case(prefix, label, chain, ask)
 
 
-def _ours(prefix: str, namespace: str, service: str, port: str, protocol: str, endpoint: str) -> str:
+def _ours(
+    prefix: str, namespace: str, service: str, port: str, protocol: str, endpoint: str
+) -> str:
     name = ServicePortName(namespace, service, port, protocol)
     if endpoint:
         return endpoint_chain(name, endpoint)
-    return next(chain for chain in ServiceChains.of(name) if chain.startswith(f"{prefix}-"))
+    return next(
+        chain for chain in ServiceChains.of(name) if chain.startswith(f"{prefix}-")
+    )
 
 
 def ours() -> Attempt:

@@ -66,7 +66,9 @@ PLUGINS = [
         },
     },
 ]
-EXTENDED: dict[str, Any] = {"extensions": [{"name": "theme", "extension": {"dark": True}}]}
+EXTENDED: dict[str, Any] = {
+    "extensions": [{"name": "theme", "extension": {"dark": True}}]
+}
 Files = list[tuple[str, Config]]
 
 
@@ -74,7 +76,9 @@ def cases() -> Iterator[Case]:
     """Generated sets, and one full of paths."""
     for number, one in enumerate(generated(SETS)):
         files: Files = [
-            (f"/home/jane/{name}", document) for name, document in one.documents.items() if document is not None
+            (f"/home/jane/{name}", document)
+            for name, document in one.documents.items()
+            if document is not None
         ]
         yield _case(
             "1 file" if len(files) == 1 else f"{len(files)} files",
@@ -101,7 +105,8 @@ def _case(group: str, label: str, files: Files) -> Case:
 
 def _by_name(config: Config) -> Config:
     sections = {
-        section: {entry["name"]: entry[kind] for entry in config[section]} for section, kind in SECTIONS.items()
+        section: {entry["name"]: entry[kind] for entry in config[section]}
+        for section, kind in SECTIONS.items()
     }
     counts = {section: len(config[section]) for section in SECTIONS}
     rest = {

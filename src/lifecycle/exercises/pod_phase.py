@@ -42,7 +42,9 @@ def cases() -> Iterator[Case]:
     with and without an init container.
     """
     yield from _recorded()
-    for policy, first, second in product(("Always", "OnFailure", "Never"), STATES, STATES):
+    for policy, first, second in product(
+        ("Always", "OnFailure", "Never"), STATES, STATES
+    ):
         for init in ("", *STATES):
             for terminal in (False, True):
                 spec: Object = {
@@ -73,17 +75,25 @@ def _beside_a_sidecar() -> Iterator[Case]:
     """An init container that stays, in all states, beside one container in all
     states.
     """
-    for policy, side, main in product(("Always", "Never"), [*STATES, "starting"], STATES):
+    for policy, side, main in product(
+        ("Always", "Never"), [*STATES, "starting"], STATES
+    ):
         init = [{"name": "s", "restartPolicy": "Always"}]
         spec: Object = {
             "restartPolicy": policy,
             "initContainers": init,
             "containers": [{"name": "a"}],
         }
-        status = {"state": {"running": {}}, "started": False} if side == "starting" else STATES[side]
+        status = (
+            {"state": {"running": {}}, "started": False}
+            if side == "starting"
+            else STATES[side]
+        )
         statuses = [{"name": "s", **status}, {"name": "a", **STATES[main]}]
         label = f"{policy}, sidecar {side}, container {main}"
-        yield _case("a sidecar", label, get_phase(spec, statuses, False), spec, statuses, False)
+        yield _case(
+            "a sidecar", label, get_phase(spec, statuses, False), spec, statuses, False
+        )
 
 
 def _unreported() -> Iterator[Case]:
@@ -110,7 +120,11 @@ def _recorded() -> Iterator[Case]:
     for line in open_recording().watch("kubelet"):
         pod = line["event"]["object"]
         status = pod.get("status") or {}
-        if pod.get("kind") != "Pod" or "containerStatuses" not in status or status.get("reason"):
+        if (
+            pod.get("kind") != "Pod"
+            or "containerStatuses" not in status
+            or status.get("reason")
+        ):
             # a reason: the phase was decreed (a deadline, a refusal), not computed
             continue
         if _held_back(pod["spec"], status):
@@ -123,17 +137,31 @@ def _recorded() -> Iterator[Case]:
         if label not in seen:
             seen.add(label)
             over = is_terminal(status["phase"])
-            yield _case("the recorded pods", label, status["phase"], pod["spec"], statuses, over)
+            yield _case(
+                "the recorded pods", label, status["phase"], pod["spec"], statuses, over
+            )
 
 
 def _held_back(spec: Object, status: Object) -> bool:
     """All is over and the server does not know yet: the kubelet tells the last phase
     only when nothing of the pod runs any more.
     """
-    over = all("terminated" in container["state"] for container in status["containerStatuses"])
-    ended = [c["state"]["terminated"] for c in status.get("initContainerStatuses") or () if "terminated" in c["state"]]
-    hopeless = spec.get("restartPolicy") == "Never" and any(end["exitCode"] for end in ended)
-    return (over or hopeless) and spec.get("restartPolicy") != "Always" and not is_terminal(status["phase"])
+    over = all(
+        "terminated" in container["state"] for container in status["containerStatuses"]
+    )
+    ended = [
+        c["state"]["terminated"]
+        for c in status.get("initContainerStatuses") or ()
+        if "terminated" in c["state"]
+    ]
+    hopeless = spec.get("restartPolicy") == "Never" and any(
+        end["exitCode"] for end in ended
+    )
+    return (
+        (over or hopeless)
+        and spec.get("restartPolicy") != "Always"
+        and not is_terminal(status["phase"])
+    )
 
 
 def _case(

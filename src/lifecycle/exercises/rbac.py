@@ -89,7 +89,9 @@ def _small_policy() -> Iterator[Case]:
         )
 
 
-def _bound(kind: str, name: str, role: str, subjects: list[Object], namespace: str = "") -> Object:
+def _bound(
+    kind: str, name: str, role: str, subjects: list[Object], namespace: str = ""
+) -> Object:
     meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {
         "metadata": meta,
@@ -109,7 +111,9 @@ def _rule(verbs: str, resources: str, groups: str = "", **more: list[str]) -> Ob
 
 def _role(name: str, *rules: Object, namespace: str = "") -> Object:
     return {
-        "metadata": ({"name": name, "namespace": namespace} if namespace else {"name": name}),
+        "metadata": (
+            {"name": name, "namespace": namespace} if namespace else {"name": name}
+        ),
         "rules": list(rules),
     }
 
@@ -129,7 +133,9 @@ SMALL: Object = {
     ],
     "roleBindings": [
         _bound("Role", "readers", "reader", [{"kind": "User", "name": "jane"}], "shop"),
-        _bound("ClusterRole", "logs", "logs", [{"kind": "Group", "name": "devs"}], "shop"),
+        _bound(
+            "ClusterRole", "logs", "logs", [{"kind": "Group", "name": "devs"}], "shop"
+        ),
         _bound(
             "ClusterRole",
             "secret",
@@ -153,7 +159,9 @@ SMALL: Object = {
         ),
     ],
     "clusterRoleBindings": [
-        _bound("ClusterRole", "operators", "operator", [{"kind": "User", "name": "boss"}]),
+        _bound(
+            "ClusterRole", "operators", "operator", [{"kind": "User", "name": "boss"}]
+        ),
         _bound("ClusterRole", "probers", "prober", [{"kind": "Group", "name": "devs"}]),
         _bound("ClusterRole", "scalers", "scaler", [{"kind": "Group", "name": "ops"}]),
     ],
@@ -266,10 +274,16 @@ def ours() -> Attempt:
     def authorize(policy: Object, spec: Object) -> bool:
         if id(policy) not in known:
             objects = [
-                {"apiVersion": f"{GROUP}/v1", "kind": kind, **obj} for key, kind in KINDS.items() for obj in policy[key]
+                {"apiVersion": f"{GROUP}/v1", "kind": kind, **obj}
+                for key, kind in KINDS.items()
+                for obj in policy[key]
             ]
             known[id(policy)] = RBACAuthorizer(StaticReader(objects))
-        return known[id(policy)].authorize(user_from(spec), request_info_from(spec)).allowed
+        return (
+            known[id(policy)]
+            .authorize(user_from(spec), request_info_from(spec))
+            .allowed
+        )
 
     return authorize
 

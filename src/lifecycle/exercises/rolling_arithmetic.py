@@ -55,7 +55,9 @@ def cases() -> Iterator[Case]:
             _replica_set(new),
             [_replica_set(old)],
         )
-    for desired, new, sizes in product((3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))):
+    for desired, new, sizes in product(
+        (3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))
+    ):
         deployment = _deployment(desired, "25%", "25%")
         label = f"{desired} pods, new {new}, old {', '.join(map(str, sizes)) or 'none'}"
         yield _case(
@@ -69,7 +71,9 @@ def cases() -> Iterator[Case]:
 
 def _recorded() -> Iterator[Case]:
     journey = RecordedJourney(open_recording())
-    for event in journey.requests("deployment-controller", "update", "/replicasets/", 200):
+    for event in journey.requests(
+        "deployment-controller", "update", "/replicasets/", 200
+    ):
         revision = int(event["responseObject"]["metadata"]["resourceVersion"])
         sets = journey.as_of("replicasets", revision)
         for deployment in journey.as_of("deployments", revision):
@@ -85,7 +89,9 @@ def _recorded() -> Iterator[Case]:
                 )
 
 
-def _case(group: str, label: str, deployment: Object, new: Object, old: list[Object]) -> Case:
+def _case(
+    group: str, label: str, deployment: Object, new: Object, old: list[Object]
+) -> Case:
     ask: Callable[[Attempt], object] = lambda attempt: attempt(deployment, new, old)  # noqa: E731
     return Case(group, label, _ours(deployment, new, old), ask, [deployment, new, old])
 

@@ -41,7 +41,10 @@ QUANTITIES = (None, "100m", "1500m", "4", "64Mi", "3Gi", "9Gi")
 def cases() -> Iterator[Case]:
     """Each node that the recorded scheduler scored for each pod, and a grid."""
     recording = open_recording()
-    nodes = {node["metadata"]["name"]: node for node in noted(recording, "nodes as the scheduler sees them")}
+    nodes = {
+        node["metadata"]["name"]: node
+        for node in noted(recording, "nodes as the scheduler sees them")
+    }
     there: dict[str, list[Object]] = {name: [] for name in nodes}
     for pod in noted(recording, "pods already there"):
         there.get(pod["spec"].get("nodeName", ""), []).append(pod)
@@ -58,11 +61,15 @@ def cases() -> Iterator[Case]:
                 list(there[host]),
             )
         there.get(settled["spec"].get("nodeName", ""), []).append(settled)
-    for cpu, memory, others in product(QUANTITIES[:4], (None, *QUANTITIES[4:]), range(3)):
+    for cpu, memory, others in product(
+        QUANTITIES[:4], (None, *QUANTITIES[4:]), range(3)
+    ):
         pod, node = _pod(cpu, memory), _node("4", "8Gi")
         label = f"cpu {cpu}, memory {memory}, beside {others}"
         here = [_pod("1", "1Gi") for _ in range(others)]
-        yield _case("a grid of requests", label, _ours(pod, node, here), pod, node, here)
+        yield _case(
+            "a grid of requests", label, _ours(pod, node, here), pod, node, here
+        )
     for label, pod, node in _corners():
         yield _case("corners", label, _ours(pod, node, []), pod, node, [])
 
@@ -79,7 +86,9 @@ def _corners() -> Iterator[tuple[str, Object, Object]]:
     ):
         pod = _pod(None, None)
         pod["spec"]["containers"] = [
-            {**c, "name": f"c{n}"} for n, p in enumerate(parts) for c in p["spec"]["containers"]
+            {**c, "name": f"c{n}"}
+            for n, p in enumerate(parts)
+            for c in p["spec"]["containers"]
         ]
         yield name, pod, _node("4", "8Gi")
     reserved = _node("4", "8Gi")
@@ -92,13 +101,17 @@ def _corners() -> Iterator[tuple[str, Object, Object]]:
     yield "other units", _pod("0.5", "1000M"), _node("3500m", "8589934592")
 
 
-def _case(group: str, label: str, score: int, pod: Object, node: Object, pods: list[Object]) -> Case:
+def _case(
+    group: str, label: str, score: int, pod: Object, node: Object, pods: list[Object]
+) -> Case:
     ask: Callable[[Attempt], object] = lambda attempt: attempt(pod, node, pods)  # noqa: E731
     return Case(group, label, score, ask, [pod, node, pods])
 
 
 def _pod(cpu: str | None, memory: str | None) -> Object:
-    requests = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
+    requests = {
+        name: value for name, value in (("cpu", cpu), ("memory", memory)) if value
+    }
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     return {
         "metadata": {"name": "p", "namespace": "default", "uid": "u"},

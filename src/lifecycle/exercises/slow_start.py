@@ -42,7 +42,9 @@ def cases() -> Iterator[Case]:
             yield _case("every create succeeds", count, initial, frozenset())
             for failing in {1, count // 2, count} - {0}:
                 yield _case("one create fails", count, initial, frozenset({failing}))
-            yield _case("every create fails", count, initial, frozenset(range(1, count + 1)))
+            yield _case(
+                "every create fails", count, initial, frozenset(range(1, count + 1))
+            )
     for count in COUNTS[3:]:
         for failing in sorted({0, 1, 3, count}):
             yield _case(
@@ -72,7 +74,9 @@ def _case(
     failing: frozenset[int],
     seconds: Callable[[int], float] = _even,
 ) -> Case:
-    label = f"count {count} from {initial}" + (f" failing at {min(failing)}" if failing else "")
+    label = f"count {count} from {initial}" + (
+        f" failing at {min(failing)}" if failing else ""
+    )
     return Case(
         group,
         label,

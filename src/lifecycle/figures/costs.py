@@ -25,7 +25,11 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
     )
     place = float("inf")
     for colour, component in zip(COLOURS, components, strict=False):
-        points = [(pods, counts[component]) for pods, counts in costs.items() if counts.get(component)]
+        points = [
+            (pods, counts[component])
+            for pods, counts in costs.items()
+            if counts.get(component)
+        ]
         axes.plot(
             *zip(*points, strict=True),
             color=colour,
@@ -35,7 +39,9 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
         )
         pods, writes = points[-1]
         place = min(writes, place / APART)
-        axes.annotate(f" {component}", (pods, place), color=colour, fontsize=9, va="center")
+        axes.annotate(
+            f" {component}", (pods, place), color=colour, fontsize=9, va="center"
+        )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(right=max(costs) * 15)

@@ -44,7 +44,9 @@ def draw_host(pods: Sequence[tuple[str, Netlink]], host: Netlink, title: str) ->
         box(x, 3, 2.3, f"{name}\neth0 {addresses}", POD)
         far = links[end.parent]
         own = ", ".join(map(str, host.addrs(far.index))) or "no address"
-        routed = [str(route.destination) for route in host.routes() if route.link == far.index]
+        routed = [
+            str(route.destination) for route in host.routes() if route.link == far.index
+        ]
         box(x, 1.9, 2.3, f"{far.name}\n{own}", HOST)
         axes.plot([x, x], [2.18, 2.72], color=INK)
         axes.plot([x, x], [1.1, 1.62], color=INK, linestyle="-" if far.master else ":")
@@ -61,7 +63,9 @@ def draw_host(pods: Sequence[tuple[str, Netlink]], host: Netlink, title: str) ->
     width = 2.6 * len(pods)
     if bridges:
         own = ", ".join(map(str, host.addrs(bridges[0].index))) or "no address"
-        box(width / 2 - 0.1, 0.8, width - 0.3, f"bridge {bridges[0].name} · {own}", HOST)
+        box(
+            width / 2 - 0.1, 0.8, width - 0.3, f"bridge {bridges[0].name} · {own}", HOST
+        )
     else:
         box(width / 2 - 0.1, 0.8, width - 0.3, "the host's routing table", HOST)
     axes.set_xlim(-0.1, width - 0.1)

@@ -31,7 +31,10 @@ def draw_moments(
     """
     grid = empty_axes(width, row_height * len(rows) + 0.4, len(rows))
     tallest = max(
-        (max(Counter(t for t, _ in moments).values(), default=1) for moments in rows.values()),
+        (
+            max(Counter(t for t, _ in moments).values(), default=1)
+            for moments in rows.values()
+        ),
         default=1,
     )
     for axes, (name, moments) in zip(grid, rows.items(), strict=True):
@@ -84,7 +87,9 @@ def draw_counts(
     until the next pair.
     """
     grid = empty_axes(width, row_height * len(rows) + 0.4, len(rows))
-    highest = max((number for counts in rows.values() for _, number in counts), default=1)
+    highest = max(
+        (number for counts in rows.values() for _, number in counts), default=1
+    )
     for axes, (name, counts), colour in zip(grid, rows.items(), cycle((BAD, GOOD))):
         axes.step(
             [t for t, _ in counts],

@@ -17,7 +17,10 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
     """A matplotlib figure without background; a row for each name."""
     import matplotlib.pyplot as plt
 
-    rows = [(name, [(r.type, r.data) for r in answer.answer] or [("", answer.rcode)]) for name, answer in asked]
+    rows = [
+        (name, [(r.type, r.data) for r in answer.answer] or [("", answer.rcode)])
+        for name, answer in asked
+    ]
     height = sum(len(found) for _, found in rows)
     figure, axes = plt.subplots(figsize=(7, 0.42 * height + 0.3))
     for patch in (figure.patch, axes.patch):

@@ -33,7 +33,11 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
     children: dict[str, list[Object]] = {uid: [] for uid in known}
     roots = []
     for obj in everything:
-        owners = [ref["uid"] for ref in obj["metadata"].get("ownerReferences") or () if ref["uid"] in known]
+        owners = [
+            ref["uid"]
+            for ref in obj["metadata"].get("ownerReferences") or ()
+            if ref["uid"] in known
+        ]
         for uid in owners:
             children[uid].append(obj)
         if not owners:
@@ -94,7 +98,9 @@ def _place(
     """Put an object and all below it; returns where the next may begin."""
     places[obj["metadata"]["uid"]] = (depth * COLUMN, top)
     mine: Sequence[Object] = [
-        child for child in children[obj["metadata"]["uid"]] if child["metadata"]["uid"] not in places
+        child
+        for child in children[obj["metadata"]["uid"]]
+        if child["metadata"]["uid"] not in places
     ]
     bottom = top
     for child in mine:
@@ -110,4 +116,6 @@ def _place(
 
 def _box(x: float, y: float, colour: str) -> FancyBboxPatch:
     style = "round,pad=0,rounding_size=0.1"
-    return FancyBboxPatch((x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none")
+    return FancyBboxPatch(
+        (x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none"
+    )

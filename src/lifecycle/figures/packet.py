@@ -30,7 +30,9 @@ def draw_packet(layers: Sequence[Layer]) -> Any:
             height=0.62,
             color=INNER if inside else OUTER,
         )
-        words = "\n".join(f"{key} {value}" for key, value in list(layer.fields.items())[:2])
+        words = "\n".join(
+            f"{key} {value}" for key, value in list(layer.fields.items())[:2]
+        )
         end = layer.offset + layer.length
         total = layers[-1].offset + layers[-1].length
         left = end < total * 0.55

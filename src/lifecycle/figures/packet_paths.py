@@ -27,7 +27,9 @@ def draw_ways(rows: Sequence[tuple[str, Sequence[Walk]]]) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    heights = [max(1.1, 0.6 * len({way.destination for way in ways}) + 0.5) for _, ways in rows]
+    heights = [
+        max(1.1, 0.6 * len({way.destination for way in ways}) + 0.5) for _, ways in rows
+    ]
     figure, grid = plt.subplots(
         len(rows),
         1,
@@ -50,13 +52,23 @@ def path_of(way: Walk) -> tuple[str, ...]:
     """The chains that decide: those of the first table with the destination in it, or
     of the one that refused.
     """
-    last = next((s for s in way.steps if s.rule.target in ("DNAT", "REJECT", "DROP")), None)
+    last = next(
+        (s for s in way.steps if s.rule.target in ("DNAT", "REJECT", "DROP")), None
+    )
     if last is None:
         return (way.steps[0].hook if way.steps else "", way.destination)
-    chains = [s.rule.chain for s in way.steps if (s.table, s.hook) == (last.table, last.hook) and s.depth <= last.depth]
+    chains = [
+        s.rule.chain
+        for s in way.steps
+        if (s.table, s.hook) == (last.table, last.hook) and s.depth <= last.depth
+    ]
     inner: list[str] = []
-    for chain in reversed(list(dict.fromkeys(chains))):  # only those that lead to the last one
-        if not inner or any(s.rule.chain == chain and s.rule.target == inner[0] for s in way.steps):
+    for chain in reversed(
+        list(dict.fromkeys(chains))
+    ):  # only those that lead to the last one
+        if not inner or any(
+            s.rule.chain == chain and s.rule.target == inner[0] for s in way.steps
+        ):
             inner.insert(0, chain)
     return (*inner, way.destination)
 

@@ -24,7 +24,9 @@ class Picture:
     def __init__(self, figure: Figure) -> None:
         buffer = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": "lifecycle"}):
-            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+            figure.savefig(
+                buffer, format="svg", transparent=True, metadata={"Date": None}
+            )
         text = buffer.getvalue()
         self.svg = text[text.index("<svg") :]
 

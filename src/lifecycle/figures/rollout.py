@@ -45,8 +45,12 @@ def draw_rollout(
     times = [look.at for look in looks]
     new = [float(look.new) for look in looks]
     both = [float(look.new + look.old) for look in looks]
-    axes.fill_between(times, new, step="post", color=GOOD, linewidth=0, label="new template")
-    axes.fill_between(times, both, new, step="post", color=BAD, linewidth=0, label="old template")
+    axes.fill_between(
+        times, new, step="post", color=GOOD, linewidth=0, label="new template"
+    )
+    axes.fill_between(
+        times, both, new, step="post", color=BAD, linewidth=0, label="old template"
+    )
     available = [look.available for look in looks]
     axes.step(
         times,

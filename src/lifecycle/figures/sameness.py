@@ -25,7 +25,9 @@ class Sums(Protocol):
     freedoms: Mapping[str, int]
 
 
-def draw_sameness(pairs: Mapping[str, Mapping[str, Sums]], width: float = 7.0) -> Figure:
+def draw_sameness(
+    pairs: Mapping[str, Mapping[str, Sums]], width: float = 7.0
+) -> Figure:
     """One group of bars for each pair of clusters: pair → scenario → its table."""
     figure_axes = empty_axes(
         width,
@@ -59,7 +61,9 @@ def draw_sameness(pairs: Mapping[str, Mapping[str, Sums]], width: float = 7.0) -
         axes.tick_params(colors=INK, labelsize=8)
         for spine in axes.spines.values():
             spine.set_visible(False)
-    figure_axes[-1].set_xlabel("fields: equal · equal but for a freedom · different", color=INK, fontsize=8)
+    figure_axes[-1].set_xlabel(
+        "fields: equal · equal but for a freedom · different", color=INK, fontsize=8
+    )
     figure = figure_axes[0].get_figure()
     assert isinstance(figure, Figure)
     return figure

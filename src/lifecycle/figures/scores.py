@@ -11,7 +11,9 @@ from lifecycle.figures.picture import INK, Picture, empty_axes
 _COLOURS = ("#2a7f62", "#3d6fa8", "#b5441c", "#8a5fa8", "#a8812a", "#5f7f8a", "#a84f6f")
 
 
-def draw_scores(scores: Mapping[str, Mapping[str, int]], *, width: float = 6.4) -> Picture:
+def draw_scores(
+    scores: Mapping[str, Mapping[str, int]], *, width: float = 6.4
+) -> Picture:
     """`scores`: plugin → node → weighted score, as a decision has them. Plugins that
     gave nobody anything are left out.
     """
@@ -45,7 +47,9 @@ def draw_scores(scores: Mapping[str, Mapping[str, int]], *, width: float = 6.4) 
                 )
             left[node] += score
     for position, node in enumerate(nodes):
-        axes.text(left[node] + 4, position, str(left[node]), va="center", color=INK, size=10)
+        axes.text(
+            left[node] + 4, position, str(left[node]), va="center", color=INK, size=10
+        )
     axes.set_yticks(range(len(nodes)), nodes)
     axes.set_xlim(0, max(left.values(), default=1) * 1.1)
     axes.legend(

@@ -57,7 +57,9 @@ def draw_side_by_side(journeys: Sequence[Journey], *, width: float = 9.0) -> Fig
     )
     FigureCanvasAgg(figure)
     figure.patch.set_alpha(0.0)
-    axes = figure.subplots(len(journeys), 1, height_ratios=[rows + 3 for rows in heights], squeeze=False)
+    axes = figure.subplots(
+        len(journeys), 1, height_ratios=[rows + 3 for rows in heights], squeeze=False
+    )
     for axis, journey in zip(axes[:, 0], journeys, strict=True):
         _paint(axis, journey)
     return figure
@@ -68,7 +70,10 @@ def _paint(axis: Axes, journey: Journey) -> None:
     unit, factor = ("ms", 1000.0) if journey.duration < 1 else ("s", 1.0)
     whole = journey.duration * factor or 1.0
     for number, (component, stage) in enumerate(rows):
-        bars = [(s.start * factor, max(s.duration * factor, whole / 400)) for s in journey.of(component, stage)]
+        bars = [
+            (s.start * factor, max(s.duration * factor, whole / 400))
+            for s in journey.of(component, stage)
+        ]
         axis.broken_barh(
             bars,
             (number - 0.36, 0.72),
@@ -108,7 +113,8 @@ def alt_text(journey: Journey) -> str:
         begin, end = parts.get(step.component, (step.start, step.end))
         parts[step.component] = (min(begin, step.start), max(end, step.end))
     spans = "; ".join(
-        f"{name} from {milliseconds(begin)} to {milliseconds(end)}" for name, (begin, end) in parts.items()
+        f"{name} from {milliseconds(begin)} to {milliseconds(end)}"
+        for name, (begin, end) in parts.items()
     )
     return f"Timeline of {journey.title} on {journey.provenance}, {milliseconds(journey.duration)} in all: {spans}."
 
@@ -117,7 +123,9 @@ def to_svg(journeys: Journey | Sequence[Journey]) -> str:
     """The picture as SVG text, with its description as `<title>`."""
     several = [journeys] if isinstance(journeys, Journey) else list(journeys)
     buffer = io.StringIO()
-    draw_side_by_side(several).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    draw_side_by_side(several).savefig(
+        buffer, format="svg", transparent=True, metadata={"Date": None}
+    )
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     end = svg.index(">") + 1
@@ -140,7 +148,9 @@ def to_png(
     return buffer.getvalue()
 
 
-def to_html(journeys: Journey | Sequence[Journey], *, title: str = "The journey of a request") -> str:
+def to_html(
+    journeys: Journey | Sequence[Journey], *, title: str = "The journey of a request"
+) -> str:
     """A page of its own: the picture, and its text beneath."""
     several = [journeys] if isinstance(journeys, Journey) else list(journeys)
     image = base64.b64encode(to_svg(several).encode()).decode()

@@ -42,7 +42,10 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.legend(
-        handles=[axes.barh(0, 0, color=colour, label=verdict) for verdict, colour in COLOURS.items()],
+        handles=[
+            axes.barh(0, 0, color=colour, label=verdict)
+            for verdict, colour in COLOURS.items()
+        ],
         loc="lower right",
         frameon=False,
         labelcolor=INK,

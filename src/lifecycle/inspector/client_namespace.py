@@ -30,7 +30,9 @@ class ClientNamespace:
         return dir(kubernetes.client)
 
 
-def get_json(api_client: kubernetes.client.ApiClient, path: str, accept: str = "application/json") -> Any:
+def get_json(
+    api_client: kubernetes.client.ApiClient, path: str, accept: str = "application/json"
+) -> Any:
     """GET any path through the official client. Returns parsed JSON, or text where the
     answer is not JSON.
 
@@ -38,9 +40,13 @@ def get_json(api_client: kubernetes.client.ApiClient, path: str, accept: str = "
     """
     headers = {"Accept": accept, "User-Agent": api_client.user_agent}
     api_client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
-    answer = api_client.call_api("GET", api_client.configuration.host + path, header_params=headers)
+    answer = api_client.call_api(
+        "GET", api_client.configuration.host + path, header_params=headers
+    )
     data = answer.read()
     if not 200 <= answer.status <= 299:
         raise kubernetes.client.ApiException(http_resp=answer)
     text = data.decode()
-    return json.loads(text) if "json" in (answer.getheader("content-type") or "") else text
+    return (
+        json.loads(text) if "json" in (answer.getheader("content-type") or "") else text
+    )

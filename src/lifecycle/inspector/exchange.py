@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-_NO_MEANING = frozenset({"pretty", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldValidation"})
+_NO_MEANING = frozenset(
+    {"pretty", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldValidation"}
+)
 """Query parameters that do not change what a GET answers."""
 
 
@@ -89,7 +91,11 @@ class Question:
         """The meaning of a request line and its `Accept` header."""
         parts = urlsplit(target)
         pairs = parse_qsl(parts.query, keep_blank_values=True)
-        drop = _NO_MEANING if method.upper() == "GET" else frozenset({"pretty", "fieldValidation"})
+        drop = (
+            _NO_MEANING
+            if method.upper() == "GET"
+            else frozenset({"pretty", "fieldValidation"})
+        )
         query = frozenset((k, v) for k, v in pairs if k not in drop)
         return cls(method.upper(), parts.path.rstrip("/") or "/", query, _form(accept))
 

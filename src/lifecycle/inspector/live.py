@@ -38,7 +38,9 @@ class LiveCluster:
 
     live = True
 
-    def __init__(self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None) -> None:
+    def __init__(
+        self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None
+    ) -> None:
         if context != ALLOWED_CONTEXT:
             raise InspectorError(
                 f"refusing context {context!r}: live labs touch only a context named {ALLOWED_CONTEXT!r}"
@@ -46,9 +48,13 @@ class LiveCluster:
         self.name = context
         self.config_file = config_file
         try:
-            self.api_client = kubernetes.config.new_client_from_config(config_file=config_file, context=context)
+            self.api_client = kubernetes.config.new_client_from_config(
+                config_file=config_file, context=context
+            )
         except (kubernetes.config.ConfigException, OSError) as error:
-            raise InspectorError(f"no context {context!r} to connect to ({error}); `make cluster` makes one") from None
+            raise InspectorError(
+                f"no context {context!r} to connect to ({error}); `make cluster` makes one"
+            ) from None
         self._namespaces: list[str] = []
 
     def __repr__(self) -> str:
@@ -68,7 +74,9 @@ class LiveCluster:
         closes it.
         """
         sent = dict(headers)
-        self.api_client.update_params_for_auth(sent, [], ["BearerToken"], path, method, None)
+        self.api_client.update_params_for_auth(
+            sent, [], ["BearerToken"], path, method, None
+        )
         pool = self.api_client.rest_client.pool_manager
         url = self.api_client.configuration.host + path
         return pool.request(
@@ -99,7 +107,9 @@ class LiveCluster:
     def provenance(self) -> Provenance:
         """Asked now."""
         version = self.get("/version")["gitVersion"]
-        return Provenance(self.name, version, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "live")
+        return Provenance(
+            self.name, version, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "live"
+        )
 
     # -- namespaces --------------------------------------------------------------------
 
@@ -109,7 +119,9 @@ class LiveCluster:
         """
         meta = {"name": name, "labels": {LABEL: LABEL_VALUE}}
         try:
-            self.client.CoreV1Api().create_namespace({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+            self.client.CoreV1Api().create_namespace(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+            )
         except kubernetes.client.ApiException as error:
             if error.status == 409:
                 raise InspectorError(

@@ -67,7 +67,9 @@ class RecordedNode:
             moment = moments[-1]
         if moment not in moments:
             known = ", ".join(m or "(end)" for m in moments)
-            raise InspectorError(f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at: {known}")
+            raise InspectorError(
+                f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at: {known}"
+            )
         return self._text(short, moment)[1]
 
     def _text(self, short: str, moment: str) -> tuple[str, str]:
@@ -82,7 +84,9 @@ class RecordedNode:
         for short, moments in files.items():
             if self._text(short, moments[0])[0] == command:
                 return short
-        raise InspectorError(f"{self.name}: {command!r} was never recorded; recorded: {', '.join(files) or 'nothing'}")
+        raise InspectorError(
+            f"{self.name}: {command!r} was never recorded; recorded: {', '.join(files) or 'nothing'}"
+        )
 
 
 class KindNode:
@@ -99,7 +103,9 @@ class KindNode:
         has only the present.
         """
         if moment:
-            raise InspectorError(f"{self.name} is live: it can be asked now, not at {moment!r}")
+            raise InspectorError(
+                f"{self.name} is live: it can be asked now, not at {moment!r}"
+            )
         if shutil.which("docker") is None:
             raise InspectorError(
                 "docker is not on PATH: a live kind node is a container, and only docker can look into it"

@@ -33,7 +33,9 @@ def recordings_directory() -> Path:
         folder = root / "recordings"
         if folder.is_dir() and any(folder.glob("*/http")):
             return folder
-    raise InspectorError(f"no recordings/ folder in {here} or above it; LIFECYCLE_RECORDINGS can name one")
+    raise InspectorError(
+        f"no recordings/ folder in {here} or above it; LIFECYCLE_RECORDINGS can name one"
+    )
 
 
 def open_recording(name: str = DEFAULT_RECORDING) -> Recording:
@@ -45,11 +47,15 @@ def open_recording(name: str = DEFAULT_RECORDING) -> Recording:
     folder = recordings_directory()
     if not (folder / name).is_dir():
         there = sorted(path.parent.name for path in folder.glob("*/http"))
-        raise InspectorError(f"no recording {name!r} in {folder}; there are: {', '.join(there)}")
+        raise InspectorError(
+            f"no recording {name!r} in {folder}; there are: {', '.join(there)}"
+        )
     return Recording(folder / name)
 
 
-def open_cluster(name: str | None = None, *, recording: str = DEFAULT_RECORDING) -> Recording | LiveCluster:
+def open_cluster(
+    name: str | None = None, *, recording: str = DEFAULT_RECORDING
+) -> Recording | LiveCluster:
     """The cluster that `name`, or else `LIFECYCLE_CLUSTER`, asks for: `recorded`,
     `kind`, or a kubeconfig context.
     """

@@ -74,20 +74,35 @@ class RecordedTransport:
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         question = Question.of(method, target, sent.get("accept", ""))
         if question.param("watch") in ("true", "True", "1"):
-            return RESTResponse(_RecordedBody(200, {"content-type": "application/json"}, self._watch(question)))
+            return RESTResponse(
+                _RecordedBody(
+                    200, {"content-type": "application/json"}, self._watch(question)
+                )
+            )
         status, answer_headers, answer = self._answer(question, body)
-        data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        data = (
+            answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        )
         kind = "text/plain" if isinstance(answer, str) else "application/json"
-        return RESTResponse(_RecordedBody(status, {"content-type": kind, **answer_headers}, [data]))
+        return RESTResponse(
+            _RecordedBody(status, {"content-type": kind, **answer_headers}, [data])
+        )
 
     # -- looking up --------------------------------------------------------------------
 
     def _index(self) -> dict[Question, list[Exchange]]:
         if self._answers is None:
             self._answers = {}
-            for scenario in [self._recording.scenario] if self._recording.scenario else self._recording.scenarios():
+            for scenario in (
+                [self._recording.scenario]
+                if self._recording.scenario
+                else self._recording.scenarios()
+            ):
                 for exchange in self._recording.exchanges(scenario):
-                    if not self._recording.moment or exchange.moment == self._recording.moment:
+                    if (
+                        not self._recording.moment
+                        or exchange.moment == self._recording.moment
+                    ):
                         self._answers.setdefault(exchange.question, []).append(exchange)
         return self._answers
 
@@ -106,7 +121,9 @@ class RecordedTransport:
                 return derived
         raise InspectorError(self._never_asked(question))
 
-    def _one_of_list(self, question: Question) -> tuple[int, dict[str, str], Any] | None:
+    def _one_of_list(
+        self, question: Question
+    ) -> tuple[int, dict[str, str], Any] | None:
         collection, _, name = question.path.rpartition("/")
         answer = self._list(question.with_path(collection))
         if answer is None:
@@ -122,7 +139,9 @@ class RecordedTransport:
         refused: StatusError = not_found(collection.rpartition("/")[2], name, group)
         return 404, {DERIVED: "from a list"}, refused.status
 
-    def _part_of_list(self, question: Question) -> tuple[int, dict[str, str], Any] | None:
+    def _part_of_list(
+        self, question: Question
+    ) -> tuple[int, dict[str, str], Any] | None:
         before, found, after = question.path.partition("/namespaces/")
         namespace, _, plural = after.partition("/")
         if not found or not plural or "/" in plural:
@@ -130,7 +149,11 @@ class RecordedTransport:
         answer = self._exact_list(question.with_path(f"{before}/{plural}"))
         if answer is None:
             return None
-        items = [item for item in answer["items"] if item["metadata"].get("namespace") == namespace]
+        items = [
+            item
+            for item in answer["items"]
+            if item["metadata"].get("namespace") == namespace
+        ]
         return (
             200,
             {DERIVED: "from a list of all namespaces"},
@@ -148,7 +171,11 @@ class RecordedTransport:
         if not exchanges or exchanges[-1].status != 200:
             return None
         answer = exchanges[-1].response
-        return answer if isinstance(answer, dict) and isinstance(answer.get("items"), list) else None
+        return (
+            answer
+            if isinstance(answer, dict) and isinstance(answer.get("items"), list)
+            else None
+        )
 
     def _never_asked(self, question: Question) -> str:
         plural = question.path.rpartition("/")[2]
@@ -169,7 +196,9 @@ class RecordedTransport:
         scenarios = (
             [self._recording.scenario]
             if self._recording.scenario
-            else sorted(path.stem for path in (self._recording.path / "watch").glob("*.jsonl"))
+            else sorted(
+                path.stem for path in (self._recording.path / "watch").glob("*.jsonl")
+            )
         )
         after = int(question.param("resourceVersion") or 0)
         seen = sent = 0
@@ -179,14 +208,22 @@ class RecordedTransport:
                     continue
                 seen += 1
                 event = line["event"]
-                version = event.get("object", {}).get("metadata", {}).get("resourceVersion", "0")
+                version = (
+                    event.get("object", {})
+                    .get("metadata", {})
+                    .get("resourceVersion", "0")
+                )
                 if int(version or 0) > after:
                     sent += 1
                     yield json.dumps(event).encode() + b"\n"
         if not seen:
-            raise InspectorError(f"{self._recording!r} holds no watch of {question.path}")
+            raise InspectorError(
+                f"{self._recording!r} holds no watch of {question.path}"
+            )
         if not sent:
-            raise InspectorError(f"the recorded watch of {question.path} has ended; pass timeout_seconds to stop there")
+            raise InspectorError(
+                f"the recorded watch of {question.path} has ended; pass timeout_seconds to stop there"
+            )
 
 
 def _choose(exchanges: list[Exchange], body: Any) -> Exchange | None:
@@ -210,7 +247,9 @@ def _line(question: Question) -> str:
 class _RecordedBody(io.IOBase):
     """As much of `urllib3.HTTPResponse` as the official client uses."""
 
-    def __init__(self, status: int, headers: dict[str, str], chunks: Iterable[bytes]) -> None:
+    def __init__(
+        self, status: int, headers: dict[str, str], chunks: Iterable[bytes]
+    ) -> None:
         self.status = status
         self.reason = ""
         self.headers = headers
@@ -221,7 +260,9 @@ class _RecordedBody(io.IOBase):
         """The whole body."""
         return b"".join(self._chunks)
 
-    def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
+    def stream(
+        self, amt: int | None = None, decode_content: bool | None = None
+    ) -> Iterator[bytes]:
         """The body in pieces, as a watch reads it."""
         yield from self._chunks
 

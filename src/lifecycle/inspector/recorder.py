@@ -47,7 +47,9 @@ def record(
     InspectorError for any other context.
     """
     if getattr(cluster, "name", "") != ALLOWED_CONTEXT:
-        raise InspectorError(f"refusing to record {cluster!r}: only a context named {ALLOWED_CONTEXT!r}")
+        raise InspectorError(
+            f"refusing to record {cluster!r}: only a context named {ALLOWED_CONTEXT!r}"
+        )
     out = Path(out_dir)
     chosen = [load_scenario(name) for name in scenarios]
     with Progress(disable=not progress, transient=True) as bar:
@@ -95,10 +97,15 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def _touches_default(scenario: Scenario) -> bool:
-    return any(step.method != "GET" and "/namespaces/default" in step.path for step in scenario.steps)
+    return any(
+        step.method != "GET" and "/namespaces/default" in step.path
+        for step in scenario.steps
+    )
 
 
-def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: float, on_step: Any) -> None:
+def _record_one(
+    cluster: LiveCluster, scenario: Scenario, out: Path, pause: float, on_step: Any
+) -> None:
     for name in scenario.creates:
         _make_room(cluster, name)
     target = LiveTarget(cluster)
@@ -116,7 +123,11 @@ def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: floa
         return True
 
     try:
-        exchanges = _to_the_end(run_scenario(target, scenario, pause=pause, kubectl=kubectl, on_step=on_step))
+        exchanges = _to_the_end(
+            run_scenario(
+                target, scenario, pause=pause, kubectl=kubectl, on_step=on_step
+            )
+        )
     finally:
         for name in scenario.creates:
             cluster.delete_namespace(name)
@@ -150,11 +161,16 @@ def _make_room(cluster: LiveCluster, namespace: str) -> None:
     """
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = {item["metadata"]["name"]: item for item in cluster.get("/api/v1/namespaces")["items"]}
+        found = {
+            item["metadata"]["name"]: item
+            for item in cluster.get("/api/v1/namespaces")["items"]
+        }
         if namespace not in found:
             return
         if "deletionTimestamp" not in found[namespace]["metadata"]:
-            raise InspectorError(f"namespace {namespace!r} is there already and was not made here: it stays untouched")
+            raise InspectorError(
+                f"namespace {namespace!r} is there already and was not made here: it stays untouched"
+            )
         if time.monotonic() > deadline:
             raise InspectorError(
                 f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s; try again once it is gone"
@@ -205,7 +221,9 @@ class LiveTarget:
         """One request, in a thread: the official client is synchronous."""
         return await asyncio.to_thread(self._send, method, path, headers, body)
 
-    def _send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _send(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
         answer = self._cluster.open(method, path, headers, body)
         try:
             return answer.status, dict(answer.headers), answer.read()
@@ -236,7 +254,9 @@ class WatchThread:
             {"Accept": "application/json", "User-Agent": "recorder"},
             b"",
         )
-        self._thread = threading.Thread(target=self._read, args=(start,), daemon=True, name=f"watch {self.path}")
+        self._thread = threading.Thread(
+            target=self._read, args=(start,), daemon=True, name=f"watch {self.path}"
+        )
         self._thread.start()
 
     def _read(self, start: float) -> None:
@@ -246,14 +266,22 @@ class WatchThread:
                 buffer += chunk
                 *whole, buffer = buffer.split(b"\n")
                 t = round(time.monotonic() - start, 4)
-                self.lines += [{"t": t, "path": self.path, "event": json.loads(line)} for line in whole if line]
-        except Exception:  # the connection was shut to end the watch; whatever came before is kept
+                self.lines += [
+                    {"t": t, "path": self.path, "event": json.loads(line)}
+                    for line in whole
+                    if line
+                ]
+        except (
+            Exception
+        ):  # the connection was shut to end the watch; whatever came before is kept
             return
 
     def close(self) -> None:
         """End the watch."""
         if self._answer is not None:
-            with contextlib.suppress(RuntimeError, OSError):  # it may have ended by itself
+            with contextlib.suppress(
+                RuntimeError, OSError
+            ):  # it may have ended by itself
                 self._answer.shutdown()
             if self._thread:
                 self._thread.join(5)

@@ -40,11 +40,15 @@ class Recording:
 
     live = False
 
-    def __init__(self, path: str | Path, *, scenario: str = "", moment: str = "") -> None:
+    def __init__(
+        self, path: str | Path, *, scenario: str = "", moment: str = ""
+    ) -> None:
         self.path = Path(path)
         self.name = self.path.name
         if not (self.path / "http").is_dir():
-            raise InspectorError(f"{self.path} is not a recording: it has no http/ folder")
+            raise InspectorError(
+                f"{self.path} is not a recording: it has no http/ folder"
+            )
         self.scenario = scenario
         self.moment = moment
 
@@ -63,7 +67,9 @@ class Recording:
         scenario was played in its own place.
         """
         file = self.path / NAMESPACES
-        known: dict[str, dict[str, str]] = json.loads(file.read_text()) if file.is_file() else {}
+        known: dict[str, dict[str, str]] = (
+            json.loads(file.read_text()) if file.is_file() else {}
+        )
         return known.get(scenario, {})
 
     def exchanges(self, scenario: str) -> tuple[Exchange, ...]:
@@ -73,13 +79,17 @@ class Recording:
         if scenario not in self._cache:
             file = self.path / "http" / f"{scenario}.jsonl"
             if not file.exists():
-                raise InspectorError(f"{self.name} has no scenario {scenario!r}; it has: {', '.join(self.scenarios())}")
+                raise InspectorError(
+                    f"{self.name} has no scenario {scenario!r}; it has: {', '.join(self.scenarios())}"
+                )
             found = []
             for number, line in enumerate(file.read_bytes().splitlines(), 1):
                 try:
                     found.append(Exchange.from_line(scenario, orjson.loads(line)))
                 except (ValueError, KeyError, TypeError) as error:
-                    raise InspectorError(f"line {number} of {file} is no recorded exchange: {error!r}") from None
+                    raise InspectorError(
+                        f"line {number} of {file} is no recorded exchange: {error!r}"
+                    ) from None
             self._cache[scenario] = tuple(found)
         return self._cache[scenario]
 
@@ -87,14 +97,18 @@ class Recording:
         """The notes of a scenario's exchanges, in order, each once: `after create`,
         `after expose`, …
         """
-        return list(dict.fromkeys(e.moment for e in self.exchanges(scenario) if e.moment))
+        return list(
+            dict.fromkeys(e.moment for e in self.exchanges(scenario) if e.moment)
+        )
 
     def at(self, scenario: str, moment: str = "") -> Recording:
         """The same recording, answering only from one scenario, and there from one
         moment. Raises InspectorError for unknown ones.
         """
         if moment and moment not in self.moments(scenario):
-            raise InspectorError(f"{scenario!r} has no moment {moment!r}; it has: {', '.join(self.moments(scenario))}")
+            raise InspectorError(
+                f"{scenario!r} has no moment {moment!r}; it has: {', '.join(self.moments(scenario))}"
+            )
         self.exchanges(scenario)
         view = Recording(self.path, scenario=scenario, moment=moment)
         view._cache = self._cache
@@ -144,7 +158,9 @@ class Recording:
         for candidate in (name, f"lifecycle-{name}"):
             if candidate in names:
                 return RecordedNode(candidate, self.path / "node" / candidate)
-        raise InspectorError(f"{self.name} recorded no node {name!r}; it has: {', '.join(names) or 'none'}")
+        raise InspectorError(
+            f"{self.name} recorded no node {name!r}; it has: {', '.join(names) or 'none'}"
+        )
 
     def nodes(self) -> list[str]:
         """Names of the nodes whose commands were recorded."""
@@ -176,8 +192,14 @@ class Recording:
         """
         file = self.path / relative
         if not file.is_file():
-            near = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
-            raise InspectorError(f"{self.name} has no {relative}; beside it: {', '.join(near) or 'nothing'}")
+            near = (
+                sorted(p.name for p in file.parent.iterdir())
+                if file.parent.is_dir()
+                else []
+            )
+            raise InspectorError(
+                f"{self.name} has no {relative}; beside it: {', '.join(near) or 'nothing'}"
+            )
         return file.read_text()
 
     # -- where it comes from -----------------------------------------------------------
@@ -208,7 +230,11 @@ class Recording:
             if isinstance(exchange.response, dict)
             for entry in exchange.response.get("metadata", {}).get("managedFields", ())
         ]
-        return datetime.fromisoformat(min(stamps)).date().isoformat() if stamps else "unknown day"
+        return (
+            datetime.fromisoformat(min(stamps)).date().isoformat()
+            if stamps
+            else "unknown day"
+        )
 
     def _lines(self, file: Path) -> Iterator[dict[str, Any]]:
         if not file.is_file():

@@ -81,14 +81,18 @@ async def run_scenario(
             await asyncio.sleep(pause)
             continue
         if step.as_ != "admin" or (
-            step.kubectl and kubectl and kubectl(step, asyncio.get_running_loop().time() - start)
+            step.kubectl
+            and kubectl
+            and kubectl(step, asyncio.get_running_loop().time() - start)
         ):
             continue
         if not step.path:
             continue
         if step.t is not None:
             prepared = not scenario.steps[0].recorded
-            base = clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
+            base = (
+                clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
+            )
             await asyncio.sleep(base + step.t - clock())
         exchange = await _ask(target, scenario.name, step, answers, start)
         if step.recorded and not step.kubectl:
@@ -97,7 +101,9 @@ async def run_scenario(
     return exchanges
 
 
-async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float) -> Exchange:
+async def _ask(
+    target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float
+) -> Exchange:
     path, body = resolve(step.path, answers), resolve(step.body, answers)
     headers = {"Accept": step.accept, "User-Agent": "recorder", **step.headers}
     data = b""
@@ -129,7 +135,11 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
 
 def as_recorded(headers: dict[str, str], body: bytes) -> tuple[dict[str, Any], Any]:
     """The headers and the body of an answer as recordings hold them."""
-    kept: dict[str, Any] = {key.lower(): value for key, value in headers.items() if key.lower() in KEPT_HEADERS}
+    kept: dict[str, Any] = {
+        key.lower(): value
+        for key, value in headers.items()
+        if key.lower() in KEPT_HEADERS
+    }
     if "warning" in kept:  # several headers of one name arrive as one, joined by commas
         kept["warning"] = re.split(r", (?=299 )", kept["warning"])
     return kept, _decoded(body, kept.get("content-type", ""))
@@ -142,7 +152,9 @@ def _decoded(answer: bytes, content_type: str) -> Any:
     if "protobuf" in content_type or "cbor" in content_type:
         return {"base64": base64.b64encode(answer).decode()}
     text = answer.decode("utf-8", "replace")
-    if "json" in content_type or text.startswith("{"):  # the index of /openapi/v3 is JSON that calls itself text
+    if "json" in content_type or text.startswith(
+        "{"
+    ):  # the index of /openapi/v3 is JSON that calls itself text
         try:
             return json.loads(text)
         except ValueError:
@@ -164,7 +176,9 @@ async def _settle(target: Target, namespace: str, patience: float) -> None:
 
 async def _is_settled(target: Target, namespace: str) -> bool:
     async def items(path: str) -> list[Any]:
-        _, _, answer = await target.request("GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b"")
+        _, _, answer = await target.request(
+            "GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b""
+        )
         return list(json.loads(answer).get("items") or ())
 
     wanted = 0
@@ -179,8 +193,14 @@ async def _is_settled(target: Target, namespace: str) -> bool:
                 "availableReplicas",
             )
         }
-        if counts != {replicas} or status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
+        if (
+            counts != {replicas}
+            or status.get("observedGeneration", 0)
+            < deployment["metadata"]["generation"]
+        ):
             return False
         wanted += replicas
     pods = await items(f"/api/v1/namespaces/{namespace}/pods")
-    return len(pods) == wanted and not any(pod["metadata"].get("deletionTimestamp") for pod in pods)
+    return len(pods) == wanted and not any(
+        pod["metadata"].get("deletionTimestamp") for pod in pods
+    )

@@ -70,8 +70,12 @@ class Scenario:
         steps = []
         for step in self.steps:
             path = step.path.replace("/namespaces/default", f"/namespaces/{namespace}")
-            path = path.replace("metadata.namespace%3Ddefault", f"metadata.namespace%3D{namespace}")
-            text = json.dumps(step.body).replace('"namespace": "default"', f'"namespace": "{namespace}"')
+            path = path.replace(
+                "metadata.namespace%3Ddefault", f"metadata.namespace%3D{namespace}"
+            )
+            text = json.dumps(step.body).replace(
+                '"namespace": "default"', f'"namespace": "{namespace}"'
+            )
             steps.append(dataclasses.replace(step, path=path, body=json.loads(text)))
         return dataclasses.replace(self, steps=tuple(steps))
 
@@ -85,10 +89,13 @@ def load_scenario(name: str) -> Scenario:
     """Read `scenarios/<name>.yaml`. Raises InspectorError naming the ones there are."""
     file = _FOLDER / f"{name}.yaml"
     if not file.is_file():
-        raise InspectorError(f"no scenario {name!r}; there are: {', '.join(scenario_names())}")
+        raise InspectorError(
+            f"no scenario {name!r}; there are: {', '.join(scenario_names())}"
+        )
     document = yaml.safe_load(file.read_text())
     steps = [
-        Step(**{("as_" if key == "as" else key): value for key, value in entry.items()}) for entry in document["steps"]
+        Step(**{("as_" if key == "as" else key): value for key, value in entry.items()})
+        for entry in document["steps"]
     ]
     return Scenario(
         name,
@@ -128,7 +135,9 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
 def _namespace(name: str) -> Step:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     path = "/api/v1/namespaces"
-    return Step("POST", path, content_type="application/json", body=body, recorded=False)
+    return Step(
+        "POST", path, content_type="application/json", body=body, recorded=False
+    )
 
 
 def resolve(value: Any, answers: dict[int, Any]) -> Any:
@@ -168,7 +177,11 @@ def _learn(value: Any, path: str, said: dict[str, str]) -> None:
 def _refer(body: Any, said: dict[str, str]) -> Any:
     if isinstance(body, dict):
         return {
-            key: (said[item] if key in _REFERRED and isinstance(item, str) and item in said else _refer(item, said))
+            key: (
+                said[item]
+                if key in _REFERRED and isinstance(item, str) and item in said
+                else _refer(item, said)
+            )
             for key, item in body.items()
         }
     return [_refer(item, said) for item in body] if isinstance(body, list) else body

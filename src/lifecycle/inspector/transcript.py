@@ -51,7 +51,9 @@ class Transcript:
             if not rows:
                 continue  # a body of text stands there as it is
             if len(rows) != len(lines):
-                raise InspectorError("this hex dump was cut short; kubectl -v=9 prints whole ones")
+                raise InspectorError(
+                    "this hex dump was cut short; kubectl -v=9 prints whole ones"
+                )
             bodies.append(bytes.fromhex("".join(row["hex"] for row in rows)))
         return bodies
 
@@ -60,6 +62,8 @@ def parse_transcript(text: str) -> Transcript:
     """Read a file of `kubectl/`. Raises InspectorError if it is none."""
     head = _HEAD.match(text)
     if head is None:
-        raise InspectorError("no transcript: it should begin with `$ command` and `[exit N]`")
+        raise InspectorError(
+            "no transcript: it should begin with `$ command` and `[exit N]`"
+        )
     out, _, err = text[head.end() :].partition("[stderr]\n")
     return Transcript(tuple(shlex.split(head["line"])[1:]), int(head["code"]), out, err)

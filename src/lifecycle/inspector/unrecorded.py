@@ -28,7 +28,9 @@ without a line.
 """
 
 
-def unrecorded_before(scenario: str, method: str, path: str) -> tuple[tuple[str, str], ...]:
+def unrecorded_before(
+    scenario: str, method: str, path: str
+) -> tuple[tuple[str, str], ...]:
     """Method and path of each request that has to be sent before a recorded one."""
     return UNRECORDED.get((scenario, method, path), ())
 
@@ -49,7 +51,10 @@ def unrecorded_namespaces(exchanges: Iterable[Exchange]) -> list[str]:
     made, written = set(OF_A_FRESH_CLUSTER), dict[str, None]()
     for exchange in exchanges:
         match = re.match(r"/apis?/(?:[^/]+/){1,2}namespaces/([^/?]+)/", exchange.path)
-        if exchange.method == "POST" and exchange.path.partition("?")[0] == "/api/v1/namespaces":
+        if (
+            exchange.method == "POST"
+            and exchange.path.partition("?")[0] == "/api/v1/namespaces"
+        ):
             made.add(exchange.body["metadata"].get("name", ""))
         elif match and exchange.method != "GET" and exchange.status < 300:
             written.setdefault(match[1], None)

@@ -88,9 +88,16 @@ def _help_without_flags(argv: Sequence[str]) -> str:
         return general_help() if not argv or wants_help(argv) else ""
     path = " ".join([words[0], *(ALIASES.get(word, word) for word in words[1:2])])
     group = path if path in GROUPS else words[0]
-    if group not in GROUPS or (len(words) > group.count(" ") + 1 and words[group.count(" ") + 1] in words_below(group)):
+    if group not in GROUPS or (
+        len(words) > group.count(" ") + 1
+        and words[group.count(" ") + 1] in words_below(group)
+    ):
         return ""
-    return group_help(group) if wants_help(argv) or len(words) == group.count(" ") + 1 else ""
+    return (
+        group_help(group)
+        if wants_help(argv) or len(words) == group.count(" ") + 1
+        else ""
+    )
 
 
 GROUPS = ("config", "create secret", "create service", "rollout", "set")
@@ -161,8 +168,16 @@ def did_you_mean(typed: str) -> str:
     """Commands that are two letters or less away, or that begin like it. Upstream:
     `spf13/cobra` (`SuggestionsFor`).
     """
-    close = [name for name in ALL_NAMES if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2]
-    return "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close) if close and typed else ""
+    close = [
+        name
+        for name in ALL_NAMES
+        if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2
+    ]
+    return (
+        "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close)
+        if close and typed
+        else ""
+    )
 
 
 def _distance(one: str, other: str) -> int:
@@ -247,7 +262,9 @@ async def run_kubectl(
     try:
         run_command = COMMANDS.get(command)
         if run_command is None:
-            raise CommandError(f'unknown command {go_quote(command)} for "kubectl"{did_you_mean(command)}')
+            raise CommandError(
+                f'unknown command {go_quote(command)} for "kubectl"{did_you_mean(command)}'
+            )
         with span("kubectl", command, argv=" ".join(argv)):
             await run_command(rest, session)
     except HelpWanted as wanted:

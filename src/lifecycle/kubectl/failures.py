@@ -91,7 +91,9 @@ def message_for(error: CommandError | StatusError) -> str:
 def _message(error: CommandError | StatusError) -> str:
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (NoResourceError, SeveralFailures)) or (isinstance(error, PartlyPrinted) and error.several):
+    if isinstance(error, (NoResourceError, SeveralFailures)) or (
+        isinstance(error, PartlyPrinted) and error.several
+    ):
         return str(error)
     if isinstance(error, CommandError):
         return str(error) if str(error).startswith(_SAID) else f"error: {error}"
@@ -106,7 +108,11 @@ def _in_a_list(error: CommandError | StatusError) -> str:
     """
     if isinstance(error, StatusError):
         return _refused(error)
-    return message_for(error) if isinstance(error, (ConnectionFailed, SeveralFailures)) else str(error)
+    return (
+        message_for(error)
+        if isinstance(error, (ConnectionFailed, SeveralFailures))
+        else str(error)
+    )
 
 
 def _refused(error: StatusError) -> str:
@@ -129,14 +135,22 @@ def _no_answer(error: ConnectionFailed) -> str:
 def _invalid(error: StatusError) -> str:
     details = error.status.get("details")
     if details is None:
-        return f"The request is invalid: {error.message}" if error.message else "The request is invalid"
+        return (
+            f"The request is invalid: {error.message}"
+            if error.message
+            else "The request is invalid"
+        )
     causes = details.get("causes") or []
     text = "The request is invalid"
     if details.get("kind") or details.get("name"):
         text = f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is invalid"
     elif error.message and not causes:
         text += f": {error.message}"
-    messages = list(dict.fromkeys(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes))
+    messages = list(
+        dict.fromkeys(
+            f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes
+        )
+    )
     if len(messages) > 1:
         return f"{text}: \n" + "\n".join(f"* {message}" for message in messages)
     return f"{text}: {messages[0]}" if messages else text

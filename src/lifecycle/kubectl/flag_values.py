@@ -27,13 +27,27 @@ def go_int(text: str, function: str, bits: int = 64, *, base: int = 10) -> int:
     """
     number: int | None = None
     if base == 0 and (match := _ANY_NUMBER.fullmatch(text)):
-        digits, radix = next((match[name], value) for name, value in _BASES.items() if match[name] is not None)
-        number = int(digits.replace("_", ""), radix) * (-1 if match["sign"] == "-" else 1)
-    elif base == 10 and _NUMBER.fullmatch(text) and not (function == "strconv.ParseUint" and text[0] in "+-"):
+        digits, radix = next(
+            (match[name], value)
+            for name, value in _BASES.items()
+            if match[name] is not None
+        )
+        number = int(digits.replace("_", ""), radix) * (
+            -1 if match["sign"] == "-" else 1
+        )
+    elif (
+        base == 10
+        and _NUMBER.fullmatch(text)
+        and not (function == "strconv.ParseUint" and text[0] in "+-")
+    ):
         number = int(text)
     if number is None:
         raise ValueError(f'{function}: parsing "{text}": invalid syntax')
-    low, high = (0, 2**bits) if function == "strconv.ParseUint" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    low, high = (
+        (0, 2**bits)
+        if function == "strconv.ParseUint"
+        else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    )
     if not low <= number < high:
         raise ValueError(f'{function}: parsing "{text}": value out of range')
     return number
@@ -45,7 +59,9 @@ def go_base64(text: str) -> bytes:
     try:
         return base64.b64decode(plain, validate=True)
     except ValueError:
-        raise ValueError(f"illegal base64 data at input byte {_corrupt(plain)}") from None
+        raise ValueError(
+            f"illegal base64 data at input byte {_corrupt(plain)}"
+        ) from None
 
 
 def _corrupt(text: str) -> int:
@@ -83,7 +99,9 @@ def comma_separated(text: str) -> tuple[str, ...]:
             field = text[at:] if end < 0 else text[at:end]
             if '"' in field:
                 column = len(text[: at + field.index('"')].encode()) + 1
-                raise ValueError(f'parse error on line 1, column {column}: bare " in non-quoted-field')
+                raise ValueError(
+                    f'parse error on line 1, column {column}: bare " in non-quoted-field'
+                )
             fields.append(field)
             at += len(field)
         else:
@@ -103,5 +121,7 @@ def _quoted_field(text: str, at: int) -> tuple[str, int]:
         end += 2
     column = len(text[:end].encode()) + 1 if end >= 0 else len(text.encode()) + 1
     if end < 0 or text[end + 1 : end + 2] not in ("", ","):
-        raise ValueError(f'parse error on line 1, column {column}: extraneous or missing " in quoted-field')
+        raise ValueError(
+            f'parse error on line 1, column {column}: extraneous or missing " in quoted-field'
+        )
     return text[at + 1 : end].replace('""', '"'), end + 1

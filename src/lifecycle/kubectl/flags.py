@@ -205,15 +205,25 @@ def parse(
         for name, _ in parsed.given[before:]:
             if known[name].deprecated:
                 warn(f"Flag --{name} has been deprecated, {known[name].deprecated}\n")
-    missing = [spec.name for spec in known.values() if spec.required and spec.name not in parsed.changed]
+    missing = [
+        spec.name
+        for spec in known.values()
+        if spec.required and spec.name not in parsed.changed
+    ]
     if "help" in parsed.changed:
         raise HelpWanted(command, specs)
     if missing:
-        raise CommandError("required flag(s) " + ", ".join(f'"{name}"' for name in sorted(missing)) + " not set")
+        raise CommandError(
+            "required flag(s) "
+            + ", ".join(f'"{name}"' for name in sorted(missing))
+            + " not set"
+        )
     return parsed
 
 
-def _long(text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str) -> None:
+def _long(
+    text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str
+) -> None:
     name, equals, value = text.partition("=")
     spec = known.get(name)
     if spec is None:
@@ -228,7 +238,9 @@ def _long(text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, co
     _set(spec, value, parsed, command)
 
 
-def _short(text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, command: str) -> None:
+def _short(
+    text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, command: str
+) -> None:
     while text:
         letter, after = text[0], text[1:]
         spec = shorts.get(letter)
@@ -254,17 +266,25 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     try:
         if spec.kind == "slice":
             items = comma_separated(value)
-            parsed.values[spec.name] = items if first else (*parsed.values[spec.name], *items)
+            parsed.values[spec.name] = (
+                items if first else (*parsed.values[spec.name], *items)
+            )
         elif spec.kind == "map":
             pairs = dict(pair(part) for part in value.split(",")) if value else {}
-            parsed.values[spec.name] = pairs if first else {**parsed.values[spec.name], **pairs}
+            parsed.values[spec.name] = (
+                pairs if first else {**parsed.values[spec.name], **pairs}
+            )
         elif spec.kind == "array":
-            parsed.values[spec.name] = (value,) if first else (*parsed.values[spec.name], value)
+            parsed.values[spec.name] = (
+                (value,) if first else (*parsed.values[spec.name], value)
+            )
         else:
             parsed.values[spec.name] = _scalar(spec.kind, value)
     except ValueError as wrong:
         shown = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
-        raise FlagError(f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command) from None
+        raise FlagError(
+            f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command
+        ) from None
 
 
 _TRUE, _FALSE = (
@@ -300,7 +320,9 @@ def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:
         )
         return "client"
     if value not in _TRUE and value not in _FALSE:
-        raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')
+        raise CommandError(
+            f'Invalid dry-run value ({value}). Must be "none", "server", or "client".'
+        )
     meant = "client" if value in _TRUE else "none"
     text = f"--dry-run={value} is deprecated (boolean value) and can be replaced with --dry-run={meant}."
     _deprecated(text, 733 if value in _TRUE else 736, warn)
@@ -308,7 +330,11 @@ def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:
 
 
 def _deprecated(text: str, line: int, warn: Callable[[str], object]) -> None:
-    warn(plain_klog_line(text, source=f"helpers.go:{line}", now=Clock().now(), severity="W"))
+    warn(
+        plain_klog_line(
+            text, source=f"helpers.go:{line}", now=Clock().now(), severity="W"
+        )
+    )
 
 
 def validation_directive(parsed: Parsed) -> str:

@@ -15,7 +15,8 @@ from lifecycle.kubectl.failures import CommandError, FlagError
 from lifecycle.kubectl.flags import COMMON
 
 _OF_KIND = {
-    kind: tuple(each.name for each in COMMON if each.kind == kind) for kind in ("string", "int32", "bool", "array")
+    kind: tuple(each.name for each in COMMON if each.kind == kind)
+    for kind in ("string", "int32", "bool", "array")
 }
 SHORT = {each.short: each.name for each in COMMON if each.short and each.kind != "bool"}
 

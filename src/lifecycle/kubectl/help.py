@@ -22,7 +22,9 @@ def words_below(path: str) -> list[str]:
     """
     before = f"{path} " if path else ""
     return [
-        name.removeprefix(before) for name in COMMANDS if name.startswith(before) and " " not in name[len(before) :]
+        name.removeprefix(before)
+        for name in COMMANDS
+        if name.startswith(before) and " " not in name[len(before) :]
     ]
 
 
@@ -49,7 +51,9 @@ def group_help(path: str) -> str:
 def _listed(path: str) -> str:
     words = words_below(path)
     width = max(map(len, words)) + 2
-    return "".join(f"  {word:{width}}{COMMANDS[f'{path} {word}'.strip()]}\n" for word in words)
+    return "".join(
+        f"  {word:{width}}{COMMANDS[f'{path} {word}'.strip()]}\n" for word in words
+    )
 
 
 def command_help(command: str, flags: Iterable[Flag]) -> str:
@@ -57,10 +61,18 @@ def command_help(command: str, flags: Iterable[Flag]) -> str:
     text = f"{COMMANDS.get(command, command)}.\n\n"
     if words_below(command):
         text += f"Available Commands:\n{_listed(command)}\n"
-    options = "".join(_flag(command, each) for each in sorted(flags, key=lambda each: each.name) if not each.deprecated)
+    options = "".join(
+        _flag(command, each)
+        for each in sorted(flags, key=lambda each: each.name)
+        if not each.deprecated
+    )
     arguments = ARGUMENTS.get(command, "NAME" if command.startswith("create ") else "")
     usage = f"kubectl {command} {arguments}".rstrip()
-    return text + (f"Options:\n{options}" if options else "") + f"Usage:\n  {usage} [options]\n\n{GLOBAL_OPTIONS}"
+    return (
+        text
+        + (f"Options:\n{options}" if options else "")
+        + f"Usage:\n  {usage} [options]\n\n{GLOBAL_OPTIONS}"
+    )
 
 
 def options_help() -> str:

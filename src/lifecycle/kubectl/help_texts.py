@@ -29,7 +29,9 @@ COMMANDS = {
     "config view": "Show the kubeconfig as it is after merging",
     "create": "Make an object from a file or from flags",
     "create clusterrole": "Make a ClusterRole",
-    "create clusterrolebinding": ("Give a ClusterRole to users, groups or service accounts, everywhere"),
+    "create clusterrolebinding": (
+        "Give a ClusterRole to users, groups or service accounts, everywhere"
+    ),
     "create configmap": "Make a ConfigMap from files, directories or values",
     "create cronjob": "Make a CronJob",
     "create deployment": "Make a Deployment",
@@ -40,14 +42,20 @@ COMMANDS = {
     "create priorityclass": "Make a PriorityClass",
     "create quota": "Make a ResourceQuota",
     "create role": "Make a Role with one rule for each group of resources",
-    "create rolebinding": ("Give a Role or ClusterRole to users, groups or service accounts, in one namespace"),
+    "create rolebinding": (
+        "Give a Role or ClusterRole to users, groups or service accounts, in one namespace"
+    ),
     "create secret": "Make a Secret of one type or another",
-    "create secret docker-registry": ("Make a Secret that lets nodes pull from a registry"),
+    "create secret docker-registry": (
+        "Make a Secret that lets nodes pull from a registry"
+    ),
     "create secret generic": "Make a Secret from files, directories or values",
     "create secret tls": "Make a Secret of a certificate and its key",
     "create service": "Make a Service of one type or another",
     "create service clusterip": "Make a Service that is reached inside the cluster",
-    "create service externalname": ("Make a Service that is another name for something outside"),
+    "create service externalname": (
+        "Make a Service that is another name for something outside"
+    ),
     "create service loadbalancer": "Make a Service that has a load balancer in front",
     "create service nodeport": "Make a Service that is reached at a port of every node",
     "create serviceaccount": "Make a ServiceAccount",
@@ -94,7 +102,9 @@ ARGUMENTS = {
     "delete": "(-f FILENAME | TYPE (NAME … | -l SELECTOR | --all))",
     "explain": "TYPE[.FIELD …]",
     "expose": "(-f FILENAME | TYPE NAME)",
-    "get": ("(-f FILENAME | TYPE[.VERSION][.GROUP] [NAME … | -l SELECTOR] | TYPE/NAME …)"),
+    "get": (
+        "(-f FILENAME | TYPE[.VERSION][.GROUP] [NAME … | -l SELECTOR] | TYPE/NAME …)"
+    ),
     "label": "(-f FILENAME | TYPE NAME) KEY=VALUE …",
     "rollout history": "(TYPE NAME | TYPE/NAME)",
     "rollout pause": "(TYPE NAME | TYPE/NAME)",
@@ -125,15 +135,23 @@ FLAGS = {
     "as-uid": "Act as the user with this UID.",
     "as-user-extra": "Act with this extra: KEY=VALUE. May be repeated.",
     "attach": "Wait for the pod, and connect to its output.",
-    "audience": ("Whom the token is for. May be repeated; the API server if nobody is named."),
+    "audience": (
+        "Whom the token is for. May be repeated; the API server if nobody is named."
+    ),
     "auth-provider": "The name of an authentication provider.",
-    "auth-provider-arg": ("What to tell the authentication provider: KEY=VALUE. May be repeated."),
-    "bound-object-kind": ("Bind the token to an object of this kind: Node, Pod or Secret."),
+    "auth-provider-arg": (
+        "What to tell the authentication provider: KEY=VALUE. May be repeated."
+    ),
+    "bound-object-kind": (
+        "Bind the token to an object of this kind: Node, Pod or Secret."
+    ),
     "bound-object-name": "The name of the object that the token is bound to.",
     "bound-object-uid": "The UID of the object that the token is bound to.",
     "cache-dir": "Where what is known of servers is kept.",
     "cached": "Believe the cache, if there is one.",
-    "cascade": ("What happens to what belongs to the object: background, foreground or orphan."),
+    "cascade": (
+        "What happens to what belongs to the object: background, foreground or orphan."
+    ),
     "categories": "Only resources of these categories.",
     "cert": "A file with a certificate, in PEM.",
     "certificate-authority": "A file with the certificates to trust.",
@@ -158,16 +176,24 @@ FLAGS = {
     "docker-password": "The password known to the registry.",
     "docker-server": "The address of the registry.",
     "docker-username": "The user known to the registry.",
-    "dry-run": ("none: do it. client: print what would be sent. server: send it, and let the server forget it."),
-    "duration": ("How long the token is to be good; the server decides what is possible."),
+    "dry-run": (
+        "none: do it. client: print what would be sent. server: send it, and let the server forget it."
+    ),
+    "duration": (
+        "How long the token is to be good; the server decides what is possible."
+    ),
     "edit": "Open an editor first.",
-    "embed-certs": ("Copy certificates into the kubeconfig, instead of naming their files."),
+    "embed-certs": (
+        "Copy certificates into the kubeconfig, instead of naming their files."
+    ),
     "env": "A variable in the container's environment: NAME=VALUE. May be repeated.",
     "exec-api-version": "The version that the plugin for credentials speaks.",
     "exec-arg": "An argument of the plugin for credentials. May be repeated.",
     "exec-command": "The plugin for credentials.",
     "exec-env": "A variable in that plugin's environment: NAME=VALUE. May be repeated.",
-    "exec-interactive-mode": ("Whether that plugin may ask questions: IfAvailable, Never or Always."),
+    "exec-interactive-mode": (
+        "Whether that plugin may ask questions: IfAvailable, Never or Always."
+    ),
     "exec-provide-cluster-info": "Tell that plugin about the cluster.",
     "expose": "Put a Service in front of the pod.",
     "external-ip": "One more address at which the Service is reached.",
@@ -190,7 +216,9 @@ FLAGS = {
     "ignore-not-found": "Say nothing of objects that are not there.",
     "image": "The image to run.",
     "image-pull-policy": "When nodes pull the image: Always, IfNotPresent or Never.",
-    "insecure-skip-tls-verify": ("Trust any certificate of the server. Anybody may listen, then."),
+    "insecure-skip-tls-verify": (
+        "Trust any certificate of the server. Anybody may listen, then."
+    ),
     "interactive": "Ask before deleting.",
     "key": "A file with the key of the certificate, in PEM.",
     "kubeconfig": "The kubeconfig file to use.",
@@ -198,7 +226,9 @@ FLAGS = {
     "kustomize": "A directory with a kustomization.",
     "label-columns": "Labels to show in columns of their own.",
     "labels": "The labels: KEY=VALUE,…",
-    "leave-stdin-open": ("Keep the container's input open after the first connection to it."),
+    "leave-stdin-open": (
+        "Keep the container's input open after the first connection to it."
+    ),
     "list": "Print what there is.",
     "load-balancer-ip": "The address that the load balancer is to have.",
     "local": "Ask no server; change what is in the files, and print it.",
@@ -245,7 +275,9 @@ FLAGS = {
     "protocol": "TCP, UDP or SCTP.",
     "proxy-url": "The proxy on the way to the cluster.",
     "prune": "Delete objects that were applied once and are in no file any more.",
-    "prune-allowlist": ("Types that may be deleted so: GROUP/VERSION/KIND. May be repeated."),
+    "prune-allowlist": (
+        "Types that may be deleted so: GROUP/VERSION/KIND. May be repeated."
+    ),
     "quiet": "Say less.",
     "raw": "Send what is in the file to this path of the server, as it is.",
     "config view raw": "Show secrets and certificates too.",
@@ -263,13 +295,17 @@ FLAGS = {
     "revision": "One revision, in detail.",
     "rm": "Delete the pod when it has ended.",
     "role": "The Role to give.",
-    "rule": ("Where requests go: HOST/PATH=SERVICE:PORT[,tls[=SECRET]]. May be repeated."),
+    "rule": (
+        "Where requests go: HOST/PATH=SERVICE:PORT[,tls[=SECRET]]. May be repeated."
+    ),
     "save-config": "Note the object in an annotation, for apply to compare with.",
     "schedule": "When to run, in the words of cron.",
     "scopes": "Only pods of these kinds count: SCOPE,…",
     "selector": "Objects with these labels only: KEY=VALUE, ==, !=, in, notin.",
     "create poddisruptionbudget selector": "The pods it is about: KEY=VALUE,…",
-    "expose selector": ("The pods behind the Service: KEY=VALUE,…; those of the object exposed, if empty."),
+    "expose selector": (
+        "The pods behind the Service: KEY=VALUE,…; those of the object exposed, if empty."
+    ),
     "server": "The address of the server.",
     "server-print": "Let the server make the tables.",
     "server-side": "Let the server do the merging.",
@@ -297,7 +333,9 @@ FLAGS = {
     "create rolebinding user": "A user. May be repeated.",
     "username": "The user's name.",
     "v": "How much to tell of what is going on.",
-    "validate": ("What to do with unknown fields: strict refuses, warn warns, ignore drops them."),
+    "validate": (
+        "What to do with unknown fields: strict refuses, warn warns, ignore drops them."
+    ),
     "value": "The priority; more is more important.",
     "verb": "A verb. May be repeated.",
     "verbs": "Only resources with these verbs.",

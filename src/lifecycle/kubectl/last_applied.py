@@ -18,7 +18,9 @@ def modified_configuration(obj: Object) -> Object:
     """An object from a file, with the annotation that remembers it: keys in order, an
     empty map of annotations told.
     """
-    annotations = {key: value for key, value in _annotations(obj).items() if key != LAST_APPLIED}
+    annotations = {
+        key: value for key, value in _annotations(obj).items() if key != LAST_APPLIED
+    }
     plain = {**obj, "metadata": {**obj.get("metadata", {}), "annotations": annotations}}
     return _annotated(plain, go_json(in_key_order(plain)).decode())
 

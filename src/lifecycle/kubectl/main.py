@@ -36,7 +36,9 @@ from lifecycle.kubectl.session import Writer
 def chosen(flags: GlobalFlags, environ: Mapping[str, str]) -> kubeconfig.ClientConfig:
     """What the kubeconfig files and the flags say. Raises CommandError."""
     explicit = flags["kubeconfig"]
-    loaded = kubeconfig.load(kubeconfig.loading_precedence(explicit, environ), explicit=bool(explicit))
+    loaded = kubeconfig.load(
+        kubeconfig.loading_precedence(explicit, environ), explicit=bool(explicit)
+    )
     return kubeconfig.client_config(
         loaded,
         environ=environ,
@@ -75,7 +77,9 @@ async def main(
     command, rest = split_command(argv)
     wire: Wire | None = None
     try:
-        if command == "config" and word_positions(rest):  # about files; no server is asked
+        if command == "config" and word_positions(
+            rest
+        ):  # about files; no server is asked
             return run_config(rest, out=out, err=err, environ=environ)
         if command not in COMMANDS or wants_help(argv):
             return await run_kubectl(argv, None, out=out, err=err)
@@ -94,13 +98,17 @@ async def main(
                 level=level,
                 command=_command_path(command, words),
                 sign=lambda inner: AuthenticatingTransport(inner, credentials),
-                cache=Path(flags["cache-dir"]) if flags["cache-dir"] else default_cache_directory(environ),
+                cache=Path(flags["cache-dir"])
+                if flags["cache-dir"]
+                else default_cache_directory(environ),
                 timeout=parse_timeout(flags["request-timeout"]),
                 timeout_text=flags["request-timeout"],
             )
         except (ssl.SSLError, ValueError) as wrong:
             raise CommandError(f"unable to use the certificates: {wrong}") from None
-        return await run_kubectl(argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire)
+        return await run_kubectl(
+            argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire
+        )
     except CommandError as error:
         err.write(message_for(error) + "\n")
         return 1

@@ -54,7 +54,11 @@ def read_manifests(
     """
     for source, path in _files(names, recursive):
         try:
-            text = (stdin or sys.stdin).read() if path is None else path.read_text(errors="replace")
+            text = (
+                (stdin or sys.stdin).read()
+                if path is None
+                else path.read_text(errors="replace")
+            )
             yield from _objects(text, source, validate)
         except OSError as wrong:
             yield CommandError(f"open {source}: {(wrong.strerror or '').lower()}")
@@ -74,7 +78,11 @@ def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None
         if name == "-":
             found.append(("STDIN", None))
             continue
-        matches = [name] if Path(name).exists() or not glob.has_magic(name) else sorted(glob.glob(name))
+        matches = (
+            [name]
+            if Path(name).exists() or not glob.has_magic(name)
+            else sorted(glob.glob(name))
+        )
         for each in matches:
             try:
                 found += [(str(path), path) for path in _below(Path(each), recursive)]
@@ -99,7 +107,9 @@ def _below(path: Path, recursive: bool) -> list[Path]:
         elif each.suffix in EXTENSIONS:
             found.append(each)
     if not found:
-        raise CommandError(f"error reading [{path}]: recognized file extensions are [{' '.join(EXTENSIONS)}]")
+        raise CommandError(
+            f"error reading [{path}]: recognized file extensions are [{' '.join(EXTENSIONS)}]"
+        )
     return found
 
 
@@ -112,7 +122,9 @@ def _walk(folder: Path) -> list[Path]:
     ]
 
 
-def _objects(text: str, source: str, validate: bool) -> Iterator[Manifest | CommandError]:
+def _objects(
+    text: str, source: str, validate: bool
+) -> Iterator[Manifest | CommandError]:
     for document in _documents(text, source):
         if validate:
             _check_kind(document, source)
@@ -136,7 +148,11 @@ def _check_kind(document: Any, source: str) -> None:
     if not isinstance(document, dict):
         wrong = ["invalid object to validate"]
     else:
-        wrong = [f"{field} not set" for field in ("apiVersion", "kind") if not document.get(field)]
+        wrong = [
+            f"{field} not set"
+            for field in ("apiVersion", "kind")
+            if not document.get(field)
+        ]
     if wrong:
         shown = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
         raise CommandError(
@@ -166,7 +182,10 @@ def _check_object(obj: Any, source: str) -> None:
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")
         except StatusError as wrong:
-            why = wrong.message.partition("cannot be handled as a ConfigMap: ")[2] or wrong.message
+            why = (
+                wrong.message.partition("cannot be handled as a ConfigMap: ")[2]
+                or wrong.message
+            )
     if why:
         raise CommandError(f"unable to decode {go_quote(source)}: {why}")
 
@@ -183,7 +202,9 @@ def _documents(text: str, source: str) -> Iterator[Any]:
         try:
             document, _ = read_yaml(part.encode())
         except ValueError as wrong:
-            raise CommandError(f"error parsing {source}: error converting YAML to JSON: {wrong}") from None
+            raise CommandError(
+                f"error parsing {source}: error converting YAML to JSON: {wrong}"
+            ) from None
         if document is not None:
             yield document
 
@@ -197,6 +218,8 @@ def _json_values(text: str, source: str) -> Iterator[Any]:
             try:
                 (value, _), at = read_yaml(text[at:].encode()), len(text)
             except ValueError as wrong:
-                raise CommandError(f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}") from None
+                raise CommandError(
+                    f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}"
+                ) from None
         if value is not None:
             yield value

@@ -23,16 +23,19 @@ from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.templates import Render, template_printer
 
-FORMATS = (
-    "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+FORMATS = "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace(
+    "yaml,wide", "wide,yaml"
 )
-GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace("yaml,wide", "wide,yaml")
 
 
 def to_json(obj: Any) -> str:
     """Indented by four, with Go's escapes, keys as they come."""
     text = json.dumps(obj, indent=4, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+    return (
+        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        + "\n"
+    )
 
 
 def typed(obj: Object) -> Object:
@@ -51,7 +54,9 @@ def without_managed_fields(obj: Object) -> Object:
     if isinstance(metadata, dict) and "managedFields" in metadata:
         obj = {
             **obj,
-            "metadata": {key: value for key, value in metadata.items() if key != "managedFields"},
+            "metadata": {
+                key: value for key, value in metadata.items() if key != "managedFields"
+            },
         }
     if isinstance(obj.get("items"), list):
         obj = {**obj, "items": [without_managed_fields(item) for item in obj["items"]]}
@@ -90,8 +95,14 @@ class Printer:
         """An object as text."""
         self._printed += 1
         if self._render is None:
-            return f"{named(obj)}\n" if self.format == "name" else operation_line(obj, operation, self._dry_run)
-        return ("---\n" if self.format == "yaml" and self._printed > 1 else "") + self._render(obj)
+            return (
+                f"{named(obj)}\n"
+                if self.format == "name"
+                else operation_line(obj, operation, self._dry_run)
+            )
+        return (
+            "---\n" if self.format == "yaml" and self._printed > 1 else ""
+        ) + self._render(obj)
 
 
 def object_printer(p: Parsed) -> Render | None:
@@ -103,7 +114,9 @@ def object_printer(p: Parsed) -> Render | None:
     output = str(p["output"])
     marshal = {"json": to_json, "yaml": to_yaml, "kyaml": to_kyaml}.get(output.lower())
     if marshal is None:
-        return template_printer(output, p["template"], strict=not p["allow-missing-template-keys"])
+        return template_printer(
+            output, p["template"], strict=not p["allow-missing-template-keys"]
+        )
     if p["show-managed-fields"]:
         return marshal
     return lambda obj: marshal(without_managed_fields(obj))
@@ -145,12 +158,17 @@ def render_table(
     """
     columns = [
         (i, column)
-        for i, column in enumerate((columns_of or tables[0]).get("columnDefinitions") or ())
+        for i, column in enumerate(
+            (columns_of or tables[0]).get("columnDefinitions") or ()
+        )
         if wide or not column.get("priority")
     ]
     rows: list[list[str]] = []
     if not no_headers:
-        rows.append((["NAMESPACE"] if namespaced else []) + [column["name"].upper() for _, column in columns])
+        rows.append(
+            (["NAMESPACE"] if namespaced else [])
+            + [column["name"].upper() for _, column in columns]
+        )
     for table in tables:
         for row in table.get("rows") or ():
             cells = [_cell(row["cells"][i]) for i, _ in columns]
@@ -159,7 +177,9 @@ def render_table(
             if namespaced:
                 cells.insert(
                     0,
-                    ((row.get("object") or {}).get("metadata") or {}).get("namespace", ""),
+                    ((row.get("object") or {}).get("metadata") or {}).get(
+                        "namespace", ""
+                    ),
                 )
             rows.append(cells)
     return align(rows, remembered)

@@ -18,7 +18,10 @@ def change_cause(command: str, p: Parsed) -> str:
     """The command as it is recorded: words first, then flags in the order they were
     given, each with its value; secrets left out.
     """
-    flags = [f"--{name}={'CLASSIFIED' if name in CLASSIFIED else value}" for name, value in p.given]
+    flags = [
+        f"--{name}={'CLASSIFIED' if name in CLASSIFIED else value}"
+        for name, value in p.given
+    ]
     return " ".join(["kubectl", command, *p.args, *flags])
 
 

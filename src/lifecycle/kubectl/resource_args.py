@@ -35,7 +35,9 @@ def check_no_names(args: Sequence[str]) -> None:
     """
     check_form(args)
     if any("/" in arg for arg in args) or (len(args) > 1 and "," in args[0]):
-        raise CommandError("selectors and the all flag cannot be used when passing resource/name arguments")
+        raise CommandError(
+            "selectors and the all flag cannot be used when passing resource/name arguments"
+        )
     if len(args) > 1:
         raise CommandError("name cannot be provided when a selector is specified")
 
@@ -62,12 +64,18 @@ def check_form(args: Sequence[str]) -> None:
     for arg in args if any(slashed) else ():
         kind, _, name = arg.partition("/")
         if "/" in name:
-            raise CommandError("arguments in resource/name form may not have more than one slash")
+            raise CommandError(
+                "arguments in resource/name form may not have more than one slash"
+            )
         if not kind or not name:
-            raise CommandError("arguments in resource/name form must have a single resource and name")
+            raise CommandError(
+                "arguments in resource/name form must have a single resource and name"
+            )
 
 
-def targets(mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None) -> list[Target]:
+def targets(
+    mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None
+) -> list[Target]:
     """What the arguments name, in order; `warn` is told about short names with several
     meanings.
 

@@ -29,7 +29,9 @@ class RESTMapper:
     def __init__(self, resources: Iterable[Resource]) -> None:
         self.resources = list(resources)
 
-    def resource_for(self, typed: str, warn: Callable[[str], object] | None = None) -> Resource:
+    def resource_for(
+        self, typed: str, warn: Callable[[str], object] | None = None
+    ) -> Resource:
         """The resource meant by `pods`, `po`, `Pod`, `deployments.apps` or
         `deployments.v1.apps`. Raises NoMatchError if there is none.
 
@@ -37,7 +39,9 @@ class RESTMapper:
         told when a short name had other meanings.
         """
         name, _, qualifier = typed.lower().partition(".")
-        candidates = [r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())]
+        candidates = [
+            r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
+        ]
         by_name = bool(candidates)
         candidates += [r for r in self.resources if name in r.short_names]
         for resource in candidates:
@@ -49,23 +53,31 @@ class RESTMapper:
                 if not by_name and warn is not None:
                     self._warn_ambiguous(name, qualifier, resource, candidates, warn)
                 return resource
-        for resource in candidates:  # `deployments.app` is enough if it starts the group
+        for (
+            resource
+        ) in candidates:  # `deployments.app` is enough if it starts the group
             if qualifier and resource.group.startswith(qualifier):
                 return resource
         raise NoMatchError(f"the server doesn't have a resource type {go_quote(name)}")
 
-    def resources_named(self, name: str, warn: Callable[[str], object]) -> list[Resource]:
+    def resources_named(
+        self, name: str, warn: Callable[[str], object]
+    ) -> list[Resource]:
         """All resources of a name or short name, the first to come first. Raises
         NoResourceError if there is none.
         """
         name = name.lower()
-        found = [r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())]
+        found = [
+            r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
+        ]
         if not found:
             found = [r for r in self.resources if name in r.short_names]
             if found:
                 self._warn_ambiguous(name, "", found[0], found, warn)
         if not found:
-            raise NoResourceError(f"the server doesn't have a resource type {go_quote(name)}")
+            raise NoResourceError(
+                f"the server doesn't have a resource type {go_quote(name)}"
+            )
         return found
 
     @staticmethod
@@ -80,7 +92,9 @@ class RESTMapper:
                   if (r.group, r.plural) != (chosen.group,
                   chosen.plural) and qualifier in ("", r.group)}  # fmt: skip
         for other in others:
-            warn(f"short name {go_quote(name)} could also match lower priority resource {other}")
+            warn(
+                f"short name {go_quote(name)} could also match lower priority resource {other}"
+            )
 
     def for_kind(self, api_version: str, kind: str) -> Resource:
         """The resource that holds a kind. Raises NoMatchError if the server does not
@@ -89,7 +103,9 @@ class RESTMapper:
         for resource in self.resources:
             if (resource.api_version, resource.kind) == (api_version, kind):
                 return resource
-        raise NoMatchError(f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are installed first')
+        raise NoMatchError(
+            f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are installed first'
+        )
 
     def category(self, name: str) -> list[Resource]:
         """The resources of a category such as `all`, one version each; empty for a word
@@ -109,7 +125,9 @@ async def rest_mapper_for(client: Discovery) -> RESTMapper:
     resources: list[Resource] = []
     for group in groups:
         preferred = (group.get("preferredVersion") or {}).get("version")
-        for version in sorted(group["versions"], key=lambda row: row["version"] != preferred):
+        for version in sorted(
+            group["versions"], key=lambda row: row["version"] != preferred
+        ):
             document = by_version.get(version["groupVersion"])
             if document is not None:
                 resources += _resources(group["name"], version["version"], document)

@@ -36,9 +36,7 @@ JSON_OR_ANYTHING = "application/json, */*"
 """… and what those ask for that know the kinds they work with. The difference has no
 effect; it shows on the wire.
 """
-TABLE = (
-    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
-)
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 TYPED = f"{PROTOBUF},application/json"
 """What compiled-in clients ask for."""
@@ -68,7 +66,8 @@ class Session:
         self.client = Client(
             client.transport,
             USER_AGENT,
-            headers={"accept": JSON} | {k: v for k, v in client.headers.items() if k != "user-agent"},
+            headers={"accept": JSON}
+            | {k: v for k, v in client.headers.items() if k != "user-agent"},
         )
         self.out = out
         self.err = err
@@ -102,15 +101,21 @@ class Session:
 
     async def targets(self, args: Sequence[str]) -> list[Target]:
         """What the arguments of a command name. Raises CommandError."""
-        return await self._looked_up(lambda mapper: targets(mapper, args, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: targets(mapper, args, self._warn_once)
+        )
 
     async def resource_for(self, typed: str) -> Resource:
         """The resource of a word. Raises NoMatchError."""
-        return await self._looked_up(lambda mapper: mapper.resource_for(typed, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: mapper.resource_for(typed, self._warn_once)
+        )
 
     async def resources_named(self, name: str) -> list[Resource]:
         """All resources of a name. Raises NoMatchError."""
-        return await self._looked_up(lambda mapper: mapper.resources_named(name, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: mapper.resources_named(name, self._warn_once)
+        )
 
     async def resource_for_kind(self, api_version: str, kind: str) -> Resource:
         """The resource that holds a kind. Raises NoMatchError."""
@@ -162,7 +167,9 @@ class Session:
         """The object that answers a request, its warnings printed. Raises
         StatusError.
         """
-        with span("kubectl", "request", method=request.method, path=request.path) as recorded:
+        with span(
+            "kubectl", "request", method=request.method, path=request.path
+        ) as recorded:
             response = await self.client.transport.round_trip(request)
             self._warnings.handle(response.headers.get("warning", ""))
             document: Object = document_of(response)
@@ -173,16 +180,22 @@ class Session:
             raise StatusError(document)
         return document
 
-    async def get_named(self, path: str, namespace: str = "", *, accept: str = JSON) -> Object:
+    async def get_named(
+        self, path: str, namespace: str = "", *, accept: str = JSON
+    ) -> Object:
         """GET one object. If it is not there, perhaps its namespace is not either: then
         that is what is said. Raises StatusError.
         """
         try:
             return await self.send("GET", path, accept=accept)
         except StatusError as refused:
-            raise await self.rather_the_namespace(refused, namespace, accept=accept) from None
+            raise await self.rather_the_namespace(
+                refused, namespace, accept=accept
+            ) from None
 
-    async def rather_the_namespace(self, refused: StatusError, namespace: str, *, accept: str = JSON) -> StatusError:
+    async def rather_the_namespace(
+        self, refused: StatusError, namespace: str, *, accept: str = JSON
+    ) -> StatusError:
         """For an object that was not found: the refusal of its namespace, if that was
         not found; else the refusal itself.
         """
@@ -236,10 +249,16 @@ class Session:
             "fieldManager": manager,
             "fieldValidation": validation,
         }
-        obj = {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}} if resource.namespaced else obj
+        obj = (
+            {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}}
+            if resource.namespaced
+            else obj
+        )
         return await self.post_typed(resource.path(self.namespace), obj, query)
 
-    async def post_typed(self, path: str, obj: Object, query: Mapping[str, str] | None = None) -> Object:
+    async def post_typed(
+        self, path: str, obj: Object, query: Mapping[str, str] | None = None
+    ) -> Object:
         """POST in protobuf, there and back. Raises StatusError."""
         return await self._sent(
             self.client.new_request(
@@ -252,7 +271,9 @@ class Session:
             )
         )
 
-    async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[tuple[str, Object]]:
+    async def watch_tables(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncIterator[tuple[str, Object]]:
         """Watch something as (what happened, a table of one row).
 
         Raises StatusError when the server refuses, or when it says so later in the
@@ -270,7 +291,11 @@ class Session:
             raise StatusError(document_of(response))
         # in process, frames are objects; how they look as rows the server says
         async for frame in response.stream:
-            table = orjson.loads(response.encode_frame(frame))["object"] if response.encode_frame else frame.object
+            table = (
+                orjson.loads(response.encode_frame(frame))["object"]
+                if response.encode_frame
+                else frame.object
+            )
             if frame.type == "ERROR":
                 raise StatusError(table)
             yield frame.type, table
@@ -278,7 +303,11 @@ class Session:
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""
         # the answer is negotiated, even in process: a table is another representation
-        return await self._sent(self.client.new_request("GET", path, query=query, accept=TABLE, accepts_object=False))
+        return await self._sent(
+            self.client.new_request(
+                "GET", path, query=query, accept=TABLE, accepts_object=False
+            )
+        )
 
     async def raw(self, method: str, path: str, body: bytes = b"") -> bytes:
         """Send something to a path as it is; the answer as it is. Raises
@@ -296,7 +325,9 @@ class Session:
         response = await self.client.transport.round_trip(request)
         if response.status >= 400:
             raise StatusError(document_of(response))
-        return response.body if response.body is not None else orjson.dumps(response.obj)
+        return (
+            response.body if response.body is not None else orjson.dumps(response.obj)
+        )
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str

@@ -19,7 +19,9 @@ from lifecycle.api.schema import Schema
 Map = dict[str, Any]
 
 
-def three_way_merge_patch(original: Map, modified: Map, current: Map, schema: Schema | None) -> Map:
+def three_way_merge_patch(
+    original: Map, modified: Map, current: Map, schema: Schema | None
+) -> Map:
     """The patch; empty if there is nothing to do. The arguments are not changed."""
     return _maps(original, modified, current, schema)
 
@@ -30,11 +32,17 @@ def _maps(original: Map, modified: Map, current: Map, schema: Schema | None) -> 
         child = schema.child(key) if schema is not None else None
         before, now = original.get(key), current.get(key)
         if isinstance(wanted, dict) and isinstance(now, dict):
-            inner = _maps(before if isinstance(before, dict) else {}, wanted, now, child)
+            inner = _maps(
+                before if isinstance(before, dict) else {}, wanted, now, child
+            )
             if inner:
                 patch[key] = inner
         elif isinstance(wanted, list) and isinstance(now, list):
-            patch.update(_list(key, before if isinstance(before, list) else [], wanted, now, child))
+            patch.update(
+                _list(
+                    key, before if isinstance(before, list) else [], wanted, now, child
+                )
+            )
         elif wanted != now:
             patch[key] = wanted
     for key in original:
@@ -67,20 +75,34 @@ def _list(
         if inner:
             items.append({**inner, merge_key: name})
     wanted = {item.get(merge_key) for item in modified}
-    items += [{"$patch": "delete", merge_key: name} for name in before if name not in wanted and name in now]
-    if not items and _in_order([name for name in now if name in wanted], modified, merge_key):
+    items += [
+        {"$patch": "delete", merge_key: name}
+        for name in before
+        if name not in wanted and name in now
+    ]
+    if not items and _in_order(
+        [name for name in now if name in wanted], modified, merge_key
+    ):
         return {}
-    patch: Map = {f"$setElementOrder/{key}": [{merge_key: item.get(merge_key)} for item in modified]}
+    patch: Map = {
+        f"$setElementOrder/{key}": [
+            {merge_key: item.get(merge_key)} for item in modified
+        ]
+    }
     if items:
         patch[key] = items
     return patch
 
 
 def _in_order(names: list[Any], modified: list[Any], merge_key: str) -> bool:
-    return names == [item.get(merge_key) for item in modified if item.get(merge_key) in names]
+    return names == [
+        item.get(merge_key) for item in modified if item.get(merge_key) in names
+    ]
 
 
-def _scalars(key: str, original: list[Any], modified: list[Any], current: list[Any]) -> Map:
+def _scalars(
+    key: str, original: list[Any], modified: list[Any], current: list[Any]
+) -> Map:
     added = [item for item in modified if item not in current]
     gone = [item for item in original if item not in modified and item in current]
     patch: Map = {}

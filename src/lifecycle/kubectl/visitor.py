@@ -81,8 +81,14 @@ async def files_of(
             raise CommandError("only one of -f or -k can be specified")
         raise CommandError("-k is not built into this kubectl; -f is")
     found: list[Found | CommandError] = []
-    selector = parse_selector(p["selector"]) if selecting and p.values.get("selector") else None
-    for manifest in read_manifests(p["filename"], recursive=p["recursive"], validate=validate):
+    selector = (
+        parse_selector(p["selector"])
+        if selecting and p.values.get("selector")
+        else None
+    )
+    for manifest in read_manifests(
+        p["filename"], recursive=p["recursive"], validate=validate
+    ):
         if isinstance(manifest, CommandError):
             found.append(manifest)
             continue
@@ -91,7 +97,9 @@ async def files_of(
         except CommandError as wrong:
             found.append(wrong)
             continue
-        if selector is None or selector.matches((each.obj.get("metadata") or {}).get("labels")):
+        if selector is None or selector.matches(
+            (each.obj.get("metadata") or {}).get("labels")
+        ):
             found.append(each)
     return found
 
@@ -104,7 +112,9 @@ def local_objects(p: Parsed) -> list[Found]:
     for manifest in read_manifests(p["filename"], recursive=p["recursive"]):
         if isinstance(manifest, CommandError):
             raise manifest
-        resource = resource_for_kind(manifest.obj.get("apiVersion", ""), manifest.obj["kind"])
+        resource = resource_for_kind(
+            manifest.obj.get("apiVersion", ""), manifest.obj["kind"]
+        )
         if resource is None:
             shown = go_quote(manifest.obj["kind"])
             version = go_quote(manifest.obj.get("apiVersion", ""))
@@ -119,7 +129,9 @@ def local_objects(p: Parsed) -> list[Found]:
 def paths_and(args: Sequence[str]) -> CommandError:
     """The refusal of arguments beside files."""
     if any("/" in arg for arg in args):
-        return CommandError("resource/name arguments cannot be provided when a path is specified")
+        return CommandError(
+            "resource/name arguments cannot be provided when a path is specified"
+        )
     return CommandError(
         "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
     )
@@ -128,7 +140,9 @@ def paths_and(args: Sequence[str]) -> CommandError:
 async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
     obj, metadata = manifest.obj, manifest.obj.get("metadata") or {}
     try:
-        resource = await session.resource_for_kind(obj.get("apiVersion", ""), obj["kind"])
+        resource = await session.resource_for_kind(
+            obj.get("apiVersion", ""), obj["kind"]
+        )
     except NoMatchError as wrong:
         raise NoMatchError(
             "resource mapping not found for name:"
@@ -147,7 +161,9 @@ async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
         metadata = {**metadata, "namespace": namespace or session.namespace}
     elif namespace:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
-    return Found(resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source)
+    return Found(
+        resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source
+    )
 
 
 async def visit(
@@ -183,8 +199,12 @@ async def visit(
             yield Found(named.resource, {"metadata": metadata})
         elif not named.whole:
             try:
-                live = await session.get_named(named.path, named.namespace, accept=accept)
-                yield Found(named.resource, live, named.local.source if named.local else "")
+                live = await session.get_named(
+                    named.path, named.namespace, accept=accept
+                )
+                yield Found(
+                    named.resource, live, named.local.source if named.local else ""
+                )
             except StatusError as refused:
                 yield refused
         else:
@@ -218,9 +238,15 @@ async def _named(
         if args:
             raise paths_and(args)
         for each in await files_of(session, p, selecting=selecting):
-            yield (_Asked(each.resource, each.path, each.namespace, local=each) if isinstance(each, Found) else each)
+            yield (
+                _Asked(each.resource, each.path, each.namespace, local=each)
+                if isinstance(each, Found)
+                else each
+            )
         return
-    by_selector = selecting and any(p.values.get(name) for name in ("selector", "field-selector"))
+    by_selector = selecting and any(
+        p.values.get(name) for name in ("selector", "field-selector")
+    )
     if not args and by_selector:
         raise CommandError("at least one resource must be specified to use a selector")
     if by_selector:
@@ -229,8 +255,14 @@ async def _named(
     for target in targets:
         if not (target.name or by_selector or every):
             raise CommandError("resource(s) were provided, but no name was specified")
-        if target.name and p.values.get("all-namespaces") and target.resource.namespaced:
-            raise CommandError("a resource cannot be retrieved by name across all namespaces")
+        if (
+            target.name
+            and p.values.get("all-namespaces")
+            and target.resource.namespaced
+        ):
+            raise CommandError(
+                "a resource cannot be retrieved by name across all namespaces"
+            )
     for target in targets:
         resource = target.resource
         if target.name:
@@ -246,7 +278,9 @@ async def _named(
             yield _Asked(resource, resource.path(inside), inside, whole=True)
 
 
-async def _listed(session: Session, p: Parsed, asked: _Asked, accept: str) -> list[Found]:
+async def _listed(
+    session: Session, p: Parsed, asked: _Asked, accept: str
+) -> list[Found]:
     selectors = {
         "labelSelector": p.values.get("selector", ""),
         "fieldSelector": p.values.get("field-selector", ""),
@@ -256,10 +290,14 @@ async def _listed(session: Session, p: Parsed, asked: _Asked, accept: str) -> li
     except StatusError as refused:
         raise list_refused(refused, asked.resource, selectors) from None
     kind = {"apiVersion": asked.resource.api_version, "kind": asked.resource.kind}
-    return [Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()]
+    return [
+        Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()
+    ]
 
 
-def list_refused(refused: StatusError, resource: Resource, selectors: Mapping[str, str]) -> StatusError:
+def list_refused(
+    refused: StatusError, resource: Resource, selectors: Mapping[str, str]
+) -> StatusError:
     """A list that makes no sense to the server, told with what was asked for. Upstream:
     `Selector.Visit`.
     """
@@ -271,9 +309,7 @@ def list_refused(refused: StatusError, resource: Resource, selectors: Mapping[st
         selectors.get("fieldSelector", ""),
     )
     if labels or fields:
-        asked = (
-            f"Unable to find {shown} that match label selector {go_quote(labels)}, field selector {go_quote(fields)}"
-        )
+        asked = f"Unable to find {shown} that match label selector {go_quote(labels)}, field selector {go_quote(fields)}"
     else:
         asked = f"Unable to list {shown}"
     return StatusError({**refused.status, "message": f"{asked}: {refused.message}"})

@@ -42,7 +42,9 @@ PodSyncHandler = Callable[[Object], ShouldEvictResponse]
 class ActiveDeadlineHandler:
     """`status(uid)`: the newest status; `now()`: seconds."""
 
-    def __init__(self, status: Callable[[str], Object | None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, status: Callable[[str], Object | None], now: Callable[[], float]
+    ) -> None:
         self._status = status
         self._now = now
 
@@ -64,7 +66,9 @@ class ActiveDeadlineHandler:
         return ShouldEvictResponse(True, REASON, MESSAGE)
 
 
-def generate_status(compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]) -> Object:
+def generate_status(
+    compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]
+) -> Object:
     """As 1.36 does it: compute the whole status, then ask."""
     status = compute()
     for handler in handlers:
@@ -79,7 +83,9 @@ def generate_status(compute: Callable[[], Object], pod: Object, handlers: Iterab
     return status
 
 
-def generate_status_1_20(compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]) -> Object:
+def generate_status_1_20(
+    compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]
+) -> Object:
     """As 1.20 did it: ask, and compute only if nobody objects."""
     for handler in handlers:
         verdict = handler(pod)

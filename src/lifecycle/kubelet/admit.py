@@ -51,7 +51,9 @@ class PodAdmitAttributes:
 AdmitHandler = Callable[[PodAdmitAttributes], PodAdmitResult]
 
 
-def can_admit_pod(handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes) -> PodAdmitResult:
+def can_admit_pod(
+    handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes
+) -> PodAdmitResult:
     """Ask one after the other; the first refusal counts."""
     for handler in handlers:
         result = handler(attributes)
@@ -127,19 +129,27 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
     if ports and any(ports & _ports(other["spec"]) for other in others):
         yield (
             "NodePorts",
-            ("Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"),
+            (
+                "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+            ),
         )
     taints = (node.get("spec") or {}).get("taints") or ()
-    if not is_static_pod(pod) and untolerated(taints, spec.get("tolerations") or (), ("NoExecute",)):
+    if not is_static_pod(pod) and untolerated(
+        taints, spec.get("tolerations") or (), ("NoExecute",)
+    ):
         yield (
             "TaintToleration",
-            ("Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"),
+            (
+                "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+            ),
         )
 
 
 def is_static_pod(pod: Object) -> bool:
     """Whether a pod came from a file or a URL."""
-    source = (pod["metadata"].get("annotations") or {}).get("kubernetes.io/config.source")
+    source = (pod["metadata"].get("annotations") or {}).get(
+        "kubernetes.io/config.source"
+    )
     return source is not None and source != "api"
 
 
@@ -172,7 +182,9 @@ def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:
     return ADMITTED
 
 
-def admit(pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]) -> tuple[str, str]:
+def admit(
+    pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]
+) -> tuple[str, str]:
     """Reason and message of a refusal for want of room or fit; both empty if the pod
     may run. `others`: the admitted pods.
     """

@@ -59,7 +59,11 @@ def is_critical(pod: Object) -> bool:
     """
     annotations = pod["metadata"].get("annotations") or {}
     mirrored = "kubernetes.io/config.mirror" in annotations
-    return is_static_pod(pod) or mirrored or (pod["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
+    return (
+        is_static_pod(pod)
+        or mirrored
+        or (pod["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
+    )
 
 
 def eviction_handler(node_conditions: Callable[[], Sequence[str]]) -> AdmitHandler:
@@ -80,10 +84,15 @@ def eviction_handler(node_conditions: Callable[[], Sequence[str]]) -> AdmitHandl
                 "key": "node.kubernetes.io/memory-pressure",
                 "effect": "NoSchedule",
             }
-            tolerant = any(tolerates(toleration, taint) for toleration in pod["spec"].get("tolerations") or ())
+            tolerant = any(
+                tolerates(toleration, taint)
+                for toleration in pod["spec"].get("tolerations") or ()
+            )
             if compute_pod_qos(pod) != "BestEffort" or tolerant:
                 return ADMITTED
-        return PodAdmitResult(False, "Evicted", f"The node had condition: [{' '.join(conditions)}]. ")
+        return PodAdmitResult(
+            False, "Evicted", f"The node had condition: [{' '.join(conditions)}]. "
+        )
 
     return admit
 
@@ -122,7 +131,9 @@ class SysctlAllowlist:
             namespace = namespaced_by(pattern.removesuffix("*"))
             if not namespace:
                 many = pattern.endswith("*")
-                raise ValueError(f'the sysctl{"s" if many else ""} "{pattern}" are not known to be namespaced')
+                raise ValueError(
+                    f'the sysctl{"s" if many else ""} "{pattern}" are not known to be namespaced'
+                )
             if pattern.endswith("*"):
                 self._prefixes[pattern[:-1]] = namespace
             else:
@@ -134,7 +145,11 @@ class SysctlAllowlist:
         """
         name = dotted(sysctl)
         namespace = self._names.get(name) or next(
-            (namespace for prefix, namespace in self._prefixes.items() if name.startswith(prefix)),
+            (
+                namespace
+                for prefix, namespace in self._prefixes.items()
+                if name.startswith(prefix)
+            ),
             "",
         )
         if not namespace:
@@ -147,9 +162,13 @@ class SysctlAllowlist:
         """The handler."""
         spec = attributes.pod["spec"]
         for sysctl in (spec.get("securityContext") or {}).get("sysctls") or ():
-            why = self.complaint(sysctl["name"], bool(spec.get("hostNetwork")), bool(spec.get("hostIPC")))
+            why = self.complaint(
+                sysctl["name"], bool(spec.get("hostNetwork")), bool(spec.get("hostIPC"))
+            )
             if why:
-                return PodAdmitResult(False, "SysctlForbidden", f"forbidden sysctl: {why}")
+                return PodAdmitResult(
+                    False, "SysctlForbidden", f"forbidden sysctl: {why}"
+                )
         return ADMITTED
 
 
@@ -185,12 +204,19 @@ def apparmor_profiles(pod: Object) -> list[tuple[str, str]]:
     """
     spec = pod["spec"]
     holders = [spec, *spec["containers"], *(spec.get("initContainers") or ())]
-    fields = [(holder.get("securityContext") or {}).get("appArmorProfile") for holder in holders]
-    found = [(field["type"], field.get("localhostProfile", "")) for field in fields if field]
+    fields = [
+        (holder.get("securityContext") or {}).get("appArmorProfile")
+        for holder in holders
+    ]
+    found = [
+        (field["type"], field.get("localhostProfile", "")) for field in fields if field
+    ]
     for key, value in (pod["metadata"].get("annotations") or {}).items():
         if key.startswith(APPARMOR_ANNOTATION):
             kinds = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
-            found.append((kinds.get(value, "Localhost"), value.removeprefix("localhost/")))
+            found.append(
+                (kinds.get(value, "Localhost"), value.removeprefix("localhost/"))
+            )
     return found
 
 
@@ -200,7 +226,11 @@ def apparmor_handler(enabled: Callable[[], bool] = apparmor_enabled) -> AdmitHan
     """
 
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
-        wanted = [kind for kind, _ in apparmor_profiles(attributes.pod) if kind != "Unconfined"]
+        wanted = [
+            kind
+            for kind, _ in apparmor_profiles(attributes.pod)
+            if kind != "Unconfined"
+        ]
         running = (attributes.pod.get("status") or {}).get("phase") not in (
             None,
             "",
@@ -222,7 +252,9 @@ def shutdown_handler(shutting_down: Callable[[], bool]) -> AdmitHandler:
 
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
         if shutting_down():
-            return PodAdmitResult(False, "NodeShutdown", "Pod was rejected as the node is shutting down.")
+            return PodAdmitResult(
+                False, "NodeShutdown", "Pod was rejected as the node is shutting down."
+            )
         return ADMITTED
 
     return admit

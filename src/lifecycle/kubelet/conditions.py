@@ -84,11 +84,17 @@ def initialized(
     return condition("Initialized", True)
 
 
-def containers_ready(spec: Object, statuses: list[Object], init_statuses: list[Object], phase: str) -> Object:
+def containers_ready(
+    spec: Object, statuses: list[Object], init_statuses: list[Object], phase: str
+) -> Object:
     """Every container (and sidecar) is ready."""
     by_name = {status["name"]: status for status in [*init_statuses, *statuses]}
     unknown, unready = [], []
-    sidecars = [container for container in spec.get("initContainers") or () if is_sidecar(container)]
+    sidecars = [
+        container
+        for container in spec.get("initContainers") or ()
+        if is_sidecar(container)
+    ]
     for container in [*sidecars, *spec["containers"]]:
         name = container["name"]
         status = by_name.get(name)
@@ -119,9 +125,13 @@ def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
         kind = gate["conditionType"]
         found = next((c for c in conditions if c["type"] == kind), None)
         if found is None:
-            messages.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
+            messages.append(
+                f'corresponding condition of pod readiness gate "{kind}" does not exist.'
+            )
         elif found.get("status") != "True":
-            messages.append(f'the status of pod readiness gate "{kind}" is not "True", but {found.get("status")}')
+            messages.append(
+                f'the status of pod readiness gate "{kind}" is not "True", but {found.get("status")}'
+            )
     if messages:
         return condition("Ready", False, "ReadinessGatesNotReady", ", ".join(messages))
     return condition("Ready", True)

@@ -85,7 +85,9 @@ class UpdateChannel:
 def pods_differ_semantically(known: Object, pod: Object) -> bool:
     """Whether a change is one of what is wanted, not only of what is reported."""
     old, new = known["metadata"], pod["metadata"]
-    same_generation = old.get("generation") is not None and old.get("generation") == new.get("generation")
+    same_generation = old.get("generation") is not None and old.get(
+        "generation"
+    ) == new.get("generation")
     if not same_generation and known["spec"] != pod["spec"]:
         return True
     if (old.get("labels") or {}) != (new.get("labels") or {}):
@@ -94,7 +96,9 @@ def pods_differ_semantically(known: Object, pod: Object) -> bool:
         if old.get(key) != new.get(key):
             return True
     left, right = old.get("annotations") or {}, new.get("annotations") or {}
-    return left is not right and any(left.get(key) != right.get(key) for key in {*left, *right} - LOCAL_ANNOTATIONS)
+    return left is not right and any(
+        left.get(key) != right.get(key) for key in {*left, *right} - LOCAL_ANNOTATIONS
+    )
 
 
 def operation_for(known: Object | None, pod: Object) -> PodOperation | None:
@@ -102,8 +106,16 @@ def operation_for(known: Object | None, pod: Object) -> PodOperation | None:
     if known is None:
         return PodOperation.ADD
     if not pods_differ_semantically(known, pod):
-        return PodOperation.RECONCILE if (known.get("status") or {}) != (pod.get("status") or {}) else None
-    return PodOperation.DELETE if pod["metadata"].get("deletionTimestamp") else PodOperation.UPDATE
+        return (
+            PodOperation.RECONCILE
+            if (known.get("status") or {}) != (pod.get("status") or {})
+            else None
+        )
+    return (
+        PodOperation.DELETE
+        if pod["metadata"].get("deletionTimestamp")
+        else PodOperation.UPDATE
+    )
 
 
 class PodConfig:
@@ -116,7 +128,9 @@ class PodConfig:
         self._pods: dict[str, dict[str, Object]] = {}
         self._seen: set[str] = set()
 
-    def merge(self, source: str, pods: Iterable[Object]) -> dict[PodOperation, list[Object]]:
+    def merge(
+        self, source: str, pods: Iterable[Object]
+    ) -> dict[PodOperation, list[Object]]:
         """A source's whole list. Returns, and sends, what changed, by operation,
         removals first.
         """
@@ -130,7 +144,9 @@ class PodConfig:
             op = operation_for(known.get(uid), pod)
             if op is not None:
                 found[op].append(pod)
-        found[PodOperation.REMOVE] = [pod for uid, pod in known.items() if uid not in listed]
+        found[PodOperation.REMOVE] = [
+            pod for uid, pod in known.items() if uid not in listed
+        ]
         self._pods[source] = listed
         for op in (
             PodOperation.REMOVE,

@@ -88,24 +88,36 @@ def container_labels(pod: Object, container: Object) -> dict[str, str]:
     }
 
 
-def container_annotations(pod: Object, container: Object, attempt: int) -> dict[str, str]:
+def container_annotations(
+    pod: Object, container: Object, attempt: int
+) -> dict[str, str]:
     """What the kubelet will want to know when it sees the container again."""
     metadata, spec = pod["metadata"], pod["spec"]
     made = {
         "io.kubernetes.container.hash": hash_container(container),
         "io.kubernetes.container.restartCount": str(attempt),
-        "io.kubernetes.container.terminationMessagePath": container.get("terminationMessagePath", ""),
-        "io.kubernetes.container.terminationMessagePolicy": container.get("terminationMessagePolicy", ""),
+        "io.kubernetes.container.terminationMessagePath": container.get(
+            "terminationMessagePath", ""
+        ),
+        "io.kubernetes.container.terminationMessagePolicy": container.get(
+            "terminationMessagePolicy", ""
+        ),
     }
     if metadata.get("deletionGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.deletionGracePeriod"] = str(metadata["deletionGracePeriodSeconds"])
+        made["io.kubernetes.pod.deletionGracePeriod"] = str(
+            metadata["deletionGracePeriodSeconds"]
+        )
     if spec.get("terminationGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.terminationGracePeriod"] = str(spec["terminationGracePeriodSeconds"])
+        made["io.kubernetes.pod.terminationGracePeriod"] = str(
+            spec["terminationGracePeriodSeconds"]
+        )
     hook = (container.get("lifecycle") or {}).get("preStop")
     if hook:
         made["io.kubernetes.container.preStopHandler"] = orjson.dumps(hook).decode()
     if container.get("ports"):
-        made["io.kubernetes.container.ports"] = orjson.dumps(container["ports"]).decode()
+        made["io.kubernetes.container.ports"] = orjson.dumps(
+            container["ports"]
+        ).decode()
     return made
 
 
@@ -150,10 +162,13 @@ def generate_container_config(
         tty=bool(container.get("tty")),
         linux={
             "resources": dict(resources or {}),
-            "security_context": security_context(pod, container, image_uid, image_username),
+            "security_context": security_context(
+                pod, container, image_uid, image_username
+            ),
         },
         user_specified_image=container["image"],
-        stop_signal=stop_signal or (container.get("lifecycle") or {}).get("stopSignal", ""),
+        stop_signal=stop_signal
+        or (container.get("lifecycle") or {}).get("stopSignal", ""),
     )
 
 
@@ -206,13 +221,18 @@ def generate_pod_sandbox_config(
         "security_context": sandbox_security_context(pod),
         "resources": sandbox_resources(pod),
     }
-    sysctls = {each["name"]: each["value"] for each in (spec.get("securityContext") or {}).get("sysctls") or ()}
+    sysctls = {
+        each["name"]: each["value"]
+        for each in (spec.get("securityContext") or {}).get("sysctls") or ()
+    }
     if sysctls:
         linux["sysctls"] = sysctls
     if cgroup_parent:
         linux["cgroup_parent"] = cgroup_parent
     return PodSandboxConfig(
-        PodSandboxMetadata(metadata["name"], metadata["uid"], metadata["namespace"], attempt),
+        PodSandboxMetadata(
+            metadata["name"], metadata["uid"], metadata["namespace"], attempt
+        ),
         hostname=hostname or spec.get("hostname") or metadata["name"],
         labels=pod_labels(pod),
         host_network=bool(spec.get("hostNetwork")),

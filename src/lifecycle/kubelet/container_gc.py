@@ -93,8 +93,13 @@ class ContainerGC:
         occupied: set[str] = set()
         for sandbox in sandboxes:
             for status in await self._runtime.list_containers(sandbox.id):
-                if status.state is not ContainerState.RUNNING and status.created_at <= oldest:
-                    dead.setdefault((uids[sandbox.id], status.metadata.name), []).append(status)
+                if (
+                    status.state is not ContainerState.RUNNING
+                    and status.created_at <= oldest
+                ):
+                    dead.setdefault(
+                        (uids[sandbox.id], status.metadata.name), []
+                    ).append(status)
                 else:
                     occupied.add(sandbox.id)
         for runs in dead.values():
@@ -103,13 +108,20 @@ class ContainerGC:
         ids = {status.id for status in gone}
         for status in gone:
             await _quietly(self._runtime.remove_container, status.id)
-        occupied |= {run.pod_sandbox_id for runs in dead.values() for run in runs if run.id not in ids}
+        occupied |= {
+            run.pod_sandbox_id
+            for runs in dead.values()
+            for run in runs
+            if run.id not in ids
+        }
         empty = self._evictable(sandboxes, occupied)
         for sandbox in empty:
             await _quietly(self._runtime.remove_pod_sandbox, sandbox.id)
         return [status.id for status in gone], [sandbox.id for sandbox in empty]
 
-    def _evictable(self, sandboxes: list[PodSandboxStatus], occupied: set[str]) -> list[PodSandboxStatus]:
+    def _evictable(
+        self, sandboxes: list[PodSandboxStatus], occupied: set[str]
+    ) -> list[PodSandboxStatus]:
         """Of a living pod the newest sandbox stays even if it is dead: its attempt is
         counted on.
         """
@@ -122,7 +134,10 @@ class ContainerGC:
             for sandbox in sandboxes
             if sandbox.state is not PodSandboxState.READY
             and sandbox.id not in occupied
-            and (self._is_pod_deleted(sandbox.metadata.uid) or sandbox.created_at < newest[sandbox.metadata.uid])
+            and (
+                self._is_pod_deleted(sandbox.metadata.uid)
+                or sandbox.created_at < newest[sandbox.metadata.uid]
+            )
         ]
 
 

@@ -40,7 +40,9 @@ def termination_grace_period(pod: Object, container: Object | None, why: str) ->
     if deletion is not None:
         return float(deletion)
     for kind in ("liveness", "startup"):
-        own = ((container or {}).get(f"{kind}Probe") or {}).get("terminationGracePeriodSeconds")
+        own = ((container or {}).get(f"{kind}Probe") or {}).get(
+            "terminationGracePeriodSeconds"
+        )
         if own is not None and f"failed {kind} probe" in why:
             return float(own)
     return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
@@ -51,7 +53,10 @@ class TerminationOrder:
 
     def __init__(self, spec: Object, running: Iterable[str]) -> None:
         left = set(running)
-        names = [c["name"] for c in [*spec["containers"], *(spec.get("initContainers") or ())]]
+        names = [
+            c["name"]
+            for c in [*spec["containers"], *(spec.get("initContainers") or ())]
+        ]
         self._ended = {name: asyncio.Event() for name in names}
         for name, ended in self._ended.items():
             if name not in left:
@@ -82,13 +87,17 @@ class TerminationOrder:
 class ContainerKiller:
     """One per node."""
 
-    def __init__(self, runtime: Runtime, clock: Clock, hooks: HookRunner, event: PodEvent) -> None:
+    def __init__(
+        self, runtime: Runtime, clock: Clock, hooks: HookRunner, event: PodEvent
+    ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._hooks = hooks
         self._event = event
 
-    async def kill_all(self, pod: Object, runs: Iterable[ContainerStatus], grace_period: float | None) -> None:
+    async def kill_all(
+        self, pod: Object, runs: Iterable[ContainerStatus], grace_period: float | None
+    ) -> None:
         """Stop all that run, each at its turn."""
         running = [run for run in runs if run.state is ContainerState.RUNNING]
         order = TerminationOrder(pod["spec"], (run.metadata.name for run in running))
@@ -97,7 +106,9 @@ class ContainerKiller:
         elif running:
             async with asyncio.TaskGroup() as kills:
                 for run in running:
-                    kills.create_task(self.kill(pod, run, grace_period=grace_period, order=order))
+                    kills.create_task(
+                        self.kill(pod, run, grace_period=grace_period, order=order)
+                    )
 
     async def kill(
         self,
@@ -115,7 +126,11 @@ class ContainerKiller:
         spec = pod["spec"]
         containers = [*spec["containers"], *(spec.get("initContainers") or ())]
         container = next((c for c in containers if c["name"] == name), None)
-        grace = termination_grace_period(pod, container, why) if grace_period is None else grace_period
+        grace = (
+            termination_grace_period(pod, container, why)
+            if grace_period is None
+            else grace_period
+        )
         self._event(pod, "Normal", "Killing", why or f"Stopping container {name}", name)
         hook = ((container or {}).get("lifecycle") or {}).get("preStop")
         if hook and container is not None and grace > 0:
@@ -152,7 +167,9 @@ class ContainerKiller:
                     container["name"],
                 )
 
-        task = asyncio.get_running_loop().create_task(run_hook(), name=f"pre-stop {container['name']}")
+        task = asyncio.get_running_loop().create_task(
+            run_hook(), name=f"pre-stop {container['name']}"
+        )
         self._hooks.keep(task)
         try:
             await asyncio.wait({task}, timeout=grace)

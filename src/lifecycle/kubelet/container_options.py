@@ -44,12 +44,16 @@ class PaperOptions:
     Service.
     """
 
-    def __init__(self, get: GetObject, host_ip: str, allocatable: Mapping[str, str]) -> None:
+    def __init__(
+        self, get: GetObject, host_ip: str, allocatable: Mapping[str, str]
+    ) -> None:
         self._get = get
         self._host_ip = host_ip
         self._allocatable = allocatable
 
-    def sandbox(self, pod: Object, warn: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
+    def sandbox(
+        self, pod: Object, warn: Callable[[str], None] = lambda message: None
+    ) -> dict[str, Any]:
         """Nothing."""
         return {}
 
@@ -122,7 +126,9 @@ class ContainerOptions:
         self._random_name = random_name
         self._logs = logs
 
-    def sandbox(self, pod: Object, warn: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
+    def sandbox(
+        self, pod: Object, warn: Callable[[str], None] = lambda message: None
+    ) -> dict[str, Any]:
         """`hostname`, `dns_config`, `cgroup_parent` and `logs` of a pod's sandbox.
         `warn`: told of limits exceeded.
         """
@@ -141,11 +147,15 @@ class ContainerOptions:
                 "searches": dns.searches,
                 "options": dns.options,
             },
-            "cgroup_parent": self._cgroups.cgroup_parent(pod) if self._cgroups is not None else "",
+            "cgroup_parent": self._cgroups.cgroup_parent(pod)
+            if self._cgroups is not None
+            else "",
             "logs": self._logs,
         }
 
-    async def environment(self, pod: Object, container: Object, pod_ip: str, event: Event) -> dict[str, str]:
+    async def environment(
+        self, pod: Object, container: Object, pod_ip: str, event: Event
+    ) -> dict[str, str]:
         """The variables, in order. Raises ContainerEnvironmentError."""
         return await make_environment_variables(
             pod,
@@ -157,7 +167,9 @@ class ContainerOptions:
             event=event,
         )
 
-    def mounts(self, pod: Object, container: Object, pod_ip: str, envs: Mapping[str, str]) -> list[Mount]:
+    def mounts(
+        self, pod: Object, container: Object, pod_ip: str, envs: Mapping[str, str]
+    ) -> list[Mount]:
         """The mounts, `/etc/hosts` written. Raises MountError, OSError."""
         uid = pod["metadata"]["uid"]
         address = pod_ip or (self._host_ip if pod["spec"].get("hostNetwork") else "")

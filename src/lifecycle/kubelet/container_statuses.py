@@ -74,7 +74,11 @@ def _state(run: ContainerStatus, before: Object | None, restarting: bool) -> Obj
         return {"running": {"startedAt": _time(run.started_at)}}
     if run.state is ContainerState.EXITED:
         return _terminated(run)
-    if run.state is ContainerState.UNKNOWN and before is not None and "running" in before["state"]:
+    if (
+        run.state is ContainerState.UNKNOWN
+        and before is not None
+        and "running" in before["state"]
+    ):
         reason = RESTARTING_ALL_CONTAINERS if restarting else STATUS_UNKNOWN
         return ended(
             reason,
@@ -91,7 +95,9 @@ def _volume_mounts(container: Object) -> list[Object]:
         if mount.get("readOnly"):
             shown["readOnly"] = True
             shown["recursiveReadOnly"] = (
-                "Disabled" if mount.get("recursiveReadOnly") in (None, "Disabled") else "Enabled"
+                "Disabled"
+                if mount.get("recursiveReadOnly") in (None, "Disabled")
+                else "Enabled"
             )
         mounts.append(shown)
     return mounts
@@ -120,7 +126,9 @@ def _user(pod: Object, container: Object, run: ContainerStatus) -> Object:
     return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": sorted(groups)}}
 
 
-def should_container_be_restarted(pod: Object, container: Object, run: ContainerStatus | None) -> bool:
+def should_container_be_restarted(
+    pod: Object, container: Object, run: ContainerStatus | None
+) -> bool:
     """Whether the next sync is to start it. One that was made and never started is,
     whatever the policy; nothing of a pod that is being deleted is.
     """
@@ -128,7 +136,9 @@ def should_container_be_restarted(pod: Object, container: Object, run: Container
         return False
     if run is None or run.state in (ContainerState.CREATED, ContainerState.UNKNOWN):
         return True
-    return run.state is ContainerState.EXITED and container_should_restart(pod["spec"], container, run.exit_code)
+    return run.state is ContainerState.EXITED and container_should_restart(
+        pod["spec"], container, run.exit_code
+    )
 
 
 class ContainerStatuses:
@@ -150,9 +160,13 @@ class ContainerStatuses:
         self._pod = pod
         self._runtime = runtime
         self._inputs = inputs
-        self._before: Mapping[str, Object] = {entry["name"]: {**_NOTHING, **entry} for entry in before}
+        self._before: Mapping[str, Object] = {
+            entry["name"]: {**_NOTHING, **entry} for entry in before
+        }
         self._restarting = restarting
-        self._default_reason = INITIALIZING if pod["spec"].get("initContainers") else CREATING
+        self._default_reason = (
+            INITIALIZING if pod["spec"].get("initContainers") else CREATING
+        )
 
     def of_containers(self) -> list[Object]:
         """The entries of `containerStatuses`, by name."""
@@ -176,7 +190,9 @@ class ContainerStatuses:
         """The entries of `ephemeralContainerStatuses`, by name. Nobody probes them, so
         they are never ready.
         """
-        containers = sorted(self._pod["spec"].get("ephemeralContainers") or (), key=lambda c: c["name"])
+        containers = sorted(
+            self._pod["spec"].get("ephemeralContainers") or (), key=lambda c: c["name"]
+        )
         return [self._status(container) for container in containers]
 
     # -- one container -----------------------------------------------------------------
@@ -184,9 +200,18 @@ class ContainerStatuses:
     def _status(self, container: Object, *, init: bool = False) -> Object:
         runs = self._runtime.history(container["name"])
         before = self._before.get(container["name"])
-        status = self._of_runs(container, runs, before) if runs else self._of_none(container, before)
+        status = (
+            self._of_runs(container, runs, before)
+            if runs
+            else self._of_none(container, before)
+        )
         latest = runs[0] if runs else None
-        if init and latest is not None and latest.state is ContainerState.EXITED and not latest.exit_code:
+        if (
+            init
+            and latest is not None
+            and latest.state is ContainerState.EXITED
+            and not latest.exit_code
+        ):
             return status
         if (
             init
@@ -202,7 +227,9 @@ class ContainerStatuses:
             status["state"] = ended("Completed", message, 0)
             return status
         failure = self._inputs.failures.get(container["name"])
-        if failure is not None and should_container_be_restarted(self._pod, container, latest):
+        if failure is not None and should_container_be_restarted(
+            self._pod, container, latest
+        ):
             self._wait(status, failure)
         return status
 
@@ -211,14 +238,19 @@ class ContainerStatuses:
         """It is to be started but was not: what is behind it is its last state now."""
         if "terminated" in status["state"]:
             status["lastState"] = status["state"]
-        waiting = {"reason": failure.reason} | ({"message": failure.message} if failure.message else {})
+        waiting = {"reason": failure.reason} | (
+            {"message": failure.message} if failure.message else {}
+        )
         status["state"] = {"waiting": waiting}
 
     def _initialized(self) -> bool:
         """Whether any of the pod's own containers was ever made. Upstream:
         `HasAnyRegularContainerCreated`.
         """
-        return any(self._runtime.latest(container["name"]) for container in self._pod["spec"]["containers"])
+        return any(
+            self._runtime.latest(container["name"])
+            for container in self._pod["spec"]["containers"]
+        )
 
     def _of_none(self, container: Object, before: Object | None) -> Object:
         """The runtime has nothing of it."""
@@ -244,7 +276,9 @@ class ContainerStatuses:
                     "message": REMOVED_MESSAGE,
                 }
             }
-            status["lastState"] = ended(RESTARTING_ALL_CONTAINERS, REMOVED_MESSAGE, LOST_KILLED)
+            status["lastState"] = ended(
+                RESTARTING_ALL_CONTAINERS, REMOVED_MESSAGE, LOST_KILLED
+            )
             status["restartCount"] = before["restartCount"] + 1
             return status
         if "terminated" in before["state"]:
@@ -260,13 +294,19 @@ class ContainerStatuses:
                 status["restartCount"] += 1
         return status
 
-    def _of_runs(self, container: Object, runs: Sequence[ContainerStatus], before: Object | None) -> Object:
+    def _of_runs(
+        self, container: Object, runs: Sequence[ContainerStatus], before: Object | None
+    ) -> Object:
         """The newest run, and the one before it."""
         latest = runs[0]
         state = _state(latest, before, self._restarting)
         status: Object = {
             "name": container["name"],
-            "state": (state if state != {"waiting": {}} else {"waiting": {"reason": self._default_reason}}),
+            "state": (
+                state
+                if state != {"waiting": {}}
+                else {"waiting": {"reason": self._default_reason}}
+            ),
             "lastState": self._last_state(runs, before),
             "ready": False,
             "restartCount": self._restart_count(latest, before),
@@ -283,12 +323,17 @@ class ContainerStatuses:
         status["user"] = _user(self._pod, container, latest)
         return status
 
-    def _last_state(self, runs: Sequence[ContainerStatus], before: Object | None) -> Object:
+    def _last_state(
+        self, runs: Sequence[ContainerStatus], before: Object | None
+    ) -> Object:
         if len(runs) > 1:
             return _state(runs[1], before, self._restarting)
         if before is None:
             return {}
-        if "terminated" in before["state"] and before.get("containerID") != f"containerd://{runs[0].id}":
+        if (
+            "terminated" in before["state"]
+            and before.get("containerID") != f"containerd://{runs[0].id}"
+        ):
             return dict(before["state"])
         return dict(before["lastState"])
 
@@ -300,7 +345,11 @@ class ContainerStatuses:
         if before is None:
             return run.metadata.attempt
         known: int = before["restartCount"]
-        if run.state is ContainerState.RUNNING and "terminated" in before["state"] and known >= run.metadata.attempt:
+        if (
+            run.state is ContainerState.RUNNING
+            and "terminated" in before["state"]
+            and known >= run.metadata.attempt
+        ):
             return known + 1
         if run.state is ContainerState.UNKNOWN and "running" in before["state"]:
             return known + 1

@@ -67,10 +67,14 @@ def _entry(entry: Mapping[str, str]) -> AuthConfig:
     """`auth` is both names in one, and wins over them."""
     name, password = entry.get("username", ""), entry.get("password", "")
     if entry.get("auth"):
-        decoded = base64.b64decode(entry["auth"] + "=" * (-len(entry["auth"]) % 4)).decode()
+        decoded = base64.b64decode(
+            entry["auth"] + "=" * (-len(entry["auth"]) % 4)
+        ).decode()
         name, colon, password = decoded.partition(":")
         if not colon:
-            raise ValueError("unable to parse auth field, must be formatted as base64(username:password)")
+            raise ValueError(
+                "unable to parse auth field, must be formatted as base64(username:password)"
+            )
     return AuthConfig(username=name, password=password)
 
 
@@ -98,9 +102,16 @@ def urls_match(glob: str, target: str) -> bool:
     """
     glob_parts, glob_port, glob_path = _split(glob)
     parts, port, path = _split(target)
-    if glob_port != port or len(glob_parts) != len(parts) or not path.startswith(glob_path):
+    if (
+        glob_port != port
+        or len(glob_parts) != len(parts)
+        or not path.startswith(glob_path)
+    ):
         return False
-    return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, glob_parts, strict=True))
+    return all(
+        fnmatch.fnmatchcase(part, pattern)
+        for part, pattern in zip(parts, glob_parts, strict=True)
+    )
 
 
 def is_default_registry(image: str) -> bool:
@@ -117,10 +128,14 @@ class Keyring:
     def __init__(self) -> None:
         self._credentials: dict[str, list[TrackedAuth]] = {}
 
-    def add(self, config: DockerConfig, secret: tuple[str, str, str] = ("", "", "")) -> None:
+    def add(
+        self, config: DockerConfig, secret: tuple[str, str, str] = ("", "", "")
+    ) -> None:
         """More credentials. Of equal names the first added comes first."""
         for registry, auth in config.items():
-            self._credentials.setdefault(_key(registry), []).append(TrackedAuth(auth, secret))
+            self._credentials.setdefault(_key(registry), []).append(
+                TrackedAuth(auth, secret)
+            )
 
     def lookup(self, image: str) -> list[TrackedAuth]:
         """All that fit, the longest match first. `image` without tag or digest."""
@@ -158,7 +173,9 @@ class NodeCredentials:
     `directories`.
     """
 
-    def __init__(self, directories: Sequence[Path] = (), providers: Sequence[Provider] = ()) -> None:
+    def __init__(
+        self, directories: Sequence[Path] = (), providers: Sequence[Provider] = ()
+    ) -> None:
         self._directories = directories
         self._providers = providers
 
@@ -169,14 +186,22 @@ class NodeCredentials:
         keyring = Keyring()
         for provide in self._providers:
             keyring.add(provide(image))
-        for path in (directory / name for directory in self._directories for name in CONFIG_PATHS):
+        for path in (
+            directory / name for directory in self._directories for name in CONFIG_PATHS
+        ):
             if path.is_file():
-                keyring.add(decode_docker_config(path.read_bytes(), nested=path.name == "config.json"))
+                keyring.add(
+                    decode_docker_config(
+                        path.read_bytes(), nested=path.name == "config.json"
+                    )
+                )
                 break
         return keyring.lookup(image)
 
 
-def lookup_credentials(image: str, secrets: Iterable[Object], node: NodeCredentials) -> list[TrackedAuth]:
+def lookup_credentials(
+    image: str, secrets: Iterable[Object], node: NodeCredentials
+) -> list[TrackedAuth]:
     """With what to ask for an image, in order: pull secrets, then the node's own.
     Raises CredentialError.
     """

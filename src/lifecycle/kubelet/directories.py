@@ -82,7 +82,11 @@ class PodDirectories:
 
     def list_pods(self) -> list[str]:
         """The uids that have a directory."""
-        return sorted(entry.name for entry in self.pods.iterdir()) if self.pods.is_dir() else []
+        return (
+            sorted(entry.name for entry in self.pods.iterdir())
+            if self.pods.is_dir()
+            else []
+        )
 
     def volume_paths(self, uid: str) -> Iterator[Path]:
         """What is in `volumes`, by plugin and name."""

@@ -32,14 +32,19 @@ def make_labels(config: ContainerConfig) -> dict[str, str]:
     }
 
 
-def docker_create_config(config: ContainerConfig, sandbox_id: str, log_directory: str) -> Object:
+def docker_create_config(
+    config: ContainerConfig, sandbox_id: str, log_directory: str
+) -> Object:
     """The body of Docker's `POST /containers/create`."""
     labels = make_labels(config)
     labels[CONTAINER_TYPE] = "container"
     labels[LOG_PATH] = f"{log_directory}/{config.log_path}"
     labels[SANDBOX_ID] = sandbox_id
     resources = config.resources
-    binds = [f"{m['host_path']}:{m['container_path']}" + (":ro" if m.get("readonly") else "") for m in config.mounts]
+    binds = [
+        f"{m['host_path']}:{m['container_path']}" + (":ro" if m.get("readonly") else "")
+        for m in config.mounts
+    ]
     return {
         "Entrypoint": list(config.command),
         "Cmd": list(config.args),

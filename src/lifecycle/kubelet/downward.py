@@ -36,7 +36,11 @@ def extract_field_path(pod: Object, path: str) -> str:
     metadata = pod["metadata"]
     subscript = SUBSCRIPT.match(path)
     if subscript:
-        return str((metadata.get(subscript[1].removeprefix("metadata.")) or {}).get(subscript[2], ""))
+        return str(
+            (metadata.get(subscript[1].removeprefix("metadata.")) or {}).get(
+                subscript[2], ""
+            )
+        )
     if path in ("metadata.labels", "metadata.annotations"):
         return format_map(metadata.get(path.removeprefix("metadata.")) or {})
     if path in ("metadata.name", "metadata.namespace", "metadata.uid"):
@@ -56,7 +60,9 @@ def field_value(pod: Object, path: str, status: Object) -> str:
     if path in ("status.hostIP", "status.podIP"):
         return str(status.get(path.removeprefix("status."), ""))
     if path in ("status.hostIPs", "status.podIPs"):
-        return ",".join(entry["ip"] for entry in status.get(path.removeprefix("status.")) or ())
+        return ",".join(
+            entry["ip"] for entry in status.get(path.removeprefix("status.")) or ()
+        )
     return extract_field_path(pod, path)
 
 
@@ -69,7 +75,9 @@ def find_container(pod: Object, name: str) -> Object:
     raise DownwardError(f"container {name} not found")
 
 
-def resource_value(pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]) -> str:
+def resource_value(
+    pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]
+) -> str:
     """A `resourceFieldRef`. `container` is meant if the selector names none;
     `allocatable` stands in for limits. Raises DownwardError.
     """

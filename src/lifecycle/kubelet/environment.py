@@ -64,7 +64,9 @@ def expand(text: str, known: Callable[[str], str | None]) -> str:
     return "".join(out)
 
 
-def expand_command_only_static(command: Iterable[str], envs: Iterable[Object]) -> tuple[str, ...]:
+def expand_command_only_static(
+    command: Iterable[str], envs: Iterable[Object]
+) -> tuple[str, ...]:
     """A probe's command, with what the container's variables say by themselves; of
     those that refer to something: nothing.
     """
@@ -95,7 +97,9 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
         found[f"{prefix}_SERVICE_PORT"] = str(spec["ports"][0]["port"])
         for port in spec["ports"]:
             if port.get("name"):
-                found[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
+                found[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(
+                    port["port"]
+                )
         for i, port in enumerate(spec["ports"]):
             protocol = port.get("protocol") or "TCP"
             link = f"{protocol.lower()}://{_host_port(address, port['port'])}"
@@ -111,14 +115,19 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
     return found
 
 
-def service_environment(services: Iterable[Object], namespace: str, enable_service_links: bool) -> dict[str, str]:
+def service_environment(
+    services: Iterable[Object], namespace: str, enable_service_links: bool
+) -> dict[str, str]:
     """Of all services those that a pod of a namespace hears of; its own namespace's
     `kubernetes` wins over the default one's.
     """
     chosen: dict[str, Object] = {}
     for service in services:
         meta = service["metadata"]
-        if meta["namespace"] == MASTER_SERVICE_NAMESPACE and meta["name"] in MASTER_SERVICES:
+        if (
+            meta["namespace"] == MASTER_SERVICE_NAMESPACE
+            and meta["name"] in MASTER_SERVICES
+        ):
             chosen.setdefault(meta["name"], service)
         elif meta["namespace"] == namespace and enable_service_links:
             chosen[meta["name"]] = service
@@ -172,7 +181,9 @@ async def make_environment_variables(
     return result
 
 
-async def _from_source(source: Object, namespace: str, get: GetObject, event: Event) -> dict[str, str]:
+async def _from_source(
+    source: Object, namespace: str, get: GetObject, event: Event
+) -> dict[str, str]:
     for field, plural, kind in (
         ("configMapRef", "configmaps", "configMap"),
         ("secretRef", "secrets", "secret"),
@@ -186,7 +197,10 @@ async def _from_source(source: Object, namespace: str, get: GetObject, event: Ev
             if reference.get("optional"):
                 return {}
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        found = {(source.get("prefix") or "") + key: value for key, value in texts(obj, plural).items()}
+        found = {
+            (source.get("prefix") or "") + key: value
+            for key, value in texts(obj, plural).items()
+        }
         bad = sorted(name for name in found if not ENV_VAR_NAME.match(name))
         if bad:
             event(
@@ -205,7 +219,10 @@ def texts(obj: Object, plural: str) -> dict[str, str]:
     data = obj.get("data") or {}
     if plural == "configmaps":
         return dict(data)
-    return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}
+    return {
+        key: base64.b64decode(value).decode(errors="replace")
+        for key, value in data.items()
+    }
 
 
 async def _value_from(
@@ -224,7 +241,9 @@ async def _value_from(
         if source.get("fieldRef"):
             return field_value(pod, source["fieldRef"]["fieldPath"], status)
         if source.get("resourceFieldRef"):
-            return resource_value(pod, source["resourceFieldRef"], container, allocatable)
+            return resource_value(
+                pod, source["resourceFieldRef"], container, allocatable
+            )
     except DownwardError as error:
         raise ContainerEnvironmentError(str(error)) from None
     for field, plural, kind in (
@@ -248,6 +267,8 @@ async def _value_from(
         if key not in found:
             if optional:
                 return None
-            raise ContainerEnvironmentError(f"couldn't find key {key} in {kind} {namespace}/{name}")
+            raise ContainerEnvironmentError(
+                f"couldn't find key {key} in {kind} {namespace}/{name}"
+            )
         return found[key]
     return ""

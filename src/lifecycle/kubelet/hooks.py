@@ -52,7 +52,9 @@ class HookRunner:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    async def run(self, pod: Object, container_id: str, container: Object, hook: Object, ip: str) -> str:
+    async def run(
+        self, pod: Object, container_id: str, container: Object, hook: Object, ip: str
+    ) -> str:
         """Why it failed, as the container's `waiting` state says it; empty if it did
         not. It may take any time.
         """
@@ -61,7 +63,11 @@ class HookRunner:
             command = tuple(hook["exec"].get("command") or ())
             error, output = await self._exec(container_id, command)
             shown = " ".join(command)
-            return f"Exec lifecycle hook ([{shown}]) {where}{error}, message: {go_quote(output)}" if error else ""
+            return (
+                f"Exec lifecycle hook ([{shown}]) {where}{error}, message: {go_quote(output)}"
+                if error
+                else ""
+            )
         if "httpGet" in hook:
             get = hook["httpGet"]
             try:
@@ -71,15 +77,23 @@ class HookRunner:
             answer = await http_get(self._runtime, get, number, ip, 0.0, HOOK)
             if not answer.status and answer.text.endswith(NO_TLS):
                 # before 1.23 every hook was asked in plain, whatever its scheme
-                answer = await http_get(self._runtime, in_plain(get), number, ip, 0.0, HOOK)
-            return "" if answer.status else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{answer.text}"
+                answer = await http_get(
+                    self._runtime, in_plain(get), number, ip, 0.0, HOOK
+                )
+            return (
+                ""
+                if answer.status
+                else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{answer.text}"
+            )
         if "sleep" in hook:
             await asyncio.sleep(float(hook["sleep"]["seconds"]))
             return ""
         # `tcpSocket` is in the API, and nothing was ever behind it
         return f"Cannot run handler: invalid handler: {hook}"
 
-    async def _exec(self, container_id: str, command: tuple[str, ...]) -> tuple[str, str]:
+    async def _exec(
+        self, container_id: str, command: tuple[str, ...]
+    ) -> tuple[str, str]:
         """What went wrong, empty if nothing, and the command's output."""
         try:
             result = await self._runtime.exec_sync(container_id, command, 0.0)

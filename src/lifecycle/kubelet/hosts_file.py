@@ -34,17 +34,28 @@ LOCAL = (
 
 def host_aliases(aliases: Iterable[Object]) -> str:
     """The lines that `hostAliases` adds, with a heading; nothing if there are none."""
-    lines = [f"{alias['ip']}\t" + "\t".join(alias.get("hostnames") or ()) for alias in aliases]
-    return "\n# Entries added by HostAliases.\n" + "".join(f"{line}\n" for line in lines) if lines else ""
+    lines = [
+        f"{alias['ip']}\t" + "\t".join(alias.get("hostnames") or ())
+        for alias in aliases
+    ]
+    return (
+        "\n# Entries added by HostAliases.\n" + "".join(f"{line}\n" for line in lines)
+        if lines
+        else ""
+    )
 
 
-def managed_hosts_file(pod_ips: Sequence[str], hostname: str, domain: str, aliases: Iterable[Object]) -> str:
+def managed_hosts_file(
+    pod_ips: Sequence[str], hostname: str, domain: str, aliases: Iterable[Object]
+) -> str:
     """The file of a pod with a network of its own. With a `domain` its full name comes
     first.
     """
     names = f"{hostname}.{domain}\t{hostname}" if domain else hostname
     lines = [*LOCAL, *(f"{ip}\t{names}" for ip in pod_ips)]
-    return MANAGED_HEADER + "".join(f"{line}\n" for line in lines) + host_aliases(aliases)
+    return (
+        MANAGED_HEADER + "".join(f"{line}\n" for line in lines) + host_aliases(aliases)
+    )
 
 
 def node_hosts_file(node_file: str, aliases: Iterable[Object]) -> str:
@@ -52,7 +63,9 @@ def node_hosts_file(node_file: str, aliases: Iterable[Object]) -> str:
     return HOST_NETWORK_HEADER + node_file + host_aliases(aliases)
 
 
-def host_name_and_domain(pod: Object, cluster_domain: str = "cluster.local") -> tuple[str, str]:
+def host_name_and_domain(
+    pod: Object, cluster_domain: str = "cluster.local"
+) -> tuple[str, str]:
     """What a pod calls itself, and the domain of its headless service. Upstream:
     `GeneratePodHostNameAndDomain`.
 
@@ -83,8 +96,12 @@ def ensure_hosts_file(
     """
     aliases = pod["spec"].get("hostAliases") or ()
     if pod["spec"].get("hostNetwork"):
-        content = node_hosts_file(Path(ETC_HOSTS).read_text() if node_file is None else node_file, aliases)
+        content = node_hosts_file(
+            Path(ETC_HOSTS).read_text() if node_file is None else node_file, aliases
+        )
     else:
-        content = managed_hosts_file(pod_ips, *host_name_and_domain(pod, cluster_domain), aliases)
+        content = managed_hosts_file(
+            pod_ips, *host_name_and_domain(pod, cluster_domain), aliases
+        )
     path.write_text(content)
     path.chmod(HOSTS_FILE_MODE)

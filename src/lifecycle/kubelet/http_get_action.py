@@ -32,7 +32,10 @@ def headers_of(action: Object, user_agent: str) -> list[tuple[str, str]]:
     """The action's headers, and the two that it need not name; it gets rid of these by
     naming them empty.
     """
-    given = [(entry["name"], entry.get("value") or "") for entry in action.get("httpHeaders") or ()]
+    given = [
+        (entry["name"], entry.get("value") or "")
+        for entry in action.get("httpHeaders") or ()
+    ]
     for name, value in (("Accept", "*/*"), ("User-Agent", user_agent)):
         said = [v for n, v in given if n.title() == name]
         if not said:
@@ -46,7 +49,11 @@ def in_plain(action: Object) -> Object:
     """The same without TLS, and so without what should not be overheard. Upstream:
     `httpDoer` in `lifecycle/handlers.go`.
     """
-    headers = [entry for entry in action.get("httpHeaders") or () if entry["name"].title() != "Authorization"]
+    headers = [
+        entry
+        for entry in action.get("httpHeaders") or ()
+        if entry["name"].title() != "Authorization"
+    ]
     return {**action, "scheme": "HTTP", "httpHeaders": headers}
 
 
@@ -67,7 +74,10 @@ def redirected(request: HTTPRequest, answer: HTTPAnswer) -> HTTPRequest | None:
     if answer.status not in REDIRECTS or not answer.location:
         return None
     target = urlsplit(urljoin(request.url, answer.location))
-    if target.hostname != request.host.strip("[]").lower() or target.scheme not in DEFAULT_PORTS:
+    if (
+        target.hostname != request.host.strip("[]").lower()
+        or target.scheme not in DEFAULT_PORTS
+    ):
         return None
     path = (target.path or "/") + (f"?{target.query}" if target.query else "")
     port = target.port or DEFAULT_PORTS[target.scheme]
@@ -94,7 +104,11 @@ async def http_get(
         if following is None:
             return answer
         request = following
-        answer = await network.http_get(request, max(deadline - loop.time(), 0.001) if timeout else 0.0)
+        answer = await network.http_get(
+            request, max(deadline - loop.time(), 0.001) if timeout else 0.0
+        )
     if redirected(request, answer) is None:
         return answer
-    return HTTPAnswer(0, f'Get "{answer.location}": stopped after {MAX_REDIRECTS} redirects')
+    return HTTPAnswer(
+        0, f'Get "{answer.location}": stopped after {MAX_REDIRECTS} redirects'
+    )

@@ -62,7 +62,11 @@ def repository(image: str) -> str:
     first, slash, _ = name.partition("/")
     if not slash:
         return f"docker.io/library/{name}"
-    return name if any(c in first for c in ".:") or first == "localhost" else f"docker.io/{name}"
+    return (
+        name
+        if any(c in first for c in ".:") or first == "localhost"
+        else f"docker.io/{name}"
+    )
 
 
 def apply_default_image_tag(image: str) -> str:
@@ -75,13 +79,17 @@ def apply_default_image_tag(image: str) -> str:
             shown = repository(image).partition("/")[2]
             why = f"{why}: repository name ({shown}) must be lowercase"
         raise ValueError(f"couldn't parse image name {go_quote(image)}: {why}")
-    return image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
+    return (
+        image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
+    )
 
 
 class ImageManager:
     """One per node. `node` is what the node itself knows of registries."""
 
-    def __init__(self, service: ImageService, clock: Clock, node: NodeCredentials | None = None) -> None:
+    def __init__(
+        self, service: ImageService, clock: Clock, node: NodeCredentials | None = None
+    ) -> None:
         self._service = service
         self._clock = clock
         self._node = node or NodeCredentials()
@@ -99,7 +107,9 @@ class ImageManager:
         else:
             self._pull_secrets.pop(uid, None)
 
-    async def ensure_image_exists(self, pod: Object, container: Object, event: RecordEvent) -> str:
+    async def ensure_image_exists(
+        self, pod: Object, container: Object, event: RecordEvent
+    ) -> str:
         """Pull if need be; the image's id. Raises ImageError."""
         image = container["image"]
         policy = container.get("imagePullPolicy") or "IfNotPresent"
@@ -118,7 +128,9 @@ class ImageManager:
             event("Normal", "Pulled", shown)
             return present
         if policy == "Never":  # it is not here, or it is here for others only
-            message = f'Container image "{image}" is not present with pull policy of Never'
+            message = (
+                f'Container image "{image}" is not present with pull policy of Never'
+            )
             event("Warning", "ErrImageNeverPull", message)
             raise ImageError("ErrImageNeverPull", message)
         return await self._pull_image(pod, image, wanted, event)
@@ -139,7 +151,9 @@ class ImageManager:
         except CredentialError as error:
             raise ImageError("ErrImagePull", str(error)) from None
 
-    async def _pull_image(self, pod: Object, image: str, wanted: str, event: RecordEvent) -> str:
+    async def _pull_image(
+        self, pod: Object, image: str, wanted: str, event: RecordEvent
+    ) -> str:
         credentials = self._credentials(pod, wanted)
         key = (pod["metadata"]["uid"], image)
         started = self._clock.now()
@@ -175,7 +189,9 @@ class ImageManager:
         self.records.record_image_pulled(name, reference, used)
         return reference
 
-    async def _ask_registry(self, wanted: str, credentials: Sequence[TrackedAuth]) -> TrackedAuth | None:
+    async def _ask_registry(
+        self, wanted: str, credentials: Sequence[TrackedAuth]
+    ) -> TrackedAuth | None:
         """With each pair of credentials in turn, until one is good enough; which one it
         was. Raises RuntimeServiceError.
         """
@@ -186,9 +202,13 @@ class ImageManager:
         for tracked in credentials:
             auth = tracked.auth
             try:
-                await self._service.pull_image(wanted, AuthConfig(username=auth.username, password=auth.password))
+                await self._service.pull_image(
+                    wanted, AuthConfig(username=auth.username, password=auth.password)
+                )
                 return tracked
             except RuntimeServiceError as error:
                 if str(error) not in errors:
                     errors.append(str(error))
-        raise RuntimeServiceError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise RuntimeServiceError(
+            errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+        )

@@ -55,7 +55,10 @@ def compute_init_container_actions(
     for run in runtime.active:
         latest.setdefault(run.metadata.name, run)
     begun = (ContainerState.CREATED, ContainerState.RUNNING)
-    initialized = any(c["name"] in latest and latest[c["name"]].state in begun for c in spec["containers"])
+    initialized = any(
+        c["name"] in latest and latest[c["name"]].state in begun
+        for c in spec["containers"]
+    )
     actions = InitContainerActions(initialized=initialized or not containers)
     reached = initialized
     for i in reversed(range(len(containers))):
@@ -96,7 +99,11 @@ def _done(
     """Whether the next one's time has come."""
     if is_sidecar(container):
         started = probed.get(run.id, not container.get("startupProbe"))
-        return run.state is ContainerState.RUNNING and started and unhealthy.get(run.id) != "startup"
+        return (
+            run.state is ContainerState.RUNNING
+            and started
+            and unhealthy.get(run.id) != "startup"
+        )
     return run.state is ContainerState.EXITED and run.exit_code == 0
 
 

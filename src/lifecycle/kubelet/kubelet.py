@@ -134,7 +134,11 @@ class Kubelet:
         self._node_ip = node_ip
         self._capacity = dict(capacity or DEFAULT_CAPACITY)
         self._rng = random.Random(node_name)
-        self._recorder = EventRecorder(client, "kubelet", clock=clock, host=node_name) if record_events else None
+        self._recorder = (
+            EventRecorder(client, "kubelet", clock=clock, host=node_name)
+            if record_events
+            else None
+        )
         provider = provider_id or f"kind://docker/lifecycle/{node_name}"
         machine = Machine(
             node_name,
@@ -146,7 +150,9 @@ class Kubelet:
             provider,
             machine_info,
         )
-        self.registration = NodeRegistration(client, machine, runtime, clock, self._rng, asks_runtime=self._real)
+        self.registration = NodeRegistration(
+            client, machine, runtime, clock, self._rng, asks_runtime=self._real
+        )
         self._housekeeping: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._cleanups: set[asyncio.Task[None]] = set()
@@ -161,9 +167,13 @@ class Kubelet:
             can_be_deleted=self.pod_workers.is_terminated,
         )
         images = ImageManager(runtime, clock, node_credentials)
-        memory = parse_quantity(str(self._capacity.get("memory", "0"))).value() or 1 << 34
+        memory = (
+            parse_quantity(str(self._capacity.get("memory", "0"))).value() or 1 << 34
+        )
         paper = PaperOptions(references.get, node_ip, self._capacity)
-        self._manager = RuntimeManager(runtime, clock, images, paper, self._event, memory)
+        self._manager = RuntimeManager(
+            runtime, clock, images, paper, self._event, memory
+        )
         self.probe_manager = ProbeManager(
             runtime,
             clock,
@@ -183,7 +193,9 @@ class Kubelet:
         self.syncer.images = images
         self.syncer.active_pods = self.pod_workers.active_pods
         self.syncer.network_error = lambda: self.registration.network_error
-        self.mirror_pods = MirrorPods(client, lambda: self.registration.node, self._start)
+        self.mirror_pods = MirrorPods(
+            client, lambda: self.registration.node, self._start
+        )
         self.syncer.make_mirror_pod = self.mirror_pods.make
         self.status_manager.mirror_of = self.mirror_pods.known
         self._services: SharedInformer | None = None
@@ -196,8 +208,12 @@ class Kubelet:
         )
         if cpu_policy is not None:
             state = CPUState(cpu_policy.name, cpu_state)
-            self._manager.cpu_manager = CPUManager(cpu_policy, state, runtime, self.pod_workers.active_pods)
-        self._collector = ContainerGC(runtime, clock.now, lambda uid: not self.pod_workers.known(uid))
+            self._manager.cpu_manager = CPUManager(
+                cpu_policy, state, runtime, self.pod_workers.active_pods
+            )
+        self._collector = ContainerGC(
+            runtime, clock.now, lambda uid: not self.pod_workers.known(uid)
+        )
         self._collected = clock.now()
         self._pleg = EventedPLEG(runtime, self._container_event)
         self.registration.health = self._pleg.healthy
@@ -215,10 +231,14 @@ class Kubelet:
         self._static_sources: list[SourceFile | SourceURL] = []
         if static_pod_path is not None:
             merge = partial(self.pod_config.merge, FILE)
-            self._static_sources.append(SourceFile(static_pod_path, node_name, merge, clock))
+            self._static_sources.append(
+                SourceFile(static_pod_path, node_name, merge, clock)
+            )
         if static_pod_url:
             merge = partial(self.pod_config.merge, HTTP)
-            self._static_sources.append(SourceURL(static_pod_url, node_name, merge, clock))
+            self._static_sources.append(
+                SourceURL(static_pod_url, node_name, merge, clock)
+            )
         self._sources = [
             API,
             *([FILE] if static_pod_path is not None else []),
@@ -236,8 +256,15 @@ class Kubelet:
             self._capacity,
             host_ip=self._node_ip,
             services=services.indexer.list,
-            volumes_attached=lambda: (self.registration.node.get("status") or {}).get("volumesAttached") or [],
-            status=lambda pod: self.status_manager.get_pod_status(pod["metadata"]["uid"]) or pod.get("status") or {},
+            volumes_attached=lambda: (
+                (self.registration.node.get("status") or {}).get("volumesAttached")
+                or []
+            ),
+            status=lambda pod: (
+                self.status_manager.get_pod_status(pod["metadata"]["uid"])
+                or pod.get("status")
+                or {}
+            ),
             rng=self._rng,
         )
         if self._real:
@@ -262,7 +289,9 @@ class Kubelet:
             await self.registration.register()
             if self._services is not None:
                 self._services.start()
-                await self._services.wait_for_sync()  # upstream, too, starts no pod before it knows the services
+                await (
+                    self._services.wait_for_sync()
+                )  # upstream, too, starts no pod before it knows the services
             self._source.start()
             if self._real:
                 self._start(self._pleg.run())
@@ -282,12 +311,16 @@ class Kubelet:
         if self._listen is not None:
             listen, auth = self._listen, KubeletAuth(self._client, self.node_name)
             self._listener = KubeletListener(auth.guard(self.server), listen.tls)
-            self.registration.port = await self._listener.start(listen.address, listen.port, listen.sock)
+            self.registration.port = await self._listener.start(
+                listen.address, listen.port, listen.sock
+            )
 
     async def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [task for task in (self._housekeeping, *self._cleanups) if task is not None]
+        tasks = [
+            task for task in (self._housekeeping, *self._cleanups) if task is not None
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -310,14 +343,20 @@ class Kubelet:
             self.pod_workers.sync(pod["metadata"]["uid"])
 
     def _start_housekeeping(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(RENEW_INTERVAL, self._start_housekeeping)
+        self._timer = asyncio.get_running_loop().call_later(
+            RENEW_INTERVAL, self._start_housekeeping
+        )
         if self._housekeeping is None or self._housekeeping.done():
-            self._housekeeping = asyncio.get_running_loop().create_task(self._housekeep())
+            self._housekeeping = asyncio.get_running_loop().create_task(
+                self._housekeep()
+            )
 
     async def _housekeep(self) -> None:
         try:
             await self.registration.keep_fresh()
-            if self._clock.now() - self._collected >= GC_PERIOD and (self._sources_ready or not self._real):
+            if self._clock.now() - self._collected >= GC_PERIOD and (
+                self._sources_ready or not self._real
+            ):
                 self._collected = self._clock.now()
                 await self._collector.garbage_collect()
                 if self._real:
@@ -354,11 +393,15 @@ class Kubelet:
         """New pods, oldest first: admit them, and give each that is admitted to a
         worker.
         """
-        for pod in sorted(pods, key=lambda p: p["metadata"].get("creationTimestamp") or ""):
+        for pod in sorted(
+            pods, key=lambda p: p["metadata"].get("creationTimestamp") or ""
+        ):
             if self._note_mirror(pod):
                 continue
             self.syncer.metrics.first_seen(pod["metadata"]["uid"], self._clock.now())
-            done = is_terminal((pod.get("status") or {}).get("phase")) or pod["metadata"].get("deletionTimestamp")
+            done = is_terminal((pod.get("status") or {}).get("phase")) or pod[
+                "metadata"
+            ].get("deletionTimestamp")
             result = PodAdmitResult(True) if done else self._can_admit_pod(pod)
             if result.reason == "NodeAffinity":
                 self._start(self._admit_with_fresh_node(pod))
@@ -402,15 +445,24 @@ class Kubelet:
 
     def _sync_static_pod(self, mirror: Object) -> None:
         for pod in self.pod_workers.active_pods():
-            if is_static_pod(pod) and pod["metadata"]["name"] == mirror["metadata"]["name"]:
+            if (
+                is_static_pod(pod)
+                and pod["metadata"]["name"] == mirror["metadata"]["name"]
+            ):
                 self.pod_workers.sync(pod["metadata"]["uid"])
                 self.status_manager.mirror_changed(pod["metadata"]["uid"])
 
     def _can_admit_pod(self, pod: Object) -> PodAdmitResult:
         uid = pod["metadata"]["uid"]
-        others = [other for other in self.pod_workers.active_pods() if other["metadata"]["uid"] != uid]
+        others = [
+            other
+            for other in self.pod_workers.active_pods()
+            if other["metadata"]["uid"] != uid
+        ]
         node = self.registration.node_as_known()
-        result = can_admit_pod(self._handlers, PodAdmitAttributes(pod, others, node, self._capacity))
+        result = can_admit_pod(
+            self._handlers, PodAdmitAttributes(pod, others, node, self._capacity)
+        )
         if result.admit and self._manager.cpu_manager is not None:
             message = self._manager.cpu_manager.admit(pod)
             if message:
@@ -460,7 +512,10 @@ class Kubelet:
         `SyncTerminatingRuntimePod`.
         """
         try:
-            found = {sandbox.metadata.uid for sandbox in await self._runtime.list_pod_sandbox()}
+            found = {
+                sandbox.metadata.uid
+                for sandbox in await self._runtime.list_pod_sandbox()
+            }
             for uid in found:
                 if not self.pod_workers.known(uid):
                     await self._manager.kill_unknown_pod(uid)
@@ -474,7 +529,9 @@ class Kubelet:
         local = self.syncer.local
         if local is not None:
             try:
-                local.clean_up({pod["metadata"]["uid"] for pod in self.pod_workers.all_pods()})
+                local.clean_up(
+                    {pod["metadata"]["uid"] for pod in self.pod_workers.all_pods()}
+                )
             except (VolumeError, OSError) as error:
                 log.warning("failed cleaning up orphaned pod directories: %s", error)
                 self._start(self._clean_up_again())
@@ -488,17 +545,25 @@ class Kubelet:
         self.server.container_event(event)
         self.pod_workers.sync(event.pod_uid, event)
 
-    def _probe_result(self, pod: Object, kind: str, container_id: str, passed: bool) -> None:
-        self.status_manager.set_probe_result(pod["metadata"]["uid"], kind, container_id, passed)
+    def _probe_result(
+        self, pod: Object, kind: str, container_id: str, passed: bool
+    ) -> None:
+        self.status_manager.set_probe_result(
+            pod["metadata"]["uid"], kind, container_id, passed
+        )
         self.pod_workers.sync(pod["metadata"]["uid"])
 
-    def _event(self, pod: Object, kind: str, reason: str, message: str, container: str) -> None:
+    def _event(
+        self, pod: Object, kind: str, reason: str, message: str, container: str
+    ) -> None:
         if self._recorder is None:
             return
         field_path = ""
         if container:
             spec = pod["spec"]
             init = any(c["name"] == container for c in spec.get("initContainers") or ())
-            field_path = f"spec.{'initContainers' if init else 'containers'}{{{container}}}"
+            field_path = (
+                f"spec.{'initContainers' if init else 'containers'}{{{container}}}"
+            )
         reference = {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]}
         self._recorder.event(reference, kind, reason, message, field_path=field_path)

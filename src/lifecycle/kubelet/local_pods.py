@@ -97,7 +97,9 @@ class LocalPods:
         self.cgroups: PodContainerManager | None = None
         self.qos_cgroups: QOSContainerManager | None = None
         if node.cgroup_tree is not None:
-            tree = CgroupManager(node.cgroup_tree, version=node.cgroup_version, driver=node.cgroup_driver)
+            tree = CgroupManager(
+                node.cgroup_tree, version=node.cgroup_version, driver=node.cgroup_driver
+            )
             root = parse_cgroup_root(node.cgroup_root)
             self.cgroups = PodContainerManager(
                 tree,
@@ -105,7 +107,9 @@ class LocalPods:
                 cgroups_per_qos=node.cgroups_per_qos,
                 pod_pids_limit=node.pod_pids_limit,
             )
-            self.qos_cgroups = QOSContainerManager(tree, root) if node.cgroups_per_qos else None
+            self.qos_cgroups = (
+                QOSContainerManager(tree, root) if node.cgroups_per_qos else None
+            )
         self.options = ContainerOptions(
             self.directories,
             self.volumes,
@@ -123,7 +127,9 @@ class LocalPods:
         )
         self.logs = ContainerLogs(node.pod_logs_dir, node.container_logs_dir)
         self.cgroup_version = (
-            0 if node.cgroup_tree is None else (node.cgroup_version or cgroup_version(node.cgroup_tree))
+            0
+            if node.cgroup_tree is None
+            else (node.cgroup_version or cgroup_version(node.cgroup_tree))
         )
 
     def start(self) -> None:
@@ -133,7 +139,11 @@ class LocalPods:
 
     def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
         """Weigh the classes anew and make the pod's own group. Raises CgroupError."""
-        if self.qos_cgroups is not None and self.cgroups is not None and not self.cgroups.exists(pod):
+        if (
+            self.qos_cgroups is not None
+            and self.cgroups is not None
+            and not self.cgroups.exists(pod)
+        ):
             self.qos_cgroups.update_cgroups(active_pods)
             self.cgroups.ensure_exists(pod)
 

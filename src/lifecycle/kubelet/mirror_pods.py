@@ -33,7 +33,10 @@ def is_mirror_pod(pod: Object) -> bool:
 def is_mirror_pod_of(mirror: Object, pod: Object) -> bool:
     """Whether it still shows what the static pod is."""
     annotations = mirror["metadata"].get("annotations") or {}
-    return bool(annotations.get(CONFIG_MIRROR) == (pod["metadata"].get("annotations") or {}).get(CONFIG_HASH))
+    return bool(
+        annotations.get(CONFIG_MIRROR)
+        == (pod["metadata"].get("annotations") or {}).get(CONFIG_HASH)
+    )
 
 
 class MirrorClient:
@@ -46,7 +49,11 @@ class MirrorClient:
     async def create_mirror_pod(self, pod: Object) -> bool:
         """Whether a picture of exactly this pod is there now."""
         meta = pod["metadata"]
-        copy = {key: value for key, value in meta.items() if key not in ("uid", "resourceVersion", "creationTimestamp")}
+        copy = {
+            key: value
+            for key, value in meta.items()
+            if key not in ("uid", "resourceVersion", "creationTimestamp")
+        }
         annotations = meta["annotations"]
         copy["annotations"] = {**annotations, CONFIG_MIRROR: annotations[CONFIG_HASH]}
         owner = {
@@ -67,15 +74,21 @@ class MirrorClient:
             return True
         except StatusError as error:
             if error.reason == "AlreadyExists":
-                there = await self._client.get(resource("pods"), meta["name"], meta["namespace"])
+                there = await self._client.get(
+                    resource("pods"), meta["name"], meta["namespace"]
+                )
                 return is_mirror_pod_of(there, pod)
-            log.debug("failed creating a mirror pod for %s: %s", meta["name"], error.message)
+            log.debug(
+                "failed creating a mirror pod for %s: %s", meta["name"], error.message
+            )
             return False
 
     async def delete_mirror_pod(self, name: str, namespace: str, uid: str) -> None:
         """Take it away at once. Again does no harm."""
         try:
-            await self._client.delete(resource("pods"), name, namespace, uid=uid, grace_period=0)
+            await self._client.delete(
+                resource("pods"), name, namespace, uid=uid, grace_period=0
+            )
         except StatusError as error:
             log.debug("failed deleting a mirror pod: %s", error.message)
 
@@ -120,10 +133,16 @@ class MirrorPods:
         `tryReconcileMirrorPods`.
         """
         known = self._known.get(_key(pod))
-        good = known is not None and is_mirror_pod_of(known, pod) and not known["metadata"].get("deletionTimestamp")
+        good = (
+            known is not None
+            and is_mirror_pod_of(known, pod)
+            and not known["metadata"].get("deletionTimestamp")
+        )
         if not self._node() or good or _key(pod) in self._creating:
             return
-        if known is not None:  # outdated, or somebody wants it gone: once it is, another will be drawn
+        if (
+            known is not None
+        ):  # outdated, or somebody wants it gone: once it is, another will be drawn
             self.remove(pod)
         else:
             self._start(self._create(pod))
@@ -133,7 +152,9 @@ class MirrorPods:
         known = self._known.get(_key(pod))
         if known is not None:
             client, meta = MirrorClient(self._client, self._node()), known["metadata"]
-            self._start(client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"]))
+            self._start(
+                client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"])
+            )
 
     async def _create(self, pod: Object) -> None:
         self._creating.add(_key(pod))

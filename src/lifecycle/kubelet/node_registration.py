@@ -157,9 +157,15 @@ class NodeRegistration:
         try:
             conditions = (await self._runtime.status())["conditions"]
         except RuntimeServiceError as error:
-            self.network_error = f"container runtime status check may not have completed yet: {error}"
+            self.network_error = (
+                f"container runtime status check may not have completed yet: {error}"
+            )
             return before != self.network_error
-        failing = [c for c in conditions if c["type"] in ("RuntimeReady", "NetworkReady") and not c["status"]]
+        failing = [
+            c
+            for c in conditions
+            if c["type"] in ("RuntimeReady", "NetworkReady") and not c["status"]
+        ]
         self.network_error = "".join(
             f"container runtime {'network ' if c['type'] == 'NetworkReady' else ''}not"
             f" ready: {c['type']}=false reason:{c['reason']} message:{c['message']}"

@@ -95,7 +95,9 @@ def initial_node(
                 "kubernetes.io/os": "linux",
                 **labels,
             },
-            "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+            "annotations": {
+                "volumes.kubernetes.io/controller-managed-attach-detach": "true"
+            },
         },
         "spec": spec,
     }
@@ -113,17 +115,27 @@ def node_conditions(
     """
     before = {c["type"]: c for c in old}
     wanted = [
-        ((kind, "True", *_PRESSURES[kind]) if kind in pressures else (kind, "False", reason, message))
+        (
+            (kind, "True", *_PRESSURES[kind])
+            if kind in pressures
+            else (kind, "False", reason, message)
+        )
         for kind, reason, message in _CONDITIONS
     ]
     if network_ready:
-        wanted.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
+        wanted.append(
+            ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+        )
     else:
         wanted.append(("Ready", "False", "KubeletNotReady", why))
     made = []
     for kind, status, reason, message in wanted:
         known = before.get(kind)
-        changed = known["lastTransitionTime"] if known is not None and known["status"] == status else now
+        changed = (
+            known["lastTransitionTime"]
+            if known is not None and known["status"] == status
+            else now
+        )
         made.append(
             {
                 "type": kind,
@@ -152,7 +164,9 @@ def node_status(
     `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the
     machine, by fields of `nodeInfo`; `port`: where the kubelet's own API is.
     """
-    machine = sha256(b"machine").hexdigest()[:32]  # kind's nodes are containers of one machine
+    machine = sha256(b"machine").hexdigest()[
+        :32
+    ]  # kind's nodes are containers of one machine
     boot = sha256(b"boot").hexdigest()
     return {
         "capacity": dict(capacity),
@@ -166,7 +180,9 @@ def node_status(
         "nodeInfo": {
             "machineID": machine,
             "systemUUID": machine,
-            "bootID": (f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}"),
+            "bootID": (
+                f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}"
+            ),
             "kernelVersion": "6.18.0",
             "osImage": "Debian GNU/Linux 12 (bookworm)",
             **(machine_info or {}),
@@ -203,7 +219,9 @@ def lease(name: str, node_uid: str, now: str) -> Object:
         "metadata": {
             "name": name,
             "namespace": LEASE_NAMESPACE,
-            "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}],
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}
+            ],
         },
         "spec": {
             "holderIdentity": name,

@@ -60,7 +60,9 @@ def _for_good(spec: Object, container: Object, ended: Object) -> bool:
     """Whether a container that ended like this is not started again, be it alone or
     with all the others.
     """
-    return ended.get("reason") != RESTARTING_ALL_CONTAINERS and not container_should_restart(
+    return ended.get(
+        "reason"
+    ) != RESTARTING_ALL_CONTAINERS and not container_should_restart(
         spec, container, ended["exitCode"]
     )
 
@@ -75,7 +77,9 @@ def _count_init(counted: _Counted, spec: Object, by_name: Mapping[str, Object]) 
             _count_sidecar(counted, status)
             continue
         state = (status or {}).get("state") or {}
-        ended = state.get("terminated") or (_last_terminated(status) if status and "waiting" in state else None)
+        ended = state.get("terminated") or (
+            _last_terminated(status) if status and "waiting" in state else None
+        )
         if ended is None:
             counted.pending_init += 1
         elif ended["exitCode"] != 0:
@@ -122,7 +126,10 @@ def any_started(spec: Object, by_name: Mapping[str, Object]) -> bool:
     """Whether one of the pod's own containers runs or has run. Upstream:
     `HasAnyRegularContainerStarted`.
     """
-    states = ((by_name.get(container["name"]) or {}).get("state") or {} for container in spec["containers"])
+    states = (
+        (by_name.get(container["name"]) or {}).get("state") or {}
+        for container in spec["containers"]
+    )
     return any(state.keys() & {"running", "terminated"} for state in states)
 
 
@@ -147,7 +154,11 @@ def get_phase(
         pod_has_initialized = any_started(spec, by_name)
     if counted.failed_init:
         return FAILED
-    if counted.pending_init or (counted.pending_sidecars and not pod_has_initialized) or counted.waiting:
+    if (
+        counted.pending_init
+        or (counted.pending_sidecars and not pod_has_initialized)
+        or counted.waiting
+    ):
         return PENDING
     if counted.unknown:
         return PENDING

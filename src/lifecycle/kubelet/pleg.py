@@ -61,7 +61,9 @@ class PodLifecycleEvent:
     container_id: str
 
 
-def generate_events(pod_uid: str, container_id: str, old: str, new: str) -> list[PodLifecycleEvent]:
+def generate_events(
+    pod_uid: str, container_id: str, old: str, new: str
+) -> list[PodLifecycleEvent]:
     """What happened, told from two looks."""
     if old == new:
         return []
@@ -79,7 +81,9 @@ def generate_events(pod_uid: str, container_id: str, old: str, new: str) -> list
 class GenericPLEG:
     """Looks at a runtime; `handler` hears of each event."""
 
-    def __init__(self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]) -> None:
+    def __init__(
+        self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]
+    ) -> None:
         self._runtime = runtime
         self._handler = handler
         self._seen: dict[str, tuple[str, str]] = {}
@@ -124,7 +128,9 @@ class GenericPLEG:
     async def run(self) -> None:
         """Look every second until cancelled."""
         while True:
-            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(
+                RuntimeServiceError
+            ):  # `healthy` tells if no look succeeds any more
                 await self.relist()
             await asyncio.sleep(RELIST_PERIOD)
 
@@ -141,7 +147,9 @@ class EventedPLEG:
     `handler` hears of each once.
     """
 
-    def __init__(self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def __init__(
+        self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         self._handler = handler
         self._generic = GenericPLEG(runtime, self._found)
         self._told: set[str] = set()
@@ -159,7 +167,11 @@ class EventedPLEG:
     def _found(self, event: PodLifecycleEvent) -> None:
         if event.container_id not in self._told:
             self._missed = True
-            self._handler(ContainerEventResponse(event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid))
+            self._handler(
+                ContainerEventResponse(
+                    event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid
+                )
+            )
 
     async def look(self) -> float:
         """Look once; in how many seconds to look again. Raises RuntimeServiceError."""
@@ -177,12 +189,16 @@ class EventedPLEG:
         """Why not, or nothing. What has not begun to look is healthy."""
         if self._generic.last_relist is None:
             return ""
-        return self._generic.healthy(EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD)
+        return self._generic.healthy(
+            EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD
+        )
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
             wait = RELIST_PERIOD
-            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(
+                RuntimeServiceError
+            ):  # `healthy` tells if no look succeeds any more
                 wait = await self.look()
             await asyncio.sleep(wait)

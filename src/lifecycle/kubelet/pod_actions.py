@@ -60,7 +60,9 @@ def compute_pod_actions(
     spec = pod["spec"]
     policy = spec.get("restartPolicy") or "Always"
     sandbox = runtime.ready_sandbox
-    actions = PodActions(attempt=runtime.sandboxes[0].metadata.attempt + 1 if runtime.sandboxes else 0)
+    actions = PodActions(
+        attempt=runtime.sandboxes[0].metadata.attempt + 1 if runtime.sandboxes else 0
+    )
     if restart_all:
         actions.containers_to_reset = containers_to_reset(spec, runtime)
         return actions
@@ -70,7 +72,9 @@ def compute_pod_actions(
     actions.sandbox_id = sandbox.id
     # one that has been started is never started again
     ephemeral = spec.get("ephemeralContainers") or ()
-    actions.ephemeral_containers_to_start = [c for c in ephemeral if not runtime.history(c["name"])]
+    actions.ephemeral_containers_to_start = [
+        c for c in ephemeral if not runtime.history(c["name"])
+    ]
     init = compute_init_container_actions(spec, runtime, unhealthy, probed)
     actions.init_containers_to_start = init.to_start
     actions.containers_to_kill = init.to_kill
@@ -88,7 +92,9 @@ def compute_pod_actions(
         if not changed and latest.id not in unhealthy:
             keep += 1
             continue
-        why = "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"
+        why = (
+            "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"
+        )
         message = f"Container {container['name']} {why}"
         if changed or (container.get("restartPolicy") or policy) != "Never":
             message = f"{message}, will be restarted"
@@ -104,10 +110,14 @@ def should_be_restarted(spec: Object, container: Object, run: ContainerStatus) -
     """Whether a container that does not run is to be started again. One that was made
     and never started is, whatever the policy.
     """
-    return run.state is not ContainerState.EXITED or container_should_restart(spec, container, run.exit_code)
+    return run.state is not ContainerState.EXITED or container_should_restart(
+        spec, container, run.exit_code
+    )
 
 
-def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: PodStatus) -> PodActions:
+def _from_the_start(
+    actions: PodActions, spec: Object, policy: str, runtime: PodStatus
+) -> PodActions:
     """What begins in a new sandbox: the first init container, or else all that is not
     done for good.
 
@@ -116,8 +126,15 @@ def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: Pod
     """
     if policy == "Never" and runtime.sandboxes and runtime.containers:
         return PodActions(kill_pod=True)
-    latest = {container["name"]: runtime.latest(container["name"]) for container in spec["containers"]}
-    to_start = [c for c in spec["containers"] if not _succeeded_once(c, latest[c["name"]], policy)]
+    latest = {
+        container["name"]: runtime.latest(container["name"])
+        for container in spec["containers"]
+    }
+    to_start = [
+        c
+        for c in spec["containers"]
+        if not _succeeded_once(c, latest[c["name"]], policy)
+    ]
     if not to_start and any(latest.values()):
         return PodActions(kill_pod=True)
     if spec.get("initContainers"):
@@ -127,7 +144,14 @@ def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: Pod
     return actions
 
 
-def _succeeded_once(container: Object, run: ContainerStatus | None, policy: str) -> bool:
+def _succeeded_once(
+    container: Object, run: ContainerStatus | None, policy: str
+) -> bool:
     """Whether it is to succeed once, and has."""
     once = (container.get("restartPolicy") or policy) == "OnFailure"
-    return once and run is not None and run.state is ContainerState.EXITED and not run.exit_code
+    return (
+        once
+        and run is not None
+        and run.state is ContainerState.EXITED
+        and not run.exit_code
+    )

@@ -35,7 +35,9 @@ class PodStatus:
 
     def latest(self, name: str) -> ContainerStatus | None:
         """The newest run of a container. Upstream: `FindContainerStatusByName`."""
-        return next((status for status in self.containers if status.metadata.name == name), None)
+        return next(
+            (status for status in self.containers if status.metadata.name == name), None
+        )
 
     @property
     def active(self) -> list[ContainerStatus]:
@@ -43,7 +45,11 @@ class PodStatus:
         be done again.
         """
         sandbox = self.ready_sandbox
-        return [status for status in self.containers if sandbox is not None and status.pod_sandbox_id == sandbox.id]
+        return [
+            status
+            for status in self.containers
+            if sandbox is not None and status.pod_sandbox_id == sandbox.id
+        ]
 
 
 @dataclass(slots=True, frozen=True)

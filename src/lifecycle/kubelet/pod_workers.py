@@ -118,7 +118,11 @@ class PodWorkers:
 
     def active_pods(self) -> list[Object]:
         """The pods that have not ended."""
-        return [known.pod for known in self._pods.values() if known.state is not State.TERMINATED]
+        return [
+            known.pod
+            for known in self._pods.values()
+            if known.state is not State.TERMINATED
+        ]
 
     def all_pods(self) -> list[Object]:
         """Every pod that has a worker, also those that have ended."""
@@ -139,8 +143,13 @@ class PodWorkers:
         known.pod = pod
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
-            self._terminate(known, float(metadata.get("deletionGracePeriodSeconds") or 0))
-        elif is_terminal((pod.get("status") or {}).get("phase")) and known.state is State.SYNC:
+            self._terminate(
+                known, float(metadata.get("deletionGracePeriodSeconds") or 0)
+            )
+        elif (
+            is_terminal((pod.get("status") or {}).get("phase"))
+            and known.state is State.SYNC
+        ):
             self._terminate(known, None)
         self._request(known)
 
@@ -173,7 +182,9 @@ class PodWorkers:
             self._terminate(known, known.grace_period)
             self._request(known)
 
-    def evict(self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float) -> bool:
+    def evict(
+        self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float
+    ) -> bool:
         """End a pod that nobody has deleted. `status_fn` says what becomes of its
         status. False: it ends already.
         """
@@ -212,7 +223,9 @@ class PodWorkers:
     def _terminate(self, known: PodSyncStatus, grace_period: float | None) -> None:
         if known.state is State.SYNC:
             known.state = State.TERMINATING
-        if grace_period is not None and (known.grace_period is None or grace_period < known.grace_period):
+        if grace_period is not None and (
+            known.grace_period is None or grace_period < known.grace_period
+        ):
             known.grace_period = grace_period
             if known.stopping is not None:
                 # less time than before: stop again, with less patience
@@ -220,9 +233,13 @@ class PodWorkers:
 
     def _request(self, known: PodSyncStatus) -> None:
         known.pending = True
-        if known.task is None and not self._closing:  # a runtime goes on telling also those who have stopped listening
+        if (
+            known.task is None and not self._closing
+        ):  # a runtime goes on telling also those who have stopped listening
             name = f"pod worker {known.pod['metadata']['name']}"
-            known.task = task = asyncio.get_running_loop().create_task(self._pod_worker_loop(known), name=name)
+            known.task = task = asyncio.get_running_loop().create_task(
+                self._pod_worker_loop(known), name=name
+            )
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -238,7 +255,9 @@ class PodWorkers:
                     self._retry(known)
                 if known.late_news:
                     known.late_news = False
-                    asyncio.get_running_loop().call_later(RELIST_PERIOD, self.sync, known.pod["metadata"]["uid"])
+                    asyncio.get_running_loop().call_later(
+                        RELIST_PERIOD, self.sync, known.pod["metadata"]["uid"]
+                    )
         finally:
             known.task = None
 
@@ -263,18 +282,24 @@ class PodWorkers:
                 if self.sync_frequency:
                     self._retry(known, self.sync_frequency)
                 elif (refresh := syncer.refresh_tokens_at(known.pod)) is not None:
-                    self._retry(known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False)
+                    self._retry(
+                        known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False
+                    )
                 self._arm_deadline(known)
         elif known.state is State.TERMINATING:
             known.cancel_timers()
             loop = asyncio.get_running_loop()
             known.stopping = loop.create_task(
-                syncer.sync_terminating_pod(known.pod, known.grace_period, known.status_fn)
+                syncer.sync_terminating_pod(
+                    known.pod, known.grace_period, known.status_fn
+                )
             )
             try:
                 await known.stopping
             except asyncio.CancelledError:
-                if self._closing or not known.stopping.cancelled():  # it is us who are cancelled
+                if (
+                    self._closing or not known.stopping.cancelled()
+                ):  # it is us who are cancelled
                     known.stopping.cancel()
                     raise
                 known.pending = True
@@ -298,12 +323,19 @@ class PodWorkers:
         if known.retry_timer is not None:
             known.retry_timer.cancel()
         delay = seconds * (1 + self._rng.random() / 2) if jitter else seconds
-        known.retry_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
+        known.retry_timer = asyncio.get_running_loop().call_later(
+            delay, self._request, known
+        )
 
     def _arm_deadline(self, known: PodSyncStatus) -> None:
-        if known.deadline_timer is not None or known.pod["spec"].get("activeDeadlineSeconds") is None:
+        if (
+            known.deadline_timer is not None
+            or known.pod["spec"].get("activeDeadlineSeconds") is None
+        ):
             return
         deadline = self.syncer.deadline(known.pod)
         if deadline is not None:
             delay = max(deadline - self._clock.now(), 0.0)
-            known.deadline_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
+            known.deadline_timer = asyncio.get_running_loop().call_later(
+                delay, self._request, known
+            )

@@ -31,7 +31,9 @@ Secret = tuple[str, str, str]
 def credential_hash(auth: AuthConfig) -> str:
     """What is kept of credentials."""
     return hashlib.sha256(
-        "\0".join((auth.username, auth.password, auth.auth, auth.identity_token)).encode()
+        "\0".join(
+            (auth.username, auth.password, auth.auth, auth.identity_token)
+        ).encode()
     ).hexdigest()
 
 
@@ -59,7 +61,9 @@ class PullRecords:
         """It ended, without an image."""
         self._end_intent(image)
 
-    def record_image_pulled(self, image: str, image_ref: str, used: TrackedAuth | None) -> None:
+    def record_image_pulled(
+        self, image: str, image_ref: str, used: TrackedAuth | None
+    ) -> None:
         """It ended with one. `used`: the credentials that did it, None: none were
         needed. The node's own open it to all pods.
         """
@@ -67,10 +71,14 @@ class PullRecords:
         if used is None or not used.secret[1]:
             record.node_pods_accessible = True
         else:
-            record.credentials.setdefault(credential_hash(used.auth), set()).add(used.secret)
+            record.credentials.setdefault(credential_hash(used.auth), set()).add(
+                used.secret
+            )
         self._end_intent(image)
 
-    def must_attempt_image_pull(self, image: str, image_ref: str, credentials: Iterable[TrackedAuth]) -> bool:
+    def must_attempt_image_pull(
+        self, image: str, image_ref: str, credentials: Iterable[TrackedAuth]
+    ) -> bool:
         """Whether a pod with these credentials has to ask the registry for an image
         that is here. `image` without tag.
         """
@@ -84,7 +92,9 @@ class PullRecords:
         for tracked in credentials:
             secrets = record.credentials.get(credential_hash(tracked.auth))
             if secrets is not None:
-                secrets.add(tracked.secret)  # the same credentials under another name count as well
+                secrets.add(
+                    tracked.secret
+                )  # the same credentials under another name count as well
                 return False
         return True
 

@@ -17,7 +17,9 @@ from lifecycle.kubelet.environment import Event, GetObject
 REASON = "FailedToRetrieveImagePullSecret"
 
 
-async def get_pull_secrets_for_pod(pod: Object, get: GetObject, event: Event) -> list[Object]:
+async def get_pull_secrets_for_pod(
+    pod: Object, get: GetObject, event: Event
+) -> list[Object]:
     """Those that are there, in the pod's order. The others are named in one warning
     event.
     """

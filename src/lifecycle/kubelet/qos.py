@@ -17,7 +17,11 @@ COMPUTE_RESOURCES = ("cpu", "memory")
 
 
 def _positive(quantities: Object | None) -> dict[str, object]:
-    found = {name: parse_quantity(str(text)) for name, text in (quantities or {}).items() if name in COMPUTE_RESOURCES}
+    found = {
+        name: parse_quantity(str(text))
+        for name, text in (quantities or {}).items()
+        if name in COMPUTE_RESOURCES
+    }
     return {name: quantity for name, quantity in found.items() if quantity.milli() > 0}
 
 
@@ -30,7 +34,10 @@ def compute_pod_qos(pod: Object) -> str:
     if pod_level and (pod_level.get("requests") or pod_level.get("limits")):
         holders = [pod_level]
     else:
-        holders = [c.get("resources") or {} for c in [*spec["containers"], *(spec.get("initContainers") or ())]]
+        holders = [
+            c.get("resources") or {}
+            for c in [*spec["containers"], *(spec.get("initContainers") or ())]
+        ]
     if not any(h.get("requests") or h.get("limits") for h in holders):
         return "BestEffort"
     anything = False
@@ -41,7 +48,9 @@ def compute_pod_qos(pod: Object) -> str:
             _positive(holder.get("limits")),
         )
         anything = anything or bool(requests or limits)
-        if set(limits) != set(COMPUTE_RESOURCES) or any(requests.get(n, limits[n]) != limits[n] for n in limits):
+        if set(limits) != set(COMPUTE_RESOURCES) or any(
+            requests.get(n, limits[n]) != limits[n] for n in limits
+        ):
             guaranteed = False
     if not anything:
         return "BestEffort"

@@ -56,7 +56,11 @@ def _actual_cpu_limit(resources: Mapping[str, object]) -> int:
     `quotaToMilliCPU`.
     """
     quota = int(str(resources.get("cpu_quota") or 0))
-    return quota * 1000 // int(str(resources.get("cpu_period") or QUOTA_PERIOD)) if quota > 0 else 0
+    return (
+        quota * 1000 // int(str(resources.get("cpu_period") or QUOTA_PERIOD))
+        if quota > 0
+        else 0
+    )
 
 
 def _milli_cpu(milli: int) -> str:
@@ -65,7 +69,10 @@ def _milli_cpu(milli: int) -> str:
 
 def container_resources(container: Object, run: ContainerStatus) -> Object:
     """A container status's `resources`."""
-    shown = {key: canonical(required_resources(container, key)) for key in ("limits", "requests")}
+    shown = {
+        key: canonical(required_resources(container, key))
+        for key in ("limits", "requests")
+    }
     if run.state is ContainerState.RUNNING:
         limits, requests = (
             required_resources(container, "limits"),
@@ -88,6 +95,13 @@ def container_resources(container: Object, run: ContainerStatus) -> Object:
 
 def pod_resources_status(pod: Object) -> tuple[Object, Object]:
     """The pod's `allocatedResources` and `resources`."""
-    requests, limits = ({n: str(q) for n, q in pod_quantities(pod, key).items()} for key in ("requests", "limits"))
-    resources = {key: value for key, value in (("limits", limits), ("requests", requests)) if value}
+    requests, limits = (
+        {n: str(q) for n, q in pod_quantities(pod, key).items()}
+        for key in ("requests", "limits")
+    )
+    resources = {
+        key: value
+        for key, value in (("limits", limits), ("requests", requests))
+        if value
+    }
     return requests, resources

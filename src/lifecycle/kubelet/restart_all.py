@@ -43,11 +43,16 @@ def _demanded(container: Object, exit_code: int) -> bool:
     return rule is not None and rule.get("action") == RESTART_ALL_CONTAINERS
 
 
-def should_all_containers_restart(spec: Object, runtime: PodStatus | None, status: Object) -> bool:
+def should_all_containers_restart(
+    spec: Object, runtime: PodStatus | None, status: Object
+) -> bool:
     """Whether a container ended in a way that ends all. `status`: the pod's, as last
     reported; it holds on to the condition.
     """
-    if any(c["type"] == CONDITION and c.get("status") == "True" for c in status.get("conditions") or ()):
+    if any(
+        c["type"] == CONDITION and c.get("status") == "True"
+        for c in status.get("conditions") or ()
+    ):
         return True
     if not all_containers_could_restart(spec):
         return False
@@ -63,7 +68,9 @@ def should_all_containers_restart(spec: Object, runtime: PodStatus | None, statu
                 continue
             if _demanded(container, run.exit_code):
                 return True
-        ended = ((reported.get(container["name"]) or {}).get("state") or {}).get("terminated")
+        ended = ((reported.get(container["name"]) or {}).get("state") or {}).get(
+            "terminated"
+        )
         if ended is not None and _demanded(container, ended["exitCode"]):
             return True
     return False
@@ -73,7 +80,9 @@ def cleaned_up(spec: Object, runtime: PodStatus) -> bool:
     """Whether nothing is left of any container: from here the pod begins anew.
     Upstream: `AllContainersRestartCleanedUp`.
     """
-    return all(runtime.latest(container["name"]) is None for container in _containers(spec))
+    return all(
+        runtime.latest(container["name"]) is None for container in _containers(spec)
+    )
 
 
 def containers_to_reset(spec: Object, runtime: PodStatus) -> list[ContainerStatus]:
@@ -87,19 +96,25 @@ def containers_to_reset(spec: Object, runtime: PodStatus) -> list[ContainerStatu
     targets: list[ContainerStatus] = []
     for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
         for run in runtime.history(container["name"]):
-            cause = run.state is ContainerState.EXITED and _demanded(container, run.exit_code)
+            cause = run.state is ContainerState.EXITED and _demanded(
+                container, run.exit_code
+            )
             (sources if cause else targets).append(run)
     return [*targets, *sources]
 
 
-def all_containers_restarting(spec: Object, runtime: PodStatus, status: Object, phase: str) -> Object:
+def all_containers_restarting(
+    spec: Object, runtime: PodStatus, status: Object, phase: str
+) -> Object:
     """The condition. `status`: the pod's, as last reported. Upstream:
     `GenerateAllContainersRestartingCondition`.
     """
     reasons = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}
     if phase in reasons:
         return {"type": CONDITION, "status": "False", "reason": reasons[phase]}
-    if not should_all_containers_restart(spec, runtime, status) or cleaned_up(spec, runtime):
+    if not should_all_containers_restart(spec, runtime, status) or cleaned_up(
+        spec, runtime
+    ):
         return {"type": CONDITION, "status": "False"}
     return {
         "type": CONDITION,

@@ -105,7 +105,9 @@ class RuntimeManager:
             ]
         return PodStatus(sandboxes, containers)
 
-    async def sync_pod(self, pod: Object, runtime: PodStatus, actions: PodActions) -> float | None:
+    async def sync_pod(
+        self, pod: Object, runtime: PodStatus, actions: PodActions
+    ) -> float | None:
         """Carry a decision out. None: done; else something failed, and in so many
         seconds it may be tried again.
         """
@@ -132,7 +134,9 @@ class RuntimeManager:
                 return BACK_OFF_PERIOD
             if self.on_pod_sandbox_ready is not None:
                 self.on_pod_sandbox_ready(pod)
-        for container in actions.ephemeral_containers_to_start:  # whether they can be started holds up nobody
+        for container in (
+            actions.ephemeral_containers_to_start
+        ):  # whether they can be started holds up nobody
             await self._start(pod, sandbox_id, container, [])
         retry: float | None = None
         for container in [
@@ -142,7 +146,11 @@ class RuntimeManager:
             runs = runtime.history(container["name"])
             failure = await self._start(pod, sandbox_id, container, runs)
             if failure is not None:
-                retry = failure.retry_after if retry is None else min(retry, failure.retry_after)
+                retry = (
+                    failure.retry_after
+                    if retry is None
+                    else min(retry, failure.retry_after)
+                )
         return retry
 
     async def _reset(self, pod: Object, runs: list[ContainerStatus]) -> None:
@@ -164,11 +172,15 @@ class RuntimeManager:
         ):
             options = self.options.sandbox(
                 pod,
-                lambda message: self._event(pod, "Warning", "DNSConfigForming", message, ""),
+                lambda message: self._event(
+                    pod, "Warning", "DNSConfigForming", message, ""
+                ),
             )
             if self.logs is not None:
                 self.logs.make_directory(pod)
-            return await self._runtime.run_pod_sandbox(generate_pod_sandbox_config(pod, attempt, **options))
+            return await self._runtime.run_pod_sandbox(
+                generate_pod_sandbox_config(pod, attempt, **options)
+            )
 
     # -- starting ----------------------------------------------------------------------
 
@@ -197,7 +209,9 @@ class RuntimeManager:
         self.failures.setdefault(uid, {})[name] = failure
         return failure
 
-    def _do_back_off(self, pod: Object, container: Object, runs: list[ContainerStatus]) -> StartFailure | None:
+    def _do_back_off(
+        self, pod: Object, container: Object, runs: list[ContainerStatus]
+    ) -> StartFailure | None:
         """Too soon? Asked about the newest run that had ended when the decision was
         taken.
         """
@@ -208,7 +222,9 @@ class RuntimeManager:
         now = self._clock.now()
         if self._backoff.is_in_backoff_since(key, latest.finished_at / 1e9, now):
             name = container["name"]
-            message = f"Back-off restarting failed container {name} in pod {format_pod(pod)}"
+            message = (
+                f"Back-off restarting failed container {name} in pod {format_pod(pod)}"
+            )
             self._event(pod, "Warning", "BackOff", message, name)
             period = go_duration(self._backoff.get(key))
             return StartFailure(
@@ -238,7 +254,9 @@ class RuntimeManager:
             return StartFailure(error.reason, error.message, error.retry_after)
         attempt = runs[0].metadata.attempt + 1 if runs else 0
         try:
-            config = await self._generate_container_config(pod, container, attempt, sandbox_id, image, event)
+            config = await self._generate_container_config(
+                pod, container, attempt, sandbox_id, image, event
+            )
         except ContainerEnvironmentError as error:
             event("Warning", "Failed", f"Error: {error}")
             return StartFailure("CreateContainerConfigError", str(error))
@@ -249,7 +267,9 @@ class RuntimeManager:
             event("Warning", "Failed", f"Error: {error.message}")
             return StartFailure("CreateContainerError", error.message)
         event("Normal", "Created", "Container created")
-        for old in runs[1:]:  # the last dead run is kept for its logs and its last state
+        for old in runs[
+            1:
+        ]:  # the last dead run is kept for its logs and its last state
             await self._runtime.remove_container(old.id)
         try:
             with span("kubelet", "start", container=name):
@@ -311,7 +331,9 @@ class RuntimeManager:
             raise ContainerEnvironmentError(f'failed to get image "{image}"')
         return (found.uid, "") if found.uid is not None else (None, found.username)
 
-    async def _post_start(self, pod: Object, container: Object, container_id: str, hook: Object) -> StartFailure | None:
+    async def _post_start(
+        self, pod: Object, container: Object, container_id: str, hook: Object
+    ) -> StartFailure | None:
         status = await self._runtime.container_status(container_id)
         sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
         why = await self._hooks.run(pod, container_id, container, hook, sandbox.ip)
@@ -329,7 +351,9 @@ class RuntimeManager:
 
     # -- stopping ----------------------------------------------------------------------
 
-    async def kill_pod(self, pod: Object, runtime: PodStatus, grace_period: float | None) -> None:
+    async def kill_pod(
+        self, pod: Object, runtime: PodStatus, grace_period: float | None
+    ) -> None:
         """Stop all containers, sidecars last and in reverse order, then the sandbox."""
         await self._killer.kill_all(pod, runtime.containers, grace_period)
         for sandbox in runtime.sandboxes:
@@ -342,8 +366,12 @@ class RuntimeManager:
         runtime = await self.get_pod_status(uid)
         for status in runtime.containers:
             if status.state is ContainerState.RUNNING:
-                grace = status.annotations.get("io.kubernetes.pod.terminationGracePeriod", "30")
-                await self._runtime.stop_container(status.id, max(float(grace), MINIMUM_GRACE_PERIOD))
+                grace = status.annotations.get(
+                    "io.kubernetes.pod.terminationGracePeriod", "30"
+                )
+                await self._runtime.stop_container(
+                    status.id, max(float(grace), MINIMUM_GRACE_PERIOD)
+                )
         for sandbox in runtime.sandboxes:
             await self._runtime.stop_pod_sandbox(sandbox.id)
         await self.remove_pod(uid)

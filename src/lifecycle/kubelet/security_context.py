@@ -56,7 +56,13 @@ def namespace_options(spec: Object) -> dict[str, Any]:
     """Which namespaces are shared: the network always, processes only if asked."""
     options: dict[str, Any] = {"network": "NODE" if spec.get("hostNetwork") else "POD"}
     options["ipc"] = "NODE" if spec.get("hostIPC") else "POD"
-    options["pid"] = "NODE" if spec.get("hostPID") else "POD" if spec.get("shareProcessNamespace") else "CONTAINER"
+    options["pid"] = (
+        "NODE"
+        if spec.get("hostPID")
+        else "POD"
+        if spec.get("shareProcessNamespace")
+        else "CONTAINER"
+    )
     return options
 
 
@@ -77,10 +83,14 @@ def run_as(pod: Object, container: Object, key: str) -> Any:
     if nobody says.
     """
     own = (container.get("securityContext") or {}).get(key)
-    return own if own is not None else (pod["spec"].get("securityContext") or {}).get(key)
+    return (
+        own if own is not None else (pod["spec"].get("securityContext") or {}).get(key)
+    )
 
 
-def verify_run_as_non_root(pod: Object, container: Object, image_uid: int | None, image_username: str) -> str:
+def verify_run_as_non_root(
+    pod: Object, container: Object, image_uid: int | None, image_username: str
+) -> str:
     """Why the container must not be started; empty if it may. The text is what
     `CreateContainerConfigError` says.
     """
@@ -89,13 +99,19 @@ def verify_run_as_non_root(pod: Object, container: Object, image_uid: int | None
     which = f"(pod: {go_quote(format_pod(pod))}, container: {container['name']})"
     user = run_as(pod, container, "runAsUser")
     if user is not None:
-        return f"container's runAsUser breaks non-root policy {which}" if user == 0 else ""
+        return (
+            f"container's runAsUser breaks non-root policy {which}" if user == 0 else ""
+        )
     if image_uid is None and image_username:
         return (
             "container has runAsNonRoot and image has non-numeric user"
             f" ({image_username}), cannot verify user is non-root {which}"
         )
-    return f"container has runAsNonRoot and image will run as root {which}" if not image_uid else ""
+    return (
+        f"container has runAsNonRoot and image will run as root {which}"
+        if not image_uid
+        else ""
+    )
 
 
 def security_context(
@@ -115,7 +131,11 @@ def security_context(
             "readonly_paths": list(READONLY_PATHS),
         }
     capabilities = own.get("capabilities") or {}
-    lists = {f"{key}_capabilities": list(capabilities[key]) for key in ("add", "drop") if capabilities.get(key)}
+    lists = {
+        f"{key}_capabilities": list(capabilities[key])
+        for key in ("add", "drop")
+        if capabilities.get(key)
+    }
     if lists:
         made["capabilities"] = lists
     if own.get("privileged"):
@@ -132,21 +152,29 @@ def security_context(
     groups = supplemental_groups(pod)
     if groups:
         made["supplemental_groups"] = groups
-    if (pod["spec"].get("securityContext") or {}).get("supplementalGroupsPolicy") == "Strict":
+    if (pod["spec"].get("securityContext") or {}).get(
+        "supplementalGroupsPolicy"
+    ) == "Strict":
         made["supplemental_groups_policy"] = "Strict"
     if own.get("readOnlyRootFilesystem"):
         made["readonly_rootfs"] = True
     if own.get("allowPrivilegeEscalation") is False:
         made["no_new_privs"] = True
-    made["seccomp"] = security_profile(run_as(pod, container, "seccompProfile"), "Unconfined", f"{SECCOMP_ROOT}/")
+    made["seccomp"] = security_profile(
+        run_as(pod, container, "seccompProfile"), "Unconfined", f"{SECCOMP_ROOT}/"
+    )
     armor = run_as(pod, container, "appArmorProfile")
     if armor:
         made["apparmor"] = security_profile(armor, "RuntimeDefault")
-        made["apparmor_profile"] = APPARMOR_TEXTS.get(armor["type"], f"localhost/{armor.get('localhostProfile', '')}")
+        made["apparmor_profile"] = APPARMOR_TEXTS.get(
+            armor["type"], f"localhost/{armor.get('localhostProfile', '')}"
+        )
     return made
 
 
-def security_profile(profile: Object | None, default: str, root: str = "") -> dict[str, Any]:
+def security_profile(
+    profile: Object | None, default: str, root: str = ""
+) -> dict[str, Any]:
     """A seccomp or AppArmor profile as CRI's `SecurityProfile`.
 
     `default`: what holds if nobody says anything. `root`: what comes before the name of
@@ -168,7 +196,10 @@ def sandbox_security_context(pod: Object) -> dict[str, Any]:
         "seccomp": {"profile_type": "RuntimeDefault"},
     }
     containers = [*spec["containers"], *(spec.get("initContainers") or ())]
-    if any((container.get("securityContext") or {}).get("privileged") for container in containers):
+    if any(
+        (container.get("securityContext") or {}).get("privileged")
+        for container in containers
+    ):
         made["privileged"] = True
     for key, field in (("runAsUser", "run_as_user"), ("runAsGroup", "run_as_group")):
         if context.get(key) is not None:

@@ -34,14 +34,23 @@ def no_new_privs_required(pod: Object) -> bool:
     `noNewPrivsRequired`.
     """
     containers = pod["spec"]["containers"]
-    return any((c.get("securityContext") or {}).get("allowPrivilegeEscalation") is False for c in containers)
+    return any(
+        (c.get("securityContext") or {}).get("allowPrivilegeEscalation") is False
+        for c in containers
+    )
 
 
-def no_new_privs_handler(runtime: str, api_version: tuple[int, int, int]) -> AdmitHandler:
+def no_new_privs_handler(
+    runtime: str, api_version: tuple[int, int, int]
+) -> AdmitHandler:
     """`runtime`: `docker` or another, which is trusted to know."""
 
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
-        if not no_new_privs_required(attributes.pod) or runtime != "docker" or api_version >= DOCKER_WITH_NO_NEW_PRIVS:
+        if (
+            not no_new_privs_required(attributes.pod)
+            or runtime != "docker"
+            or api_version >= DOCKER_WITH_NO_NEW_PRIVS
+        ):
             return ADMITTED
         found = ".".join(str(number) for number in api_version)
         return PodAdmitResult(
@@ -53,7 +62,9 @@ def no_new_privs_handler(runtime: str, api_version: tuple[int, int, int]) -> Adm
     return admit
 
 
-def can_run_pod(handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes) -> PodAdmitResult:
+def can_run_pod(
+    handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes
+) -> PodAdmitResult:
     """Ask the soft handlers."""
     for handler in handlers:
         result = handler(attributes)
@@ -73,5 +84,8 @@ def sync_pod_status(pod: Object, result: PodAdmitResult) -> Object:
         "phase": "Pending",
         "message": result.message,
         "reason": result.reason,
-        "containerStatuses": [{"name": c["name"], "ready": False, "state": waiting} for c in pod["spec"]["containers"]],
+        "containerStatuses": [
+            {"name": c["name"], "ready": False, "state": waiting}
+            for c in pod["spec"]["containers"]
+        ],
     }

@@ -53,7 +53,9 @@ FILE_CHECK_FREQUENCY = HTTP_CHECK_FREQUENCY = 20.0
 Send = Callable[[list[Object]], object]
 
 
-def new_source_apiserver(client: Client, node_name: str, config: PodConfig) -> SharedInformer:
+def new_source_apiserver(
+    client: Client, node_name: str, config: PodConfig
+) -> SharedInformer:
     """An informer for the node's pods that feeds `config`; not yet started."""
 
     def added(pod: Object) -> None:
@@ -63,16 +65,22 @@ def new_source_apiserver(client: Client, node_name: str, config: PodConfig) -> S
         config.removed(API, pod)
 
     def updated(old: Object, new: Object) -> None:
-        if old["metadata"]["uid"] != new["metadata"]["uid"]:  # deleted and made again while no watch ran
+        if (
+            old["metadata"]["uid"] != new["metadata"]["uid"]
+        ):  # deleted and made again while no watch ran
             config.removed(API, old)
         config.changed(API, new)
 
-    informer = SharedInformer(client, resource("pods"), field_selector=f"spec.nodeName={node_name}")
+    informer = SharedInformer(
+        client, resource("pods"), field_selector=f"spec.nodeName={node_name}"
+    )
     informer.add_event_handler(added, updated, removed)
     return informer
 
 
-def apply_defaults(pod: Object, source: str, origin: str, node_name: str, now: str) -> Object:
+def apply_defaults(
+    pod: Object, source: str, origin: str, node_name: str, now: str
+) -> Object:
     """A static pod as the kubelet runs it. `origin`: path or URL. The uid is a hash of
     pod, node and origin.
     """
@@ -81,7 +89,9 @@ def apply_defaults(pod: Object, source: str, origin: str, node_name: str, now: s
     made.setdefault("kind", "Pod")
     meta, spec = made.setdefault("metadata", {}), made.setdefault("spec", {})
     if not meta.get("uid"):
-        digest = hashlib.md5(orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False)
+        digest = hashlib.md5(
+            orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False
+        )
         if source == FILE:
             digest.update(f"host:{node_name}file:{origin}".encode())
         else:
@@ -105,13 +115,21 @@ def decode_pods(text: bytes, where: str) -> list[Object]:
     try:
         document: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(f"{where}: couldn't parse as pod({error}), please check config file") from None
+        raise ValueError(
+            f"{where}: couldn't parse as pod({error}), please check config file"
+        ) from None
     if not isinstance(document, dict) or document.get("kind") not in ("Pod", "PodList"):
-        raise ValueError(f"{where}: couldn't parse as pod(Object 'Kind' is missing), please check config file")
+        raise ValueError(
+            f"{where}: couldn't parse as pod(Object 'Kind' is missing), please check config file"
+        )
     pods = document.get("items") or [] if document["kind"] == "PodList" else [document]
     for pod in pods:
-        if not (pod.get("metadata") or {}).get("name") or not (pod.get("spec") or {}).get("containers"):
-            raise ValueError(f"{where}: invalid pod: metadata.name and spec.containers are required")
+        if not (pod.get("metadata") or {}).get("name") or not (
+            pod.get("spec") or {}
+        ).get("containers"):
+            raise ValueError(
+                f"{where}: invalid pod: metadata.name and spec.containers are required"
+            )
     return list(pods)
 
 
@@ -147,10 +165,14 @@ class SourceFile:
                 continue
             try:
                 for pod in decode_pods(file.read_bytes(), str(file)):
-                    made = apply_defaults(pod, FILE, str(file), self._node_name, self._clock.timestamp())
+                    made = apply_defaults(
+                        pod, FILE, str(file), self._node_name, self._clock.timestamp()
+                    )
                     # a pod that is only read again was seen when it was first read
                     annotations = made["metadata"]["annotations"]
-                    annotations[CONFIG_SEEN] = self._seen.setdefault(made["metadata"]["uid"], annotations[CONFIG_SEEN])
+                    annotations[CONFIG_SEEN] = self._seen.setdefault(
+                        made["metadata"]["uid"], annotations[CONFIG_SEEN]
+                    )
                     pods.append(made)
             except (ValueError, OSError) as error:
                 log.warning("could not process manifest file %s: %s", file, error)
@@ -198,12 +220,19 @@ class SourceURL:
         if data == self._data:
             return
         now = self._clock.timestamp()
-        self._send([apply_defaults(p, HTTP, self._url, self._node_name, now) for p in decode_pods(data, self._url)])
+        self._send(
+            [
+                apply_defaults(p, HTTP, self._url, self._node_name, now)
+                for p in decode_pods(data, self._url)
+            ]
+        )
         self._data = data
 
     async def run(self) -> None:
         """Ask, and ask again, until cancelled."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session:
+        async with aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=10)
+        ) as session:
             while True:
                 try:
                     await self.fetch(session)

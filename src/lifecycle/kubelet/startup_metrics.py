@@ -53,9 +53,15 @@ START_BUCKETS = (
 DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 HELP = {
-    POD_WORKER_START: ("Duration in seconds from kubelet seeing a pod to starting a worker."),
-    POD_WORKER: ("Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync"),
-    POD_START: ("Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run"),
+    POD_WORKER_START: (
+        "Duration in seconds from kubelet seeing a pod to starting a worker."
+    ),
+    POD_WORKER: (
+        "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync"
+    ),
+    POD_START: (
+        "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run"
+    ),
     POD_START_SLI: (
         "Duration in seconds to start a pod, excluding time to pull images and run init"
         " containers, measured from pod creation timestamp to when all its containers"
@@ -84,7 +90,9 @@ class Histogram:
     def lines(self, name: str, labels: str) -> Iterator[str]:
         """Text as `/metrics` shows it: buckets hold all that is at most their bound."""
         total = 0
-        for bound, count in zip((*map(_number, self._bounds), "+Inf"), self._counts, strict=True):
+        for bound, count in zip(
+            (*map(_number, self._bounds), "+Inf"), self._counts, strict=True
+        ):
             total += count
             joined = ",".join(part for part in (labels, f'le="{bound}"') if part)
             yield f"{name}_bucket{{{joined}}} {total}"
@@ -108,7 +116,9 @@ class StartupMetrics:
 
     def histogram(self, name: str, operation: str = "") -> Histogram:
         """Made when first asked for."""
-        bounds = START_BUCKETS if name in (POD_START, POD_START_SLI) else DEFAULT_BUCKETS
+        bounds = (
+            START_BUCKETS if name in (POD_START, POD_START_SLI) else DEFAULT_BUCKETS
+        )
         return self._histograms.setdefault((name, operation), Histogram(bounds))
 
     def first_seen(self, uid: str, now: float) -> None:
@@ -129,7 +139,9 @@ class StartupMetrics:
         last.
         """
         known = self._pulling.get(uid)
-        self._pulling[uid] = (min(begin, known[0]), max(end, known[1])) if known else (begin, end)
+        self._pulling[uid] = (
+            (min(begin, known[0]), max(end, known[1])) if known else (begin, end)
+        )
 
     def running(self, uid: str, created: float, now: float) -> None:
         """All its containers run; only the first time counts."""
@@ -157,12 +169,18 @@ class StartupMetrics:
         """The `/metrics` page's part about this."""
         lines: list[str] = []
         for name in (POD_START, POD_START_SLI, POD_WORKER, POD_WORKER_START):
-            entries = [(op, h) for (known, op), h in sorted(self._histograms.items()) if known == name]
+            entries = [
+                (op, h)
+                for (known, op), h in sorted(self._histograms.items())
+                if known == name
+            ]
             if entries:
                 lines += [
                     f"# HELP {name} [ALPHA] {HELP[name]}",
                     f"# TYPE {name} histogram",
                 ]
             for operation, histogram in entries:
-                lines += histogram.lines(name, f'operation_type="{operation}"' if operation else "")
+                lines += histogram.lines(
+                    name, f'operation_type="{operation}"' if operation else ""
+                )
         return "".join(f"{line}\n" for line in lines)

@@ -37,7 +37,9 @@ from lifecycle.kubelet.restart_all import (
 TIMES = ("lastProbeTime", "lastTransitionTime", "observedGeneration")
 
 
-def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInputs, current: Object) -> Object:
+def generate_api_pod_status(
+    pod: Object, runtime: PodStatus, inputs: StatusInputs, current: Object
+) -> Object:
     """The whole status. `current`: the status as last reported.
 
     Times of conditions are left to the status manager.
@@ -46,11 +48,15 @@ def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInput
     restarting = should_all_containers_restart(spec, runtime, current)
 
     def statuses_of(key: str) -> ContainerStatuses:
-        return ContainerStatuses(pod, runtime, inputs, current.get(key) or (), restarting=restarting)
+        return ContainerStatuses(
+            pod, runtime, inputs, current.get(key) or (), restarting=restarting
+        )
 
     init_statuses = statuses_of("initContainerStatuses").of_init_containers()
     statuses = statuses_of("containerStatuses").of_containers()
-    made: Object = {"phase": _phase(pod, runtime, inputs, [*init_statuses, *statuses], current)}
+    made: Object = {
+        "phase": _phase(pod, runtime, inputs, [*init_statuses, *statuses], current)
+    }
     generation = pod["metadata"].get("generation")
     if generation:
         made["observedGeneration"] = generation
@@ -59,19 +65,25 @@ def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInput
             said = current.get(key) or (pod.get("status") or {}).get(key)
             if said:
                 made[key] = said
-    made["conditions"] = _conditions(pod, runtime, inputs, current, made["phase"], init_statuses, statuses)
+    made["conditions"] = _conditions(
+        pod, runtime, inputs, current, made["phase"], init_statuses, statuses
+    )
     made.update(_addresses(spec, runtime, inputs.host_ip, current))
     if init_statuses:
         made["initContainerStatuses"] = init_statuses
     made["containerStatuses"] = statuses
     if spec.get("ephemeralContainers"):
-        made["ephemeralContainerStatuses"] = statuses_of("ephemeralContainerStatuses").of_ephemeral_containers()
+        made["ephemeralContainerStatuses"] = statuses_of(
+            "ephemeralContainerStatuses"
+        ).of_ephemeral_containers()
     made["qosClass"] = current.get("qosClass") or compute_pod_qos(pod)
     allocated, resources = pod_resources_status(pod)
     if allocated:
         made["allocatedResources"] = allocated
     if inputs.pod_is_terminal:
-        resources.pop("limits", None)  # they are read from the pod's cgroup, and that is gone by now
+        resources.pop(
+            "limits", None
+        )  # they are read from the pod's cgroup, and that is gone by now
     made["resources"] = resources
     return made
 
@@ -85,7 +97,9 @@ def _phase(
 ) -> str:
     """What the containers say, unless the pod was over already."""
     begun = any_regular_container_active(pod, runtime)
-    phase = get_phase(pod["spec"], statuses, inputs.pod_is_terminal, begun, static=is_static_pod(pod))
+    phase = get_phase(
+        pod["spec"], statuses, inputs.pod_is_terminal, begun, static=is_static_pod(pod)
+    )
     for before in (current.get("phase"), (pod.get("status") or {}).get("phase")):
         if is_terminal(before):
             return str(before)
@@ -103,18 +117,29 @@ def _conditions(
 ) -> list[Object]:
     """The kubelet's own. Others' count only for the readiness gates."""
     spec = pod["spec"]
-    others = [c for c in (pod.get("status") or {}).get("conditions") or [] if c["type"] not in KUBELET_CONDITIONS]
-    was_initialized = any(c["type"] == "Initialized" and c["status"] == "True" for c in current.get("conditions") or ())
+    others = [
+        c
+        for c in (pod.get("status") or {}).get("conditions") or []
+        if c["type"] not in KUBELET_CONDITIONS
+    ]
+    was_initialized = any(
+        c["type"] == "Initialized" and c["status"] == "True"
+        for c in current.get("conditions") or ()
+    )
     begun = any_started(spec, {status["name"]: status for status in statuses})
     containers = containers_ready(spec, statuses, init_statuses, phase)
     made = [
-        ready_to_start_containers(runtime.ready_sandbox is not None and not inputs.pod_is_terminal),
+        ready_to_start_containers(
+            runtime.ready_sandbox is not None and not inputs.pod_is_terminal
+        ),
         initialized(spec, init_statuses, begun, phase, was_initialized),
         ready(spec, others, containers),
         containers,
         condition("PodScheduled", True),
     ]
-    target = [c for c in current.get("conditions") or () if c["type"] == DISRUPTION_TARGET]
+    target = [
+        c for c in current.get("conditions") or () if c["type"] == DISRUPTION_TARGET
+    ]
     made = [
         *({k: v for k, v in c.items() if k not in TIMES} for c in target),
         *made,
@@ -124,7 +149,9 @@ def _conditions(
     return made
 
 
-def _addresses(spec: Object, runtime: PodStatus, host_ip: str, current: Object) -> Object:
+def _addresses(
+    spec: Object, runtime: PodStatus, host_ip: str, current: Object
+) -> Object:
     """The node's address, and the pod's: the sandbox's, or from the beginning the
     node's own for a pod in its network.
     """
@@ -133,7 +160,11 @@ def _addresses(spec: Object, runtime: PodStatus, host_ip: str, current: Object) 
         return made
     made["hostIP"] = host_ip
     made["hostIPs"] = [{"ip": host_ip}]
-    address = host_ip if spec.get("hostNetwork") else (runtime.sandboxes[0].ip if runtime.sandboxes else "")
+    address = (
+        host_ip
+        if spec.get("hostNetwork")
+        else (runtime.sandboxes[0].ip if runtime.sandboxes else "")
+    )
     address = address or current.get("podIP", "")
     if address:
         made["podIP"] = address
@@ -148,4 +179,6 @@ def any_regular_container_active(pod: Object, runtime: PodStatus) -> bool:
     """
     names = {container["name"] for container in pod["spec"]["containers"]}
     started = (ContainerState.RUNNING, ContainerState.EXITED)
-    return any(run.metadata.name in names and run.state in started for run in runtime.active)
+    return any(
+        run.metadata.name in names and run.state in started for run in runtime.active
+    )

@@ -59,7 +59,9 @@ class _Versioned:
         self.task: asyncio.Task[None] | None = None
 
 
-def merge_pod_status(old: Object, new: Object, could_have_running_containers: bool) -> Object:
+def merge_pod_status(
+    old: Object, new: Object, could_have_running_containers: bool
+) -> Object:
     """The status to write: ours, with others' conditions kept, and no terminal phase
     too early.
     """
@@ -70,7 +72,11 @@ def merge_pod_status(old: Object, new: Object, could_have_running_containers: bo
     ours = [c for c in new["conditions"] if c["type"] in mine]
     theirs = [c for c in old.get("conditions") or () if c["type"] not in mine]
     merged["conditions"] = theirs + ours
-    if is_terminal(new["phase"]) and not is_terminal(old.get("phase")) and could_have_running_containers:
+    if (
+        is_terminal(new["phase"])
+        and not is_terminal(old.get("phase"))
+        and could_have_running_containers
+    ):
         merged["phase"] = old.get("phase") or "Pending"
         for key in ("reason", "message"):
             if old.get(key):
@@ -124,14 +130,18 @@ class StatusManager:
         known.pod, known.status = pod, status
         self._wake(known)
 
-    def set_probe_result(self, uid: str, kind: str, container_id: str, passed: bool) -> None:
+    def set_probe_result(
+        self, uid: str, kind: str, container_id: str, passed: bool
+    ) -> None:
         """A container has started, is ready, or is so no more: also of a pod that is
         being ended, whose status nobody makes anew before its containers are gone.
         Upstream: `SetContainerReadiness`, `SetContainerStartup`.
         """
         known = self._statuses.get(uid)
         if known is not None:
-            changed = with_probe_result(known.pod, known.status, kind, container_id, passed)
+            changed = with_probe_result(
+                known.pod, known.status, kind, container_id, passed
+            )
             if changed is not known.status:
                 self.set_pod_status(known.pod, changed)
 
@@ -148,7 +158,11 @@ class StatusManager:
         """
         uid = pod["metadata"]["uid"]
         known = self._statuses.get(uid)
-        status = known.status if known is not None else {"conditions": [], **(pod.get("status") or {})}
+        status = (
+            known.status
+            if known is not None
+            else {"conditions": [], **(pod.get("status") or {})}
+        )
         self.set_pod_status(pod, terminal_status(pod, status))
         known = self._statuses[uid]
         known.pod = pod
@@ -179,7 +193,9 @@ class StatusManager:
         for item in status["conditions"]:
             known = before.get(item["type"])
             same = known is not None and known["status"] == item["status"]
-            changed_at = known.get("lastTransitionTime") if same and known is not None else None
+            changed_at = (
+                known.get("lastTransitionTime") if same and known is not None else None
+            )
             complete = {
                 **item,
                 "lastProbeTime": None,
@@ -188,14 +204,18 @@ class StatusManager:
             if generation:
                 complete["observedGeneration"] = generation
             conditions.append(complete)
-        started = old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
+        started = (
+            old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
+        )
         return normalized({**status, "conditions": conditions, "startTime": started})
 
     def _wake(self, known: _Versioned) -> None:
         known.news.set()
         if known.task is None or known.task.done():
             name = f"status {known.pod['metadata']['name']}"
-            known.task = task = asyncio.get_running_loop().create_task(self._sync(known), name=name)
+            known.task = task = asyncio.get_running_loop().create_task(
+                self._sync(known), name=name
+            )
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -207,7 +227,9 @@ class StatusManager:
                 if not await self._sync_pod(known):
                     return
             except (StatusError, OSError, TimeoutError) as error:
-                log.debug("status of %s not written: %s", known.pod["metadata"]["name"], error)
+                log.debug(
+                    "status of %s not written: %s", known.pod["metadata"]["name"], error
+                )
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(known.news.wait(), RETRY_PERIOD)
                 continue
@@ -236,11 +258,16 @@ class StatusManager:
                 raise
             if live["metadata"]["uid"] != uid:
                 mirror = self.mirror_of(known.pod) if static else None
-                if mirror is None or mirror["metadata"]["uid"] != live["metadata"]["uid"]:
+                if (
+                    mirror is None
+                    or mirror["metadata"]["uid"] != live["metadata"]["uid"]
+                ):
                     return False
                 uid = live["metadata"]["uid"]
             old = live.get("status") or {}
-            running = not known.finished and self._could_have_running_containers(metadata["uid"])
+            running = not known.finished and self._could_have_running_containers(
+                metadata["uid"]
+            )
             merged = merge_pod_status(old, known.status, running)
             patch = status_patch(uid, old, merged)
             if patch:
@@ -254,7 +281,13 @@ class StatusManager:
                 )
             if static:  # whether its picture stays is not the status's matter
                 return True
-            if live["metadata"].get("deletionTimestamp") and known.finished and self._can_be_deleted(uid):
-                await self._client.delete(self._pods, name, namespace, uid=uid, grace_period=0)
+            if (
+                live["metadata"].get("deletionTimestamp")
+                and known.finished
+                and self._can_be_deleted(uid)
+            ):
+                await self._client.delete(
+                    self._pods, name, namespace, uid=uid, grace_period=0
+                )
                 return False
         return True

@@ -35,7 +35,12 @@ def _diff(old: Object, new: Object, *, top: bool = False) -> Object:
         if before is _MISSING:
             changes[key] = value
         elif before != value:
-            if top and key in MERGE_KEYS and isinstance(before, list) and isinstance(value, list):
+            if (
+                top
+                and key in MERGE_KEYS
+                and isinstance(before, list)
+                and isinstance(value, list)
+            ):
                 _diff_list(changes, key, before, value, MERGE_KEYS[key])
             elif isinstance(before, dict) and isinstance(value, dict):
                 changes[key] = _diff(before, value)
@@ -47,7 +52,9 @@ def _diff(old: Object, new: Object, *, top: bool = False) -> Object:
     return changes
 
 
-def _diff_list(changes: Object, name: str, old: list[Object], new: list[Object], key: str) -> None:
+def _diff_list(
+    changes: Object, name: str, old: list[Object], new: list[Object], key: str
+) -> None:
     before = {item[key]: item for item in old}
     after = {item[key]: item for item in new}
     items: list[Any] = []
@@ -57,7 +64,9 @@ def _diff_list(changes: Object, name: str, old: list[Object], new: list[Object],
             items.append(item)
         elif known != item:
             items.append({**_diff(known, item), key: value})
-    items += [{"$patch": "delete", key: value} for value in before if value not in after]
+    items += [
+        {"$patch": "delete", key: value} for value in before if value not in after
+    ]
     order = [{key: value} for value in after]
     if items or list(before) != list(after):
         changes[f"$setElementOrder/{name}"] = order

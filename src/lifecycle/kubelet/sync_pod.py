@@ -81,7 +81,9 @@ class PodSyncer:
         """Wait for nothing any more."""
         await self._manager.stop()
 
-    def _status(self, pod: Object, runtime: PodStatus, *, terminal: bool = False) -> Object:
+    def _status(
+        self, pod: Object, runtime: PodStatus, *, terminal: bool = False
+    ) -> Object:
         uid = pod["metadata"]["uid"]
         current = self._statuses.get_pod_status(uid) or pod.get("status") or {}
         self._expect_probes(pod, runtime)
@@ -108,7 +110,9 @@ class PodSyncer:
         status = self._statuses.get_pod_status(pod["metadata"]["uid"])
         if status is not None:
             ready = condition("PodReadyToStartContainers", True)
-            conditions = [ready if c["type"] == ready["type"] else c for c in status["conditions"]]
+            conditions = [
+                ready if c["type"] == ready["type"] else c for c in status["conditions"]
+            ]
             self._statuses.set_pod_status(pod, {**status, "conditions": conditions})
 
     def deadline(self, pod: Object) -> float | None:
@@ -133,7 +137,9 @@ class PodSyncer:
         verdict = self.active_deadline.should_evict(pod)
         if verdict.evict and not is_terminal(status["phase"]):
             self._event(pod, "Normal", verdict.reason, verdict.message, "")
-            self._statuses.set_pod_status(pod, _failed(status, verdict.reason, verdict.message))
+            self._statuses.set_pod_status(
+                pod, _failed(status, verdict.reason, verdict.message)
+            )
             return True, None
         self._statuses.set_pod_status(pod, status)
         self._probes.trigger_readiness(uid, status)
@@ -272,7 +278,9 @@ class PodSyncer:
         known = self._statuses.get_pod_status(uid)
         if not _rejected(known, runtime):
             status = self._status(pod, runtime)
-            self._statuses.set_pod_status(pod, status_fn(status) if status_fn is not None else status)
+            self._statuses.set_pod_status(
+                pod, status_fn(status) if status_fn is not None else status
+            )
         self._probes.stop_liveness_and_startup(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
         self._probes.remove_pod(uid)
@@ -282,7 +290,9 @@ class PodSyncer:
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if not _rejected(self._statuses.get_pod_status(uid), runtime):
-            self._statuses.set_pod_status(pod, self._status(pod, runtime, terminal=True))
+            self._statuses.set_pod_status(
+                pod, self._status(pod, runtime, terminal=True)
+            )
         if self.local is not None:
             try:
                 self.local.release(pod, self.active_pods())
@@ -293,7 +303,10 @@ class PodSyncer:
 
 
 def _restarts_all(status: Object) -> bool:
-    return any(c["type"] == RESTARTING_CONDITION and c["status"] == "True" for c in status["conditions"])
+    return any(
+        c["type"] == RESTARTING_CONDITION and c["status"] == "True"
+        for c in status["conditions"]
+    )
 
 
 def _told(pod: Object, container_id: str) -> Object | None:
@@ -304,7 +317,11 @@ def _told(pod: Object, container_id: str) -> Object | None:
         *(status.get("initContainerStatuses") or ()),
     ]
     return next(
-        (entry for entry in entries if entry.get("containerID", "").endswith(container_id)),
+        (
+            entry
+            for entry in entries
+            if entry.get("containerID", "").endswith(container_id)
+        ),
         None,
     )
 

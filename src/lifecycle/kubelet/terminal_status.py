@@ -28,7 +28,9 @@ def has_pod_initialized(pod: Object) -> bool:
         return True
     status = pod.get("status") or {}
     for entry in status.get("containerStatuses") or ():
-        if (entry.get("lastState") or {}).get("terminated") or "waiting" not in (entry.get("state") or {}):
+        if (entry.get("lastState") or {}).get("terminated") or "waiting" not in (
+            entry.get("state") or {}
+        ):
             return True
     reported = status.get("initContainerStatuses") or ()
     if not reported:
@@ -46,7 +48,9 @@ def has_pod_initialized(pod: Object) -> bool:
 def initialized_containers(statuses: list[Object]) -> int:
     """How many init containers, from the first, have been tried: at least one."""
     for i in reversed(range(len(statuses))):
-        if "waiting" not in statuses[i]["state"] or (statuses[i].get("lastState") or {}).get("terminated"):
+        if "waiting" not in statuses[i]["state"] or (
+            statuses[i].get("lastState") or {}
+        ).get("terminated"):
             return i + 1
     return min(len(statuses), 1)
 
@@ -61,7 +65,9 @@ def terminal_status(pod: Object, status: Object) -> Object:
     """The status with nothing left open. `status`: as last reported."""
     made = dict(status)
     if has_pod_initialized(pod) and made.get("containerStatuses"):
-        made["containerStatuses"] = [_over(entry) for entry in made["containerStatuses"]]
+        made["containerStatuses"] = [
+            _over(entry) for entry in made["containerStatuses"]
+        ]
     init_statuses = made.get("initContainerStatuses") or []
     if init_statuses:
         tried = initialized_containers(init_statuses)

@@ -42,7 +42,9 @@ def read_at_most(path: str, size: int) -> bytes:
         return file.read(size)
 
 
-def _read(path: str, read_log: Callable[[str], bytes], size: int = MAX_MESSAGE_LENGTH) -> bytes:
+def _read(
+    path: str, read_log: Callable[[str], bytes], size: int = MAX_MESSAGE_LENGTH
+) -> bytes:
     """The end of a file on this machine, or of one that only a hollow runtime has.
     Raises OSError.
     """
@@ -52,11 +54,16 @@ def _read(path: str, read_log: Callable[[str], bytes], size: int = MAX_MESSAGE_L
         return read_log(path)[-size:]
 
 
-def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> str:
+def termination_message(
+    status: ContainerStatus, read_log: Callable[[str], bytes]
+) -> str:
     """What a run that has ended left to say; empty if nothing. `read_log` gives a log
     file's contents, or raises OSError.
     """
-    fall_back = status.annotations.get(POLICY) == "FallbackToLogsOnError" and status.exit_code != 0
+    fall_back = (
+        status.annotations.get(POLICY) == "FallbackToLogsOnError"
+        and status.exit_code != 0
+    )
     target = status.annotations.get(PATH)
     for mount in status.mounts if target else ():
         if mount.get("container_path") != target:
@@ -77,18 +84,30 @@ def _end_of_log(path: str, read_log: Callable[[str], bytes]) -> str:
     try:
         data = _read(path, read_log, MAX_LOG_LINES * MAX_ENTRY)
     except OSError as error:
-        return "" if isinstance(error, FileNotFoundError) else f"Error reading termination message from logs: {error}"
+        return (
+            ""
+            if isinstance(error, FileNotFoundError)
+            else f"Error reading termination message from logs: {error}"
+        )
     entries = parse_entries(data[tail_start(data, MAX_LOG_LINES) :])
-    said = b"".join(entry.text + (b"\n" if entry.complete else b"") for entry in entries)
+    said = b"".join(
+        entry.text + (b"\n" if entry.complete else b"") for entry in entries
+    )
     return said[-MAX_LOG_LENGTH:].decode(errors="replace")
 
 
-def with_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> ContainerStatus:
+def with_message(
+    status: ContainerStatus, read_log: Callable[[str], bytes]
+) -> ContainerStatus:
     """The status with the container's own words behind the runtime's."""
     if status.state is not ContainerState.EXITED or not status.annotations.get(PATH):
         return status
     said = termination_message(status, read_log)
-    return replace(status, message=": ".join(filter(None, (status.message, said)))) if said else status
+    return (
+        replace(status, message=": ".join(filter(None, (status.message, said))))
+        if said
+        else status
+    )
 
 
 def normalized(status: Object) -> Object:
@@ -98,16 +117,28 @@ def normalized(status: Object) -> Object:
     keys = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
     count = sum(len(status.get(key) or ()) for key in keys)
     longest = MAX_POD_MESSAGE_LENGTH // count if count else 0
-    if all(len(message) <= longest for key in keys for entry in status.get(key) or () for message in _messages(entry)):
+    if all(
+        len(message) <= longest
+        for key in keys
+        for entry in status.get(key) or ()
+        for message in _messages(entry)
+    ):
         return status
     return {
         **status,
-        **{key: [_cut(entry, longest) for entry in status[key]] for key in keys if status.get(key)},
+        **{
+            key: [_cut(entry, longest) for entry in status[key]]
+            for key in keys
+            if status.get(key)
+        },
     }
 
 
 def _messages(entry: Object) -> list[str]:
-    ends = ((entry.get(state) or {}).get("terminated") or {} for state in ("state", "lastState"))
+    ends = (
+        (entry.get(state) or {}).get("terminated") or {}
+        for state in ("state", "lastState")
+    )
     return [end["message"] for end in ends if end.get("message")]
 
 
@@ -116,5 +147,7 @@ def _cut(entry: Object, longest: int) -> Object:
     for state in ("state", "lastState"):
         ended = (entry.get(state) or {}).get("terminated")
         if ended and len(ended.get("message", "")) > longest:
-            made[state] = {"terminated": {**ended, "message": ended["message"][:longest]}}
+            made[state] = {
+                "terminated": {**ended, "message": ended["message"][:longest]}
+            }
     return made

@@ -33,7 +33,9 @@ class TokenManager:
         self._clock = clock
         self._tokens: dict[Key, Object] = {}
 
-    async def get_service_account_token(self, pod: Object, audience: str, expiration_seconds: int) -> str:
+    async def get_service_account_token(
+        self, pod: Object, audience: str, expiration_seconds: int
+    ) -> str:
         """A token that will do for a while. Raises LookupError with the API server's
         words.
         """
@@ -82,7 +84,11 @@ class TokenManager:
         """When the first of a pod's tokens wants to be replaced, in seconds of the
         clock; None if it has none.
         """
-        times = [self._refresh_time(answer) for key, answer in self._tokens.items() if key[4] == uid]
+        times = [
+            self._refresh_time(answer)
+            for key, answer in self._tokens.items()
+            if key[4] == uid
+        ]
         return min(times, default=None)
 
     def _refresh_time(self, answer: Object) -> float:

@@ -46,7 +46,9 @@ class Conntrack(Protocol):
         ...
 
 
-def stale_flows(services: ServicePortMap, endpoints: EndpointsMap, flows: Iterable[Flow]) -> Iterator[Flow]:
+def stale_flows(
+    services: ServicePortMap, endpoints: EndpointsMap, flows: Iterable[Flow]
+) -> Iterator[Flow]:
     """The flows to a Service that no serving endpoint of it answers."""
     answering: dict[Place | int, set[Place]] = {}
     for service in services:
@@ -55,7 +57,9 @@ def stale_flows(services: ServicePortMap, endpoints: EndpointsMap, flows: Iterab
             answering |= dict.fromkeys(_ways_in(service), serving)
     for flow in flows:
         ways = (flow.to, flow.to[1])  # a node port is one on any address
-        if any(way in answering and flow.answered_by not in answering[way] for way in ways):
+        if any(
+            way in answering and flow.answered_by not in answering[way] for way in ways
+        ):
             yield flow
 
 

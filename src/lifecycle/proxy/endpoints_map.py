@@ -36,7 +36,9 @@ class Endpoint:
     node_hints: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
+        return (
+            f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
+        )
 
 
 def service_key(endpoint_slice: Object) -> ServiceKey | None:
@@ -57,7 +59,9 @@ class EndpointsMap:
         self._node_name = node_name
         self._family = family
         self._slices: dict[ServiceKey, dict[str, Object]] = {}
-        self._endpoints: dict[ServiceKey, dict[ServicePortName, tuple[Endpoint, ...]]] = {}
+        self._endpoints: dict[
+            ServiceKey, dict[ServicePortName, tuple[Endpoint, ...]]
+        ] = {}
 
     def update(self, endpoint_slice: Object) -> bool:
         """A slice is new or different. Whether its Service's endpoints changed."""
@@ -65,7 +69,9 @@ class EndpointsMap:
         if key is None or endpoint_slice["addressType"] != self._family:
             return False
         before = self._of_service(key)
-        self._slices.setdefault(key, {})[endpoint_slice["metadata"]["name"]] = endpoint_slice
+        self._slices.setdefault(key, {})[endpoint_slice["metadata"]["name"]] = (
+            endpoint_slice
+        )
         self._endpoints.pop(key, None)
         return self._of_service(key) != before
 
@@ -90,12 +96,19 @@ class EndpointsMap:
         have. Services with none are left out.
         """
         addresses = {
-            key: {e.ip for endpoints in self._of_service(key).values() for e in endpoints if e.is_local and e.ready}
+            key: {
+                e.ip
+                for endpoints in self._of_service(key).values()
+                for e in endpoints
+                if e.is_local and e.ready
+            }
             for key in self._slices
         }
         return {key: len(found) for key, found in addresses.items() if found}
 
-    def _of_service(self, key: ServiceKey) -> dict[ServicePortName, tuple[Endpoint, ...]]:
+    def _of_service(
+        self, key: ServiceKey
+    ) -> dict[ServicePortName, tuple[Endpoint, ...]]:
         found = self._endpoints.get(key)
         if found is None:
             found = self._endpoints[key] = self._compute(key)
@@ -105,13 +118,24 @@ class EndpointsMap:
         by_port: dict[ServicePortName, dict[str, Endpoint]] = {}
         for _, endpoint_slice in sorted(self._slices.get(key, {}).items()):
             for port in endpoint_slice.get("ports") or ():
-                if not port.get("port"):  # no number: all ports; nothing that rules could be made for
+                if not port.get(
+                    "port"
+                ):  # no number: all ports; nothing that rules could be made for
                     continue
-                name = ServicePortName(*key, port.get("name") or "", port.get("protocol") or "TCP")
-                self._add_endpoints(by_port.setdefault(name, {}), endpoint_slice, port["port"])
-        return {name: tuple(found[text] for text in sorted(found)) for name, found in by_port.items()}
+                name = ServicePortName(
+                    *key, port.get("name") or "", port.get("protocol") or "TCP"
+                )
+                self._add_endpoints(
+                    by_port.setdefault(name, {}), endpoint_slice, port["port"]
+                )
+        return {
+            name: tuple(found[text] for text in sorted(found))
+            for name, found in by_port.items()
+        }
 
-    def _add_endpoints(self, found: dict[str, Endpoint], endpoint_slice: Object, port: int) -> None:
+    def _add_endpoints(
+        self, found: dict[str, Endpoint], endpoint_slice: Object, port: int
+    ) -> None:
         for entry in endpoint_slice.get("endpoints") or ():
             ip = canonical_ip((entry.get("addresses") or [""])[0])
             if not ip:
@@ -124,8 +148,12 @@ class EndpointsMap:
                 ready=conditions.get("ready", True),
                 serving=conditions.get("serving", True),
                 terminating=conditions.get("terminating", False),
-                zone_hints=frozenset(hint["name"] for hint in hints.get("forZones") or ()),
-                node_hints=frozenset(hint["name"] for hint in hints.get("forNodes") or ()),
+                zone_hints=frozenset(
+                    hint["name"] for hint in hints.get("forZones") or ()
+                ),
+                node_hints=frozenset(
+                    hint["name"] for hint in hints.get("forNodes") or ()
+                ),
             )
             if endpoint.is_local or str(endpoint) not in found:
                 found[str(endpoint)] = endpoint

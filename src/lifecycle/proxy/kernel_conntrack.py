@@ -54,7 +54,10 @@ class KernelConntrack:
         for _, body in self._socket.request(GET, NLM_F_DUMP, self._header):
             entry = attributes(body[len(self._header) :])
             original, reply = (
-                {kind: attributes(value) for kind, value in attributes(entry[side]).items()}
+                {
+                    kind: attributes(value)
+                    for kind, value in attributes(entry[side]).items()
+                }
                 for side in (TUPLE_ORIGINAL, TUPLE_REPLY)
             )
             if original[TUPLE_PROTOCOL][PROTOCOL_NUMBER][0] != socket.IPPROTO_UDP:
@@ -66,14 +69,18 @@ class KernelConntrack:
                 reply[TUPLE_PROTOCOL][PORT_SOURCE],
             )
             numbers = [int.from_bytes(port, "big") for port in ports]
-            found.append(Flow((to, numbers[0]), (answered_by, numbers[1]), entry[TUPLE_ORIGINAL]))
+            found.append(
+                Flow((to, numbers[0]), (answered_by, numbers[1]), entry[TUPLE_ORIGINAL])
+            )
         return found
 
     def forget(self, flows: Iterable[Flow]) -> None:
         """See `Conntrack`."""
         for flow in flows:
             try:
-                self._socket.request(DELETE, 0, self._header + nested(TUPLE_ORIGINAL, flow.key))
+                self._socket.request(
+                    DELETE, 0, self._header + nested(TUPLE_ORIGINAL, flow.key)
+                )
             except OSError as error:
                 if error.errno != errno.ENOENT:
                     raise

@@ -24,9 +24,15 @@ class NodePortAddresses:
 
     def __init__(self, networks: Sequence[str], family: str) -> None:
         canonical = map(canonical_network, networks)
-        self._networks = [ip_network(text) for text in canonical if text and (":" in text) == (family == "IPv6")]
+        self._networks = [
+            ip_network(text)
+            for text in canonical
+            if text and (":" in text) == (family == "IPv6")
+        ]
         self._loopback = LOOPBACK[family]
-        self.match_all = not self._networks or any(network.prefixlen == 0 for network in self._networks)
+        self.match_all = not self._networks or any(
+            network.prefixlen == 0 for network in self._networks
+        )
 
     @property
     def has_loopback(self) -> bool:
@@ -40,5 +46,9 @@ class NodePortAddresses:
         node.
         """
         candidates = {ip_address(text) for text in (*addresses, self._loopback)}
-        found = [a for a in candidates if any(a.version == n.version and a in n for n in self._networks)]
+        found = [
+            a
+            for a in candidates
+            if any(a.version == n.version and a in n for n in self._networks)
+        ]
         return [str(address) for address in sorted(found, key=int)]

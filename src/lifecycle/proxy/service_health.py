@@ -60,7 +60,9 @@ class ServiceHealthServer:
         self._open: dict[ServiceKey, _Open] = {}
         self._counts: dict[ServiceKey, int] = {}
 
-    async def sync(self, ports: Mapping[ServiceKey, int], local_ready: Mapping[ServiceKey, int]) -> None:
+    async def sync(
+        self, ports: Mapping[ServiceKey, int], local_ready: Mapping[ServiceKey, int]
+    ) -> None:
         """The Services with a port, and how many ready endpoints each has here. A port
         that is taken is logged, and tried again.
         """
@@ -82,7 +84,9 @@ class ServiceHealthServer:
                 )
                 continue
             connections = web.Server(self._handler(key), access_log=None)
-            listener = await asyncio.get_running_loop().create_server(connections, sock=sock)
+            listener = await asyncio.get_running_loop().create_server(
+                connections, sock=sock
+            )
             self._open[key] = _Open(port, connections, listener)
 
     async def stop(self) -> None:
@@ -95,7 +99,9 @@ class ServiceHealthServer:
         found.listener.close()
         await found.connections.shutdown(timeout=0.2)
 
-    def _handler(self, key: ServiceKey) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    def _handler(
+        self, key: ServiceKey
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             status, body = self.answer(key)
             headers = {
@@ -111,5 +117,7 @@ class ServiceHealthServer:
         """Status and body for one Service."""
         count, healthy = self._counts.get(key, 0), self.healthy()
         namespace, name = map(go_quote, key)
-        text = BODY.format(namespace=namespace, name=name, count=count, healthy=str(healthy).lower())
+        text = BODY.format(
+            namespace=namespace, name=name, count=count, healthy=str(healthy).lower()
+        )
         return (200 if count and healthy else 503), text

@@ -60,13 +60,18 @@ class ServicePort:
     @property
     def uses_local_endpoints(self) -> bool:
         """Whether some traffic must stay on the node."""
-        return self.internal_policy_local or (self.external_policy_local and self.externally_accessible)
+        return self.internal_policy_local or (
+            self.external_policy_local and self.externally_accessible
+        )
 
 
 def should_skip_service(service: Object) -> bool:
     """Whether there is nothing to proxy."""
     spec = service["spec"]
-    return spec.get("clusterIP") in (None, "", "None") or spec.get("type") == "ExternalName"
+    return (
+        spec.get("clusterIP") in (None, "", "None")
+        or spec.get("type") == "ExternalName"
+    )
 
 
 def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort]:
@@ -81,9 +86,14 @@ def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort
         return
     kind = spec.get("type", "ClusterIP")
     external_ips = _of_family(spec.get("externalIPs") or (), family)
-    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(spec.get("externalIPs"))
+    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(
+        spec.get("externalIPs")
+    )
     external_local = reached_from_outside and spec.get("externalTrafficPolicy") == LOCAL
-    ranges = [canonical_network(text.strip()) for text in spec.get("loadBalancerSourceRanges") or ()]
+    ranges = [
+        canonical_network(text.strip())
+        for text in spec.get("loadBalancerSourceRanges") or ()
+    ]
     for port in spec.get("ports") or ():
         yield ServicePort(
             name=ServicePortName(
@@ -110,14 +120,18 @@ def _of_family(addresses: Iterable[str], family: str) -> tuple[str, ...]:
 
 
 def _only(canonical: Iterable[str], family: str) -> tuple[str, ...]:
-    return tuple(text for text in canonical if text and (":" in text) == (family == "IPv6"))
+    return tuple(
+        text for text in canonical if text and (":" in text) == (family == "IPv6")
+    )
 
 
 def _load_balancer_vips(service: Object, family: str) -> tuple[str, ...]:
     """The balancer's addresses that its packets still carry when they arrive; `ipMode:
     Proxy` means they do not.
     """
-    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get(
+        "ingress"
+    ) or ()
     return _of_family(
         [i["ip"] for i in ingress if i.get("ip") and i.get("ipMode", "VIP") == "VIP"],
         family,
@@ -132,7 +146,11 @@ def _sticky_max_age_seconds(spec: Object) -> int:
 
 
 def _health_check_node_port(spec: Object, external_local: bool) -> int:
-    return (spec.get("healthCheckNodePort") or 0) if spec.get("type") == "LoadBalancer" and external_local else 0
+    return (
+        (spec.get("healthCheckNodePort") or 0)
+        if spec.get("type") == "LoadBalancer" and external_local
+        else 0
+    )
 
 
 class ServicePortMap:

@@ -20,4 +20,8 @@ class ServicePortName(NamedTuple):
     protocol: str
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}:{self.port}" if self.port else f"{self.namespace}/{self.name}"
+        return (
+            f"{self.namespace}/{self.name}:{self.port}"
+            if self.port
+            else f"{self.namespace}/{self.name}"
+        )

@@ -42,18 +42,26 @@ def categorize_endpoints(
     cluster: tuple[Endpoint, ...] = ()
     local: tuple[Endpoint, ...] = ()
     if service.uses_cluster_endpoints:
-        meant_for_us = topology_from_hints(endpoints, node_name, node_labels.get(LABEL_TOPOLOGY_ZONE, ""))
+        meant_for_us = topology_from_hints(
+            endpoints, node_name, node_labels.get(LABEL_TOPOLOGY_ZONE, "")
+        )
         cluster = tuple(e for e in endpoints if e.ready and meant_for_us(e))
         cluster = cluster or tuple(e for e in endpoints if serving_terminating(e))
     if not service.uses_local_endpoints:
         return Categories(cluster, local, cluster, bool(cluster))
     has_any = any(e.ready or serving_terminating(e) for e in endpoints)
     local = tuple(e for e in endpoints if e.is_local and e.ready)
-    local = local or tuple(e for e in endpoints if e.is_local and serving_terminating(e))
+    local = local or tuple(
+        e for e in endpoints if e.is_local and serving_terminating(e)
+    )
     if not service.uses_cluster_endpoints:
         return Categories(cluster, local, local, has_any)
-    both = {str(e): e for e in (*cluster, *local)}  # a local endpoint may be terminating, or hinted for others
-    return Categories(cluster, local, tuple(both[text] for text in sorted(both)), has_any)
+    both = {
+        str(e): e for e in (*cluster, *local)
+    }  # a local endpoint may be terminating, or hinted for others
+    return Categories(
+        cluster, local, tuple(both[text] for text in sorted(both)), has_any
+    )
 
 
 def serving_terminating(endpoint: Endpoint) -> bool:
@@ -61,12 +69,16 @@ def serving_terminating(endpoint: Endpoint) -> bool:
     return endpoint.serving and endpoint.terminating
 
 
-def topology_from_hints(endpoints: Sequence[Endpoint], node_name: str, zone: str) -> Callable[[Endpoint], bool]:
+def topology_from_hints(
+    endpoints: Sequence[Endpoint], node_name: str, zone: str
+) -> Callable[[Endpoint], bool]:
     """Which ready endpoints `Cluster` traffic from this node goes to: same node, else
     same zone, else all.
     """
     ready = [e for e in endpoints if e.ready]
-    if all(e.node_hints for e in ready) and any(node_name in e.node_hints for e in ready):
+    if all(e.node_hints for e in ready) and any(
+        node_name in e.node_hints for e in ready
+    ):
         return lambda e: node_name in e.node_hints
     if all(e.zone_hints for e in ready) and any(zone in e.zone_hints for e in ready):
         return lambda e: zone in e.zone_hints

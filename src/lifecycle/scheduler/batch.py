@@ -65,7 +65,9 @@ class Equivalence:
             self._evaluate_all(info, snapshot)
 
     def _prepare(self, info: PodInfo, snapshot: Snapshot) -> bool:
-        only, status, _ = self.framework.run_pre_filter_plugins(self.state, info, snapshot)
+        only, status, _ = self.framework.run_pre_filter_plugins(
+            self.state, info, snapshot
+        )
         if status is not None or only is not None:
             return False
         self.filters = self.framework.active_filters(self.state)
@@ -81,7 +83,10 @@ class Equivalence:
                     self.spread_at = len(self.scorers)
                     self.state.data["PreScore" + plugin.name] = self.soft
                     self.scorers.append(plugin)
-            elif plugin.pre_score(self.state, info, snapshot.node_info_list, snapshot) is None:
+            elif (
+                plugin.pre_score(self.state, info, snapshot.node_info_list, snapshot)
+                is None
+            ):
                 self.scorers.append(plugin)
         spec = info.pod["spec"]
         self._required: Matcher | None = required_node_affinity(spec)
@@ -89,7 +94,9 @@ class Equivalence:
         return True
 
     def _evaluate_all(self, info: PodInfo, snapshot: Snapshot) -> None:
-        self._domain_counts: list[dict[str, int]] = [{} for _ in self.soft.constraints] if self.soft else []
+        self._domain_counts: list[dict[str, int]] = (
+            [{} for _ in self.soft.constraints] if self.soft else []
+        )
         for node in snapshot.node_info_list:
             key = self._class_of(info, node)
             self.keys.append(key)
@@ -121,10 +128,16 @@ class Equivalence:
         for plugin in self.filters:
             if plugin.filter(state, info, node) is not None:
                 return INFEASIBLE
-        parts = tuple([plugin.score_class(state, info, node) for plugin in self.scorers])
-        if self.soft is not None:  # what a zone is called matters even where the host has no label
+        parts = tuple(
+            [plugin.score_class(state, info, node) for plugin in self.scorers]
+        )
+        if (
+            self.soft is not None
+        ):  # what a zone is called matters even where the host has no label
             parts += tuple(
-                node.labels.get(c.topology_key, "") for c in self.soft.constraints if c.topology_key != HOSTNAME
+                node.labels.get(c.topology_key, "")
+                for c in self.soft.constraints
+                if c.topology_key != HOSTNAME
             )
         number = self._numbers.get(parts)
         if number is None:
@@ -140,8 +153,12 @@ class Equivalence:
         shares = []
         for constraint in self.soft.constraints:
             number = 0
-            if constraint.topology_key != HOSTNAME and constraint.counts_node(node, self._required, self._tolerations):
-                number = count_pods_match_selector(node.pods, constraint.selector, self.soft.namespace)
+            if constraint.topology_key != HOSTNAME and constraint.counts_node(
+                node, self._required, self._tolerations
+            ):
+                number = count_pods_match_selector(
+                    node.pods, constraint.selector, self.soft.namespace
+                )
             shares.append((node.labels.get(constraint.topology_key, ""), number))
         return tuple(shares)
 
@@ -180,7 +197,10 @@ class Equivalence:
             self._weigh(classes, len(positions))
         totals = [0] * len(classes)
         for i, plugin in enumerate(self.scorers):
-            raw = [plugin.score_of_class(self.state, self._tuples[number][i]) for number in classes]
+            raw = [
+                plugin.score_of_class(self.state, self._tuples[number][i])
+                for number in classes
+            ]
             weight = plugin.weight
             for j, score in enumerate(plugin.normalize_score(self.state, raw)):
                 totals[j] += score * weight
@@ -197,7 +217,9 @@ class Equivalence:
                 continue
             domains = {self._tuples[number][at] for number in classes}
             at += 1
-            soft.domain_counts[i] = {domain: self._domain_counts[i].get(domain, 0) for domain in domains}
+            soft.domain_counts[i] = {
+                domain: self._domain_counts[i].get(domain, 0) for domain in domains
+            }
             sizes.append(len(domains))
         soft.weigh(sizes)
 
@@ -208,7 +230,9 @@ class OpportunisticBatch:
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
         self._known: dict[Hashable, Equivalence] = {}
-        self._spread = next((p for p in framework.plugins if isinstance(p, PodTopologySpread)), None)
+        self._spread = next(
+            (p for p in framework.plugins if isinstance(p, PodTopologySpread)), None
+        )
 
     def sign_pod(self, info: PodInfo) -> Hashable | None:
         """The pod's signature; None if its answers cannot be shared."""

@@ -207,7 +207,11 @@ class Cache:
             for name in names:
                 info = self.nodes[name]
                 old = snapshot.node_info_map.get(name)
-                infos.append(old if old is not None and old.generation == info.generation else info.clone())
+                infos.append(
+                    old
+                    if old is not None and old.generation == info.generation
+                    else info.clone()
+                )
                 for image in info.images:
                     image_nodes[image] = image_nodes.get(image, 0) + 1
             snapshot.rebuild(infos, image_nodes)

@@ -37,8 +37,12 @@ def pod_events(kind: str, old: Object, new: Object) -> list[ClusterEvent]:
     if before.get("schedulingGates") and not after.get("schedulingGates"):
         events.append(ClusterEvent(kind, "UpdatePodSchedulingGatesEliminated"))
     if len(before.get("tolerations") or ()) != len(after.get("tolerations") or ()):
-        events.append(ClusterEvent(kind, "UpdatePodToleration"))  # they can be added, not changed
-    made = [(pod.get("status") or {}).get("resourceClaimStatuses") for pod in (old, new)]
+        events.append(
+            ClusterEvent(kind, "UpdatePodToleration")
+        )  # they can be added, not changed
+    made = [
+        (pod.get("status") or {}).get("resourceClaimStatuses") for pod in (old, new)
+    ]
     if made[0] != made[1]:
         events.append(ClusterEvent(kind, "UpdatePodGeneratedResourceClaim"))
     return events
@@ -50,7 +54,9 @@ def node_events(old: Object, new: Object) -> list[ClusterEvent]:
     old_spec, new_spec = old.get("spec") or {}, new.get("spec") or {}
     if old_spec.get("unschedulable") and not new_spec.get("unschedulable"):
         events.append(ClusterEvent("Node", "UpdateNodeTaint"))
-    if (old.get("status") or {}).get("allocatable") != (new.get("status") or {}).get("allocatable"):
+    if (old.get("status") or {}).get("allocatable") != (new.get("status") or {}).get(
+        "allocatable"
+    ):
         events.append(ClusterEvent("Node", "UpdateNodeAllocatable"))
     if old["metadata"].get("labels") != new["metadata"].get("labels"):
         events.append(ClusterEvent("Node", "UpdateNodeLabel"))

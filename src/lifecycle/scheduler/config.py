@@ -88,9 +88,14 @@ class SchedulerConfiguration:
 def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfiguration:
     """Read a configuration (YAML or decoded). Raises ConfigurationError."""
     given: Any = yaml.safe_load(document) if isinstance(document, str) else document
-    if not isinstance(given, Mapping) or given.get("kind") != "KubeSchedulerConfiguration":
+    if (
+        not isinstance(given, Mapping)
+        or given.get("kind") != "KubeSchedulerConfiguration"
+    ):
         kind = given.get("kind", "") if isinstance(given, Mapping) else ""
-        raise ConfigurationError(f'no kind "{kind}" is registered for version "{API_VERSION}"')
+        raise ConfigurationError(
+            f'no kind "{kind}" is registered for version "{API_VERSION}"'
+        )
     if given.get("apiVersion") != API_VERSION:
         raise ConfigurationError(
             f'no kind "KubeSchedulerConfiguration" is registered for version "{given.get("apiVersion", "")}"'
@@ -100,17 +105,23 @@ def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfigura
     seen: set[str] = set()
     for number, profile in enumerate(profiles):
         if profile.scheduler_name in seen:
-            raise ConfigurationError(f'profiles[{number}].schedulerName: Duplicate value: "{profile.scheduler_name}"')
+            raise ConfigurationError(
+                f'profiles[{number}].schedulerName: Duplicate value: "{profile.scheduler_name}"'
+            )
         seen.add(profile.scheduler_name)
     percentage = given.get("percentageOfNodesToScore") or 0
     if not 0 <= percentage <= 100:
-        raise ConfigurationError(f"percentageOfNodesToScore: Invalid value: {percentage}: not in valid range [0-100]")
+        raise ConfigurationError(
+            f"percentageOfNodesToScore: Invalid value: {percentage}: not in valid range [0-100]"
+        )
     initial, longest = (
         given.get("podInitialBackoffSeconds", 1),
         given.get("podMaxBackoffSeconds", 10),
     )
     if initial <= 0:
-        raise ConfigurationError(f"podInitialBackoffSeconds: Invalid value: {initial}: must be greater than 0")
+        raise ConfigurationError(
+            f"podInitialBackoffSeconds: Invalid value: {initial}: must be greater than 0"
+        )
     if longest < initial:
         raise ConfigurationError(
             f"podMaxBackoffSeconds: Invalid value: {longest}: must be greater than or equal to PodInitialBackoffSeconds"
@@ -121,18 +132,24 @@ def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfigura
         raise ConfigurationError(
             f"extenders: Invalid value: found {count} extenders implementing bind: only one extender can implement bind"
         )
-    return SchedulerConfiguration(profiles, extenders, percentage, float(initial), float(longest))
+    return SchedulerConfiguration(
+        profiles, extenders, percentage, float(initial), float(longest)
+    )
 
 
 def _profile(entry: Mapping[str, Any]) -> Profile:
     plugins = entry.get("plugins") or {}
     profile = Profile(entry.get("schedulerName") or DEFAULT_SCHEDULER_NAME)
     profile.percentage_of_nodes_to_score = entry.get("percentageOfNodesToScore")
-    profile.multi_point = merge_plugin_set(MULTI_POINT_DEFAULTS, plugins.get("multiPoint") or {})
+    profile.multi_point = merge_plugin_set(
+        MULTI_POINT_DEFAULTS, plugins.get("multiPoint") or {}
+    )
     for given, changes in plugins.items():
         point = _ALSO.get(given, given)
         if point in PER_POINT:
-            profile.points[point] = _at_point(profile.points.get(point, profile.multi_point), changes)
+            profile.points[point] = _at_point(
+                profile.points.get(point, profile.multi_point), changes
+            )
     for config in entry.get("pluginConfig") or ():
         profile.args[config["name"]] = config.get("args") or {}
     return profile
@@ -144,7 +161,13 @@ def with_ignored_resources(configuration: SchedulerConfiguration) -> list[Profil
 
     Upstream: `pkg/scheduler/scheduler.go` (`buildExtenders`).
     """
-    ignored = sorted({name for extender in configuration.extenders for name in extender.ignored_by_scheduler})
+    ignored = sorted(
+        {
+            name
+            for extender in configuration.extenders
+            for name in extender.ignored_by_scheduler
+        }
+    )
     if not ignored:
         return list(configuration.profiles)
     profiles = []
@@ -154,16 +177,23 @@ def with_ignored_resources(configuration: SchedulerConfiguration) -> list[Profil
             **args,
             "ignoredResources": [*(args.get("ignoredResources") or ()), *ignored],
         }
-        profiles.append(replace(profile, args={**profile.args, "NodeResourcesFit": args}))
+        profiles.append(
+            replace(profile, args={**profile.args, "NodeResourcesFit": args})
+        )
     return profiles
 
 
-def merge_plugin_set(defaults: Sequence[tuple[str, int]], changes: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+def merge_plugin_set(
+    defaults: Sequence[tuple[str, int]], changes: Mapping[str, Any]
+) -> tuple[tuple[str, int], ...]:
     """Defaults without what is disabled; what is enabled anew in place, or at the end.
     Weight 0: the plugin's own.
     """
     disabled = {entry["name"] for entry in changes.get("disabled") or ()}
-    enabled = {entry["name"]: int(entry.get("weight") or 0) for entry in changes.get("enabled") or ()}
+    enabled = {
+        entry["name"]: int(entry.get("weight") or 0)
+        for entry in changes.get("enabled") or ()
+    }
     merged: list[tuple[str, int]] = []
     for name, weight in defaults:
         if name in enabled and name not in disabled and "*" not in disabled:
@@ -173,13 +203,22 @@ def merge_plugin_set(defaults: Sequence[tuple[str, int]], changes: Mapping[str, 
     return (*merged, *enabled.items())
 
 
-def _at_point(multi_point: Sequence[tuple[str, int]], changes: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+def _at_point(
+    multi_point: Sequence[tuple[str, int]], changes: Mapping[str, Any]
+) -> tuple[tuple[str, int], ...]:
     """At a single point, plugins named there come before those that multiPoint
     brings.
     """
     disabled = {entry["name"] for entry in changes.get("disabled") or ()}
-    own = [(entry["name"], int(entry.get("weight") or 0)) for entry in changes.get("enabled") or ()]
+    own = [
+        (entry["name"], int(entry.get("weight") or 0))
+        for entry in changes.get("enabled") or ()
+    ]
     names = {name for name, _ in own}
     weights = dict(multi_point)
-    rest = [] if "*" in disabled else [(n, w) for n, w in multi_point if n not in disabled and n not in names]
+    rest = (
+        []
+        if "*" in disabled
+        else [(n, w) for n, w in multi_point if n not in disabled and n not in names]
+    )
     return (*((name, weight or weights.get(name, 0)) for name, weight in own), *rest)

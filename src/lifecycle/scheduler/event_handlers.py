@@ -112,7 +112,9 @@ class EventHandlers:
         nominated = (old.get("status") or {}).get("nominatedNodeName")
         if nominated and nominated != still:
             priority = PodInfo(old).priority
-            self._queue.move_all(POD_DELETED, old, None, lambda info: info.priority <= priority)
+            self._queue.move_all(
+                POD_DELETED, old, None, lambda info: info.priority <= priority
+            )
 
     def _nominate(self, old: Object, new: Object) -> None:
         """Keep what the pod's status says is kept for it: by us in an earlier life, or
@@ -122,7 +124,10 @@ class EventHandlers:
         decision: that stays.
         """
         key = key_of(new)
-        before, after = ((pod.get("status") or {}).get("nominatedNodeName") or "" for pod in (old, new))
+        before, after = (
+            (pod.get("status") or {}).get("nominatedNodeName") or ""
+            for pod in (old, new)
+        )
         node = after or ("" if before else self._nominator.node_of(key))
         if node:
             self._nominator.add(PodInfo(new), node)
@@ -146,7 +151,9 @@ class EventHandlers:
     def node_updated(self, old: Object, new: Object) -> None:
         """A node changed. A mere heartbeat changes nothing for the scheduler."""
         events = node_events(old, new)
-        images = (old.get("status") or {}).get("images") != (new.get("status") or {}).get("images")
+        images = (old.get("status") or {}).get("images") != (
+            new.get("status") or {}
+        ).get("images")
         if events or images or (old.get("spec") or {}) != (new.get("spec") or {}):
             self._cache.add_node(new)
         for event in events:
@@ -167,6 +174,8 @@ class EventHandlers:
         """Handlers for a kind that some plugin only wants to hear of."""
         return (
             lambda new: self._queue.move_all(ClusterEvent(kind, "Add"), None, new),
-            lambda old, new: self._queue.move_all(ClusterEvent(kind, "Update"), old, new),
+            lambda old, new: self._queue.move_all(
+                ClusterEvent(kind, "Update"), old, new
+            ),
             lambda old: self._queue.move_all(ClusterEvent(kind, "Delete"), old, None),
         )

@@ -63,7 +63,9 @@ def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
     """
     if entry.get("prioritizeVerb") and entry.get("weight", 0) <= 0:
         text = "must have a positive weight applied to it"
-        raise ValueError(f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}")
+        raise ValueError(
+            f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}"
+        )
     managed = entry.get("managedResources") or ()
     return ExtenderConfig(
         entry["urlPrefix"],
@@ -86,7 +88,11 @@ def _seconds(given: str | float | None) -> float:
     if isinstance(given, int | float):
         return float(given)
     units = (("ms", 0.001), ("s", 1.0), ("m", 60.0))
-    return next(float(given[: -len(unit)]) * factor for unit, factor in units if given.endswith(unit))
+    return next(
+        float(given[: -len(unit)]) * factor
+        for unit, factor in units
+        if given.endswith(unit)
+    )
 
 
 class HTTPExtender:
@@ -111,11 +117,16 @@ class HTTPExtender:
         spec = pod["spec"]
         for container in (*spec["containers"], *(spec.get("initContainers") or ())):
             resources = container.get("resources") or {}
-            if any(managed & (resources.get(part) or {}).keys() for part in ("requests", "limits")):
+            if any(
+                managed & (resources.get(part) or {}).keys()
+                for part in ("requests", "limits")
+            ):
                 return True
         return False
 
-    async def filter(self, info: PodInfo, nodes: Sequence[NodeInfo], diagnosis: Diagnosis) -> list[NodeInfo]:
+    async def filter(
+        self, info: PodInfo, nodes: Sequence[NodeInfo], diagnosis: Diagnosis
+    ) -> list[NodeInfo]:
         """The nodes that it leaves; what it refuses goes into the diagnosis. Raises
         ExtenderError.
         """
@@ -128,7 +139,9 @@ class HTTPExtender:
         if self.config.node_cache_capable and answer.get("NodeNames") is not None:
             left = answer["NodeNames"]
         elif answer.get("Nodes") is not None:
-            left = [node["metadata"]["name"] for node in answer["Nodes"].get("items") or ()]
+            left = [
+                node["metadata"]["name"] for node in answer["Nodes"].get("items") or ()
+            ]
         else:
             left = []
         for name in left:
@@ -142,7 +155,9 @@ class HTTPExtender:
             diagnosis.add(name, unresolvable(self.name, reason))
         return [by_name[name] for name in left]
 
-    async def prioritize(self, info: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, int]:
+    async def prioritize(
+        self, info: PodInfo, nodes: Sequence[NodeInfo]
+    ) -> dict[str, int]:
         """Node → score to add: 0 … 10 times the weight, brought to the plugins' scale.
         Raises ExtenderError.
         """
@@ -165,7 +180,9 @@ class HTTPExtender:
         if answer.get("Error"):
             raise ExtenderError(answer["Error"])
 
-    async def process_preemption(self, info: PodInfo, candidates: Sequence[Candidate]) -> list[Candidate]:
+    async def process_preemption(
+        self, info: PodInfo, candidates: Sequence[Candidate]
+    ) -> list[Candidate]:
         """The candidates it leaves, with fewer victims perhaps. Raises
         ExtenderError.
         """
@@ -173,18 +190,29 @@ class HTTPExtender:
             return list(candidates)
         victims: Any = {}
         for candidate in candidates:
-            pods = [{"UID": v.uid} if self.config.node_cache_capable else v.pod for v in candidate.victims]
+            pods = [
+                {"UID": v.uid} if self.config.node_cache_capable else v.pod
+                for v in candidate.victims
+            ]
             victims[candidate.node] = {
                 "Pods": pods,
                 "NumPDBViolations": candidate.pdb_violations,
             }
-        key = "NodeNameToMetaVictims" if self.config.node_cache_capable else "NodeNameToVictims"
-        answer = await self._send(self.config.preempt_verb, {"Pod": info.pod, key: victims})
+        key = (
+            "NodeNameToMetaVictims"
+            if self.config.node_cache_capable
+            else "NodeNameToVictims"
+        )
+        answer = await self._send(
+            self.config.preempt_verb, {"Pod": info.pod, key: victims}
+        )
         by_node = {candidate.node: candidate for candidate in candidates}
         left = []
         for name, chosen in (answer.get("NodeNameToMetaVictims") or {}).items():
             if name not in by_node:
-                raise ExtenderError(f'extender "{self.name}" claims a node "{name}" that was not a candidate')
+                raise ExtenderError(
+                    f'extender "{self.name}" claims a node "{name}" that was not a candidate'
+                )
             known = {victim.uid: victim for victim in by_node[name].victims}
             uids = [pod["UID"] for pod in chosen.get("Pods") or ()]
             missing = [uid for uid in uids if uid not in known]
@@ -202,7 +230,9 @@ class HTTPExtender:
                     )
                 )
             elif not self.config.ignorable:
-                raise ExtenderError(f'expected at least one victim pod on node "{name}"')
+                raise ExtenderError(
+                    f'expected at least one victim pod on node "{name}"'
+                )
         return left
 
     async def close(self) -> None:
@@ -230,7 +260,9 @@ class HTTPExtender:
         url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
         headers = {"content-type": "application/json"}
         try:
-            async with self._session.post(url, data=orjson.dumps(args), headers=headers) as response:
+            async with self._session.post(
+                url, data=orjson.dumps(args), headers=headers
+            ) as response:
                 body = await response.read()
                 if response.status != 200:
                     raise ExtenderError(
@@ -238,4 +270,6 @@ class HTTPExtender:
                     )
                 return orjson.loads(body) or {}
         except (TimeoutError, aiohttp.ClientError, ValueError) as error:
-            raise ExtenderError(f'Post "{url}": {error or "context deadline exceeded"}') from error
+            raise ExtenderError(
+                f'Post "{url}": {error or "context deadline exceeded"}'
+            ) from error

@@ -97,7 +97,10 @@ class CycleState:
         the others shared.
         """
         copy = CycleState()
-        copy.data = {key: value.clone() if hasattr(value, "clone") else value for key, value in self.data.items()}
+        copy.data = {
+            key: value.clone() if hasattr(value, "clone") else value
+            for key, value in self.data.items()
+        }
         copy.skip_filter_plugins = self.skip_filter_plugins
         copy.skip_score_plugins = self.skip_score_plugins
         return copy
@@ -129,7 +132,9 @@ def always(_pod: PodInfo, _old: Object | None, _new: Object | None) -> bool:
 
 def itself(pod: PodInfo, _old: Object | None, new: Object | None) -> bool:
     """The hint that it is the waiting pod that changed."""
-    return new is not None and new["metadata"].get("uid") == pod.pod["metadata"].get("uid")
+    return new is not None and new["metadata"].get("uid") == pod.pod["metadata"].get(
+        "uid"
+    )
 
 
 class Plugin:
@@ -164,7 +169,9 @@ class PreEnqueuePlugin(Plugin):
 class FilterPlugin(Plugin):
     """Rules nodes out."""
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Once per pod. SKIP: no need to filter; a refusal: no node will do."""
         return None
 
@@ -178,10 +185,14 @@ class FilterPlugin(Plugin):
         """Once per node; None if the pod may run there."""
         raise NotImplementedError
 
-    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+    def add_pod(
+        self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
+    ) -> None:
         """What if that pod ran there, too? Upstream: `PreFilterExtensions`."""
 
-    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+    def remove_pod(
+        self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> None:
         """What if that pod were gone?"""
 
 
@@ -346,13 +357,19 @@ class Framework:
 
         def at(point: str) -> list[Any]:
             wanted = plugins if points is None or point not in points else points[point]
-            return [plugin for plugin in wanted if isinstance(plugin, EXTENSION_POINTS[point])]
+            return [
+                plugin
+                for plugin in wanted
+                if isinstance(plugin, EXTENSION_POINTS[point])
+            ]
 
         self.pre_enqueue_plugins: list[PreEnqueuePlugin] = at("preEnqueue")
         self.filter_plugins: list[FilterPlugin] = at("filter")
         self.post_filter_plugins: list[PostFilterPlugin] = at("postFilter")
         self.score_plugins: list[ScorePlugin] = at("score")
-        self.hints: dict[str, Mapping[ClusterEvent, QueueingHint]] = {p.name: p.events_to_register() for p in plugins}
+        self.hints: dict[str, Mapping[ClusterEvent, QueueingHint]] = {
+            p.name: p.events_to_register() for p in plugins
+        }
 
     def run_pre_filter_plugins(
         self, state: CycleState, info: PodInfo, snapshot: Snapshot
@@ -382,9 +399,13 @@ class Framework:
 
     def active_filters(self, state: CycleState) -> list[FilterPlugin]:
         """The filter plugins that did not ask to be skipped."""
-        return [p for p in self.filter_plugins if p.name not in state.skip_filter_plugins]
+        return [
+            p for p in self.filter_plugins if p.name not in state.skip_filter_plugins
+        ]
 
-    def run_filter_plugins(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+    def run_filter_plugins(
+        self, state: CycleState, info: PodInfo, node: NodeInfo
+    ) -> Status | None:
         """The first refusal, or None if the pod may run on the node."""
         skip = state.skip_filter_plugins
         for plugin in self.filter_plugins:
@@ -394,7 +415,9 @@ class Framework:
                     return status
         return None
 
-    def run_filter_plugins_with_nominated_pods(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+    def run_filter_plugins_with_nominated_pods(
+        self, state: CycleState, info: PodInfo, node: NodeInfo
+    ) -> Status | None:
         """Filter twice where a node is kept for other pods of at least this priority:
         once as if they ran there already, once without.
 
@@ -402,7 +425,11 @@ class Framework:
         ones that may never come.
         """
         if self.nominator:
-            others = [o for o in self.nominator.on(node.name) if o.key != info.key and o.priority >= info.priority]
+            others = [
+                o
+                for o in self.nominator.on(node.name)
+                if o.key != info.key and o.priority >= info.priority
+            ]
             if others:
                 what_if, copy = state.clone(), node.clone()
                 for other in others:
@@ -413,12 +440,16 @@ class Framework:
                     return status
         return self.run_filter_plugins(state, info, node)
 
-    def run_pre_filter_add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+    def run_pre_filter_add_pod(
+        self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
+    ) -> None:
         """Tell the plugins of a what-if pod."""
         for plugin in self.active_filters(state):
             plugin.add_pod(state, info, added, node)
 
-    def run_pre_filter_remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+    def run_pre_filter_remove_pod(
+        self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> None:
         """Tell the plugins of a pod thought away."""
         for plugin in self.active_filters(state):
             plugin.remove_pod(state, info, removed, node)
@@ -452,7 +483,9 @@ class Framework:
         """
         table = {}
         for plugin in plugins:
-            scores = plugin.normalize_score(state, [plugin.score(state, info, node) for node in nodes])
+            scores = plugin.normalize_score(
+                state, [plugin.score(state, info, node) for node in nodes]
+            )
             table[plugin.name] = [score * plugin.weight for score in scores]
         return table
 

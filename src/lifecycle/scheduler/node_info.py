@@ -45,16 +45,23 @@ class AffinityTerm:
             namespaces = {pod["metadata"]["namespace"]}
         self.namespaces = namespaces
         selector = term.get("namespaceSelector")
-        self.namespace_selector = NOTHING if selector is None else selector_from_label_selector(selector)
-        self.selector: Selector = selector_from_label_selector(term.get("labelSelector"))
+        self.namespace_selector = (
+            NOTHING if selector is None else selector_from_label_selector(selector)
+        )
+        self.selector: Selector = selector_from_label_selector(
+            term.get("labelSelector")
+        )
         self.topology_key: str = term["topologyKey"]
         self.weight = weight
 
-    def matches(self, pod: Object, namespace_labels: dict[str, str] | None = None) -> bool:
+    def matches(
+        self, pod: Object, namespace_labels: dict[str, str] | None = None
+    ) -> bool:
         """Whether the term speaks of this pod."""
         metadata = pod["metadata"]
         if metadata["namespace"] in self.namespaces or (
-            not self.namespace_selector.nothing and self.namespace_selector.matches(namespace_labels or {})
+            not self.namespace_selector.nothing
+            and self.namespace_selector.matches(namespace_labels or {})
         ):
             return self.selector.matches(metadata.get("labels") or {})
         return False
@@ -85,12 +92,18 @@ class PodInfo:
         self.requests: Amounts = pod_requests(pod)
         self.non_zero: Amounts = non_zero_requests(pod, self.requests)
         self.required_affinity_terms = self.preferred_affinity_terms = _NO_TERMS
-        self.required_anti_affinity_terms = self.preferred_anti_affinity_terms = _NO_TERMS
+        self.required_anti_affinity_terms = self.preferred_anti_affinity_terms = (
+            _NO_TERMS
+        )
         affinity = spec.get("affinity")
         if affinity:
-            self.required_affinity_terms, self.preferred_affinity_terms = _terms(pod, affinity.get("podAffinity"))
+            self.required_affinity_terms, self.preferred_affinity_terms = _terms(
+                pod, affinity.get("podAffinity")
+            )
             anti = affinity.get("podAntiAffinity")
-            self.required_anti_affinity_terms, self.preferred_anti_affinity_terms = _terms(pod, anti)
+            self.required_anti_affinity_terms, self.preferred_anti_affinity_terms = (
+                _terms(pod, anti)
+            )
 
     @property
     def uid(self) -> str:
@@ -117,17 +130,25 @@ def had_a_place(pod: Object) -> bool:
     """Whether a pod that is gone took up room: on its node, or on one that was kept for
     it.
     """
-    return bool(pod["spec"].get("nodeName") or (pod.get("status") or {}).get("nominatedNodeName"))
+    return bool(
+        pod["spec"].get("nodeName")
+        or (pod.get("status") or {}).get("nominatedNodeName")
+    )
 
 
-def _terms(pod: Object, affinity: Object | None) -> tuple[tuple[AffinityTerm, ...], tuple[AffinityTerm, ...]]:
+def _terms(
+    pod: Object, affinity: Object | None
+) -> tuple[tuple[AffinityTerm, ...], tuple[AffinityTerm, ...]]:
     if not affinity:
         return _NO_TERMS, _NO_TERMS
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
     preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
     return (
         tuple(AffinityTerm(pod, term) for term in required),
-        tuple(AffinityTerm(pod, weighted["podAffinityTerm"], weighted["weight"]) for weighted in preferred),
+        tuple(
+            AffinityTerm(pod, weighted["podAffinityTerm"], weighted["weight"])
+            for weighted in preferred
+        ),
     )
 
 
@@ -215,7 +236,9 @@ class NodeInfo:
         status = node.get("status") or {}
         self.allocatable = Resource.of(amounts(status.get("allocatable")))
         self.images = {
-            name: image.get("sizeBytes", 0) for image in status.get("images") or () for name in image.get("names") or ()
+            name: image.get("sizeBytes", 0)
+            for image in status.get("images") or ()
+            for name in image.get("names") or ()
         }
         self.generation = next(_generations)
 
@@ -267,9 +290,13 @@ class NodeInfo:
         copy.allocatable = self.allocatable
         copy.images = self.images
         copy.pods = dict(self.pods)
-        copy.pods_with_affinity = dict(self.pods_with_affinity) if self.pods_with_affinity else {}
+        copy.pods_with_affinity = (
+            dict(self.pods_with_affinity) if self.pods_with_affinity else {}
+        )
         copy.pods_with_required_anti_affinity = (
-            dict(self.pods_with_required_anti_affinity) if self.pods_with_required_anti_affinity else {}
+            dict(self.pods_with_required_anti_affinity)
+            if self.pods_with_required_anti_affinity
+            else {}
         )
         copy.requested = self.requested.clone()
         copy.non_zero_cpu = self.non_zero_cpu

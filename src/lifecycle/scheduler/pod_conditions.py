@@ -15,7 +15,9 @@ from typing import Any
 from lifecycle.api.wire import Object
 
 
-def condition_patch(pod: Object, condition: Object, now: str, more: Object | None = None) -> Object:
+def condition_patch(
+    pod: Object, condition: Object, now: str, more: Object | None = None
+) -> Object:
     """The patch that sets a condition, and other status fields in `more`; empty if
     nothing changes.
 
@@ -28,7 +30,11 @@ def condition_patch(pod: Object, condition: Object, now: str, more: Object | Non
     generation = pod["metadata"].get("generation")
     if generation:
         wanted["observedGeneration"] = generation
-    changed: Object = {key: value for key, value in (more or {}).items() if (status.get(key) or "") != (value or "")}
+    changed: Object = {
+        key: value
+        for key, value in (more or {}).items()
+        if (status.get(key) or "") != (value or "")
+    }
     existing = next((c for c in conditions if c["type"] == condition["type"]), None)
     if existing is None:
         changed["conditions"] = [wanted]
@@ -40,7 +46,9 @@ def condition_patch(pod: Object, condition: Object, now: str, more: Object | Non
     else:
         if existing.get("status") == wanted["status"]:
             wanted["lastTransitionTime"] = existing.get("lastTransitionTime")
-        different: dict[str, Any] = {key: value for key, value in wanted.items() if existing.get(key) != value}
+        different: dict[str, Any] = {
+            key: value for key, value in wanted.items() if existing.get(key) != value
+        }
         if different:
             changed["conditions"] = [{**different, "type": condition["type"]}]
             changed["$setElementOrder/conditions"] = _types(conditions)

@@ -45,7 +45,9 @@ class PreemptionExecutor:
 
     def prepare(self, info: PodInfo, candidate: Candidate) -> None:
         """Start evicting the candidate's victims for a pod."""
-        task = asyncio.get_running_loop().create_task(self._run(info, candidate), name=f"preemption for {info.key}")
+        task = asyncio.get_running_loop().create_task(
+            self._run(info, candidate), name=f"preemption for {info.key}"
+        )
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -76,7 +78,9 @@ class PreemptionExecutor:
             if error.code != 404:
                 raise
 
-    async def _preempt_pod(self, preemptor: PodInfo, victim: PodInfo, node: str) -> None:
+    async def _preempt_pod(
+        self, preemptor: PodInfo, victim: PodInfo, node: str
+    ) -> None:
         pod = victim.pod
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
@@ -85,7 +89,9 @@ class PreemptionExecutor:
             "type": "DisruptionTarget",
             "status": "True",
             "reason": "PreemptionByScheduler",
-            "message": (f"{self._scheduler_name}: preempting to accommodate a higher priority pod"),
+            "message": (
+                f"{self._scheduler_name}: preempting to accommodate a higher priority pod"
+            ),
         }
         patch = condition_patch(pod, condition, self._clock.timestamp())
         if patch:
@@ -97,6 +103,10 @@ class PreemptionExecutor:
                 patch_type=STRATEGIC_MERGE_PATCH,
                 subresource="status",
             )
-        await self._client.delete(resource("pods"), metadata["name"], metadata["namespace"])
+        await self._client.delete(
+            resource("pods"), metadata["name"], metadata["namespace"]
+        )
         message = f"Preempted by pod {preemptor.uid} on node {node}"
-        self._recorder.event({"kind": "Pod", "apiVersion": "v1", **pod}, "Normal", "Preempted", message)
+        self._recorder.event(
+            {"kind": "Pod", "apiVersion": "v1", **pod}, "Normal", "Preempted", message
+        )

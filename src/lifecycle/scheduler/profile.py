@@ -92,7 +92,11 @@ def _fit(views: Views, args: Mapping[str, Any]) -> Plugin:
 
 
 def _spread(views: Views, args: Mapping[str, Any]) -> Plugin:
-    defaults = args.get("defaultConstraints") or () if args.get("defaultingType") == "List" else None
+    defaults = (
+        args.get("defaultConstraints") or ()
+        if args.get("defaultingType") == "List"
+        else None
+    )
     return PodTopologySpread(views.find_selector, defaults)
 
 
@@ -120,10 +124,16 @@ REGISTRY: Mapping[str, Factory] = {
     "VolumeZone": lambda views, args: VolumeZone(views.volume_binder),
     "PodTopologySpread": _spread,
     "InterPodAffinity": _inter_pod_affinity,
-    "DynamicResources": lambda views, args: DynamicResources(views.resource_claim, views.device_class),
-    "DefaultPreemption": lambda views, args: DefaultPreemption(views.prepare_candidate, views.budgets),
-    "NodeResourcesBalancedAllocation": lambda views, args: NodeResourcesBalancedAllocation(
-        [r["name"] for r in args.get("resources") or ()]
+    "DynamicResources": lambda views, args: DynamicResources(
+        views.resource_claim, views.device_class
+    ),
+    "DefaultPreemption": lambda views, args: DefaultPreemption(
+        views.prepare_candidate, views.budgets
+    ),
+    "NodeResourcesBalancedAllocation": lambda views, args: (
+        NodeResourcesBalancedAllocation(
+            [r["name"] for r in args.get("resources") or ()]
+        )
     ),
     "ImageLocality": lambda views, args: ImageLocality(),
     "DefaultBinder": lambda views, args: DefaultBinder(),
@@ -159,18 +169,29 @@ def new_framework(
                 made[name].weight = weight
         return made[name]
 
-    everywhere = [plugin(name, weight, "plugin") for name, weight in profile.multi_point]
+    everywhere = [
+        plugin(name, weight, "plugin") for name, weight in profile.multi_point
+    ]
     points = {}
     for point, wanted in profile.points.items():
-        points[point] = [plugin(name, weight, point.title() + "Plugin") for name, weight in wanted]
+        points[point] = [
+            plugin(name, weight, point.title() + "Plugin") for name, weight in wanted
+        ]
         for (name, weight), found in zip(wanted, points[point], strict=True):
             if weight and point == "score":
                 found.weight = weight
-            if not isinstance(found, EXTENSION_POINTS[point]) and (name, weight) not in profile.multi_point:
-                raise ConfigurationError(f"plugin {name} does not extend {point.title()} plugin")
+            if (
+                not isinstance(found, EXTENSION_POINTS[point])
+                and (name, weight) not in profile.multi_point
+            ):
+                raise ConfigurationError(
+                    f"plugin {name} does not extend {point.title()} plugin"
+                )
     for found in made.values():
         if isinstance(found, ScorePlugin) and found.weight <= 0:
-            raise ConfigurationError(f'score plugin "{found.name}" is not configured with weight')
+            raise ConfigurationError(
+                f'score plugin "{found.name}" is not configured with weight'
+            )
     for point in EXTENSION_POINTS:
         points.setdefault(point, everywhere)
     framework = Framework(list(made.values()), profile.scheduler_name, points)
@@ -180,6 +201,8 @@ def new_framework(
     return framework
 
 
-def default_framework(*, profile_name: str = DEFAULT_SCHEDULER_NAME, **views: Any) -> Framework:
+def default_framework(
+    *, profile_name: str = DEFAULT_SCHEDULER_NAME, **views: Any
+) -> Framework:
     """All default plugins; further arguments are those of `Views`."""
     return new_framework(Profile(profile_name), Views(**views))

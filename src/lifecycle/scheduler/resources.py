@@ -50,7 +50,11 @@ def amount(name: str, text: str) -> int:
 
 def amounts(quantities: Mapping[str, str] | None) -> Amounts:
     """A resource list as integers."""
-    return {name: amount(name, str(value)) for name, value in quantities.items()} if quantities else {}
+    return (
+        {name: amount(name, str(value)) for name, value in quantities.items()}
+        if quantities
+        else {}
+    )
 
 
 class Resource:
@@ -110,7 +114,9 @@ class Resource:
         copy.memory = self.memory
         copy.ephemeral_storage = self.ephemeral_storage
         copy.allowed_pod_number = self.allowed_pod_number
-        copy.scalar_resources = dict(self.scalar_resources) if self.scalar_resources else {}
+        copy.scalar_resources = (
+            dict(self.scalar_resources) if self.scalar_resources else {}
+        )
         return copy
 
 
@@ -146,8 +152,14 @@ def non_zero_requests(pod: Object, requests: Amounts) -> Amounts:
     """
     pod_level = pod["spec"].get("resources")
     defaults = _NON_ZERO
-    if pod_level and any(_is_pod_level(name) for part in ("requests", "limits") for name in pod_level.get(part) or ()):
-        defaults = {name: default for name, default in _NON_ZERO.items() if name not in requests}
+    if pod_level and any(
+        _is_pod_level(name)
+        for part in ("requests", "limits")
+        for name in pod_level.get(part) or ()
+    ):
+        defaults = {
+            name: default for name, default in _NON_ZERO.items() if name not in requests
+        }
     return _pod_requests(pod, defaults) if defaults else requests
 
 
@@ -156,7 +168,11 @@ def scaled_down(old: Object, new: Object) -> set[str]:
     if old["spec"] == new["spec"] and same_in_force(old, new):
         return set()
     before, after = pod_requests(old), pod_requests(new)
-    return {name for name, amount in before.items() if after.get(name, 0) < amount or name not in after}
+    return {
+        name
+        for name, amount in before.items()
+        if after.get(name, 0) < amount or name not in after
+    }
 
 
 def same_in_force(old: Object, new: Object) -> bool:
@@ -186,14 +202,18 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
     spec, status = pod["spec"], pod.get("status") or {}
     total: Amounts = {}
     for container in spec["containers"]:
-        _plus(total, _container_requests(container, defaults, status, "containerStatuses"))
+        _plus(
+            total, _container_requests(container, defaults, status, "containerStatuses")
+        )
     init_containers = spec.get("initContainers")
     if init_containers:
         largest: Amounts = {}
         sidecars: Amounts = {}
         for container in init_containers:
             if container.get("restartPolicy") == "Always":
-                requests = _container_requests(container, defaults, status, "initContainerStatuses")
+                requests = _container_requests(
+                    container, defaults, status, "initContainerStatuses"
+                )
                 _plus(total, requests)
                 _plus(sidecars, requests)
                 requests = dict(sidecars)
@@ -206,7 +226,9 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
     if pod_level and pod_level.get("requests"):
         wanted = amounts(pod_level["requests"])
         effective = _effective(wanted, status, status)
-        total.update((name, effective.get(name, 0)) for name in wanted if _is_pod_level(name))
+        total.update(
+            (name, effective.get(name, 0)) for name in wanted if _is_pod_level(name)
+        )
     if spec.get("overhead"):
         _plus(total, amounts(spec["overhead"]))
     return total
@@ -215,7 +237,9 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
 _NOTHING: Object = {}
 
 
-def _container_requests(container: Object, defaults: Amounts, status: Object = _NOTHING, statuses: str = "") -> Amounts:
+def _container_requests(
+    container: Object, defaults: Amounts, status: Object = _NOTHING, statuses: str = ""
+) -> Amounts:
     resources = container.get("resources")
     requests = amounts(resources.get("requests")) if resources else {}
     for found in (status.get(statuses) or ()) if status else ():

@@ -67,7 +67,9 @@ def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
     if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND:
         return num_all_nodes
     if percentage == 0:
-        percentage = max(50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
+        percentage = max(
+            50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND
+        )
     return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
 
 
@@ -119,7 +121,9 @@ class Algorithm:
             return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
         totals, scores = self._prioritize_nodes(state, info, feasible)
         names = [node.name for node in feasible]
-        return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
+        return ScheduleResult(
+            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
+        )
 
     async def schedule_pod_with_extenders(
         self, state: CycleState, info: PodInfo, extenders: Sequence[HTTPExtender]
@@ -137,9 +141,13 @@ class Algorithm:
             extenders,
             diagnosis,
         )
-        if not feasible and diagnosis.nominated_only:  # the node kept for it will not do: look at all
+        if (
+            not feasible and diagnosis.nominated_only
+        ):  # the node kept for it will not do: look at all
             feasible = await self._pass_extenders(
-                self._find_nodes_that_pass_filters(state, info, diagnosis.only, diagnosis),
+                self._find_nodes_that_pass_filters(
+                    state, info, diagnosis.only, diagnosis
+                ),
                 info,
                 extenders,
                 diagnosis,
@@ -155,10 +163,15 @@ class Algorithm:
                 extra = await extender.prioritize(info, feasible)
             except ExtenderError:
                 continue  # a missing opinion is no reason to wait
-            totals = [total + extra.get(name, 0) for name, total in zip(names, totals, strict=True)]
+            totals = [
+                total + extra.get(name, 0)
+                for name, total in zip(names, totals, strict=True)
+            ]
             if extra:
                 scores[extender.name] = {name: extra.get(name, 0) for name in names}
-        return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
+        return ScheduleResult(
+            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
+        )
 
     @staticmethod
     async def _pass_extenders(
@@ -199,27 +212,41 @@ class Algorithm:
         best = max(scores.values())
         classes = {number for number, score in scores.items() if score == best}
         keys = equivalence.keys
-        chosen = self._choose([position for position in positions if keys[position] in classes])
+        chosen = self._choose(
+            [position for position in positions if keys[position] in classes]
+        )
         return ScheduleResult(nodes[chosen].name, looked_at, len(positions))
 
-    def _find_nodes_that_fit_pod(self, state: CycleState, info: PodInfo, diagnosis: Diagnosis) -> list[NodeInfo]:
+    def _find_nodes_that_fit_pod(
+        self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
+    ) -> list[NodeInfo]:
         snapshot = self.snapshot
-        only, status, narrowing = self.framework.run_pre_filter_plugins(state, info, snapshot)
+        only, status, narrowing = self.framework.run_pre_filter_plugins(
+            state, info, snapshot
+        )
         diagnosis.unschedulable_plugins |= narrowing
         if status is not None:
             diagnosis.pre_filter_message = status.message
             diagnosis.unschedulable_plugins.add(status.plugin)
-            diagnosis.statuses = dict.fromkeys((node.name for node in snapshot.node_info_list), status)
+            diagnosis.statuses = dict.fromkeys(
+                (node.name for node in snapshot.node_info_list), status
+            )
             return []
         if only is not None:
             names = " ".join(sorted(narrowing))
-            diagnosis.absent_nodes_status = unresolvable("", f"node(s) didn't satisfy plugin(s) [{names}]")
-        nominated = (info.pod.get("status") or {}).get("nominatedNodeName") or self.nominator.node_of(info.key)
+            diagnosis.absent_nodes_status = unresolvable(
+                "", f"node(s) didn't satisfy plugin(s) [{names}]"
+            )
+        nominated = (info.pod.get("status") or {}).get(
+            "nominatedNodeName"
+        ) or self.nominator.node_of(info.key)
         if nominated:
             node = snapshot.get(nominated)
             if node is not None:
                 diagnosis.evaluated = 1
-                status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
+                status = self.framework.run_filter_plugins_with_nominated_pods(
+                    state, info, node
+                )
                 if status is None:
                     diagnosis.nominated_only, diagnosis.only = True, only
                     return [node]
@@ -246,7 +273,9 @@ class Algorithm:
         for i in range(total):
             node = nodes[(start + i) % total]
             looked_at += 1
-            status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
+            status = self.framework.run_filter_plugins_with_nominated_pods(
+                state, info, node
+            )
             if status is not None:
                 diagnosis.add(node.name, status)
                 continue
@@ -269,16 +298,26 @@ class Algorithm:
         framework = self.framework
         active = framework.run_pre_score_plugins(state, info, nodes, self.snapshot)
         table = framework.run_score_plugins(state, info, nodes, active)
-        totals = [sum(scores) for scores in zip(*table.values(), strict=True)] if table else [1] * len(nodes)
+        totals = (
+            [sum(scores) for scores in zip(*table.values(), strict=True)]
+            if table
+            else [1] * len(nodes)
+        )
         by_node = {
-            plugin: {node.name: score for node, score in zip(nodes, scores, strict=True)}
+            plugin: {
+                node.name: score for node, score in zip(nodes, scores, strict=True)
+            }
             for plugin, scores in table.items()
         }
         return totals, by_node
 
     def _select_host(self, names: list[str], totals: list[int]) -> str:
         best = max(totals)
-        return self._choose([name for name, total in zip(names, totals, strict=True) if total == best])
+        return self._choose(
+            [name for name, total in zip(names, totals, strict=True) if total == best]
+        )
 
     def _choose(self, equals: list[T]) -> T:
-        return equals[0] if len(equals) == 1 else equals[self._rng.randrange(len(equals))]
+        return (
+            equals[0] if len(equals) == 1 else equals[self._rng.randrange(len(equals))]
+        )

@@ -122,9 +122,15 @@ class Scheduler:
         self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
         self._csi_nodes = informers.informer(resource("csinodes.storage.k8s.io"))
         self._csi_drivers = informers.informer(resource("csidrivers.storage.k8s.io"))
-        self._capacities = informers.informer(resource("csistoragecapacities.storage.k8s.io"))
-        self._resource_claims = informers.informer(resource("resourceclaims.resource.k8s.io"))
-        self._device_classes = informers.informer(resource("deviceclasses.resource.k8s.io"))
+        self._capacities = informers.informer(
+            resource("csistoragecapacities.storage.k8s.io")
+        )
+        self._resource_claims = informers.informer(
+            resource("resourceclaims.resource.k8s.io")
+        )
+        self._device_classes = informers.informer(
+            resource("deviceclasses.resource.k8s.io")
+        )
         self.volume_binder = VolumeBinder(
             self._claims.indexer.get_by_key,
             self._volumes.indexer.get_by_key,
@@ -136,17 +142,23 @@ class Scheduler:
         )
         self._pre_bind = VolumePreBind(client, self.volume_binder, self._claims)
         self._budgets = informers.informer(resource("poddisruptionbudgets.policy"))
-        self._owners = {kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()}
+        self._owners = {
+            kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()
+        }
         self._recorders: dict[str, EventRecorder] = {}
         self._executors: dict[str, PreemptionExecutor] = {}
         self.frameworks: dict[str, Framework] = {}
         self.nominator = Nominator()
         extenders = sorted(configuration.extenders, key=lambda config: config.ignorable)
-        self.extenders = [HTTPExtender(config) for config in extenders]  # those that may fail come last
+        self.extenders = [
+            HTTPExtender(config) for config in extenders
+        ]  # those that may fail come last
         for profile in with_ignored_resources(configuration):
             name = profile.scheduler_name
             recorder = self._recorders[name] = EventRecorder(client, name, clock=clock)
-            executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name, self.nominator)
+            executor = self._executors[name] = PreemptionExecutor(
+                client, recorder, clock, name, self.nominator
+            )
             views = Views(
                 find_selector=self._find_selector,
                 labels_of_namespace=self._labels_of_namespace,
@@ -178,7 +190,9 @@ class Scheduler:
                     if profile.percentage_of_nodes_to_score is None
                     else profile.percentage_of_nodes_to_score
                 ),
-                extended=any(config.filter_verb or config.prioritize_verb for config in extenders),
+                extended=any(
+                    config.filter_verb or config.prioritize_verb for config in extenders
+                ),
             )
             for profile in configuration.profiles
         }
@@ -191,7 +205,9 @@ class Scheduler:
         return self._owners[kind].indexer.get_by_key(f"{namespace}/{name}")
 
     def _find_selector(self, pod: Object) -> Selector | None:
-        return default_selector(pod, self._owners["Service"].indexer.list_namespace, self._owner)
+        return default_selector(
+            pod, self._owners["Service"].indexer.list_namespace, self._owner
+        )
 
     def _labels_of_namespace(self, name: str) -> dict[str, str]:
         namespace = self._namespaces.indexer.get_by_key(name)
@@ -225,14 +241,20 @@ class Scheduler:
             self._budgets,
             *self._owners.values(),
         ]
-        handlers = EventHandlers(self.cache, self.queue, self.nominator, self._responsible)
-        self._nodes.add_event_handler(handlers.node_added, handlers.node_updated, handlers.node_deleted)
+        handlers = EventHandlers(
+            self.cache, self.queue, self.nominator, self._responsible
+        )
+        self._nodes.add_event_handler(
+            handlers.node_added, handlers.node_updated, handlers.node_deleted
+        )
         for kind, informer in others.items():
             informer.add_event_handler(*handlers.other(kind))
         self._claims.add_event_handler(update=self._pre_bind.claim_changed)
         try:
             await asyncio.gather(*(informer.wait_for_sync() for informer in informers))
-            self._pods.add_event_handler(handlers.pod_added, handlers.pod_updated, handlers.pod_deleted)
+            self._pods.add_event_handler(
+                handlers.pod_added, handlers.pod_updated, handlers.pod_deleted
+            )
             await self._pods.wait_for_sync()
             in_a_row = 0
             while True:
@@ -244,7 +266,9 @@ class Scheduler:
                     in_a_row = 0
                     await asyncio.sleep(0)
                 in_a_row += 1
-                interested = [e for e in self.extenders if e.is_interested(queued.info.pod)]
+                interested = [
+                    e for e in self.extenders if e.is_interested(queued.info.pod)
+                ]
                 if interested:
                     await self._schedule_one_with_extenders(queued, interested)
                 else:
@@ -272,11 +296,15 @@ class Scheduler:
         metadata = info.pod["metadata"]
         if self._skip(info):
             return
-        with span("scheduler", "schedule_one", key=info.key, uid=metadata.get("uid", "")):
+        with span(
+            "scheduler", "schedule_one", key=info.key, uid=metadata.get("uid", "")
+        ):
             state = CycleState()
             self.cache.update_snapshot(self.snapshot)
             try:
-                result = self.algorithms[self._profile_of(info.pod)].schedule_pod(state, info)
+                result = self.algorithms[self._profile_of(info.pod)].schedule_pod(
+                    state, info
+                )
             except FitError as error:
                 self._handle_scheduling_failure(queued, state, error)
                 return
@@ -294,7 +322,9 @@ class Scheduler:
             return True
         return info.key in self.cache  # placed already: an event crossed ours
 
-    async def _schedule_one_with_extenders(self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]) -> None:
+    async def _schedule_one_with_extenders(
+        self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]
+    ) -> None:
         """The same where others have a say. The world goes on meanwhile; what happened
         is not missed.
         """
@@ -308,7 +338,9 @@ class Scheduler:
             result = await algorithm.schedule_pod_with_extenders(state, info, extenders)
         except FitError as error:
             await self._preempt_with_extenders(queued, state, error, extenders)
-            if self.queue.moves != moves:  # something changed while we waited for answers: do not sleep on it
+            if (
+                self.queue.moves != moves
+            ):  # something changed while we waited for answers: do not sleep on it
                 self.queue.move_all(FORCE_ACTIVATE, None, None)
             return
         except Exception as error:
@@ -326,7 +358,11 @@ class Scheduler:
     ) -> None:
         framework = self.frameworks[self._profile_of(queued.info.pod)]
         preemption = next(
-            (p for p in framework.post_filter_plugins if isinstance(p, DefaultPreemption)),
+            (
+                p
+                for p in framework.post_filter_plugins
+                if isinstance(p, DefaultPreemption)
+            ),
             None,
         )
         if preemption is None or not any(e.config.preempt_verb for e in extenders):
@@ -337,17 +373,31 @@ class Scheduler:
         nominated, message = framework.run_post_filter_plugins(
             state, queued.info, self.snapshot, diagnosis.statuses, others
         )
-        refusal = preemption.why_not_eligible(queued.info, self.snapshot, diagnosis.statuses)
+        refusal = preemption.why_not_eligible(
+            queued.info, self.snapshot, diagnosis.statuses
+        )
         why = refusal.message if refusal else ""
         if not nominated and not why:
-            candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
+            candidates, refusal = preemption.find_candidates(
+                state, queued.info, self.snapshot, diagnosis.statuses
+            )
             if refusal is not None:
                 nominated, why = "", refusal.message
             else:
                 try:
-                    candidates = await self._pass_preemption(queued.info, candidates, extenders)
-                    nominated = preemption.choose(queued.info, candidates) if candidates else None
-                    why = "" if candidates else "preemption: no candidate node for preemption"
+                    candidates = await self._pass_preemption(
+                        queued.info, candidates, extenders
+                    )
+                    nominated = (
+                        preemption.choose(queued.info, candidates)
+                        if candidates
+                        else None
+                    )
+                    why = (
+                        ""
+                        if candidates
+                        else "preemption: no candidate node for preemption"
+                    )
                 except ExtenderError as failure:
                     message, why = "", f"preemption: {failure}"
         if not nominated:
@@ -392,7 +442,9 @@ class Scheduler:
         info.pod = assumed
         self.cache.assume_pod(info)
         self.nominator.remove(info.key)
-        self._in_background(self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}")
+        self._in_background(
+            self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}"
+        )
 
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
@@ -409,8 +461,12 @@ class Scheduler:
         pod = queued.info.pod
         metadata = pod["metadata"]
         try:
-            if volumes is not None:  # it will take a while: say where the pod is about to go
-                await self._patch_status(pod, {"status": {"nominatedNodeName": node_name}})
+            if (
+                volumes is not None
+            ):  # it will take a while: say where the pod is about to go
+                await self._patch_status(
+                    pod, {"status": {"nominatedNodeName": node_name}}
+                )
                 await self._pre_bind.bind(volumes, node_name)
             with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
                 await self._bind(pod, node_name, binders)
@@ -422,7 +478,9 @@ class Scheduler:
         message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
         self._event(pod, "Normal", "Scheduled", message)
 
-    async def _bind(self, pod: Object, node_name: str, binders: Sequence[HTTPExtender]) -> None:
+    async def _bind(
+        self, pod: Object, node_name: str, binders: Sequence[HTTPExtender]
+    ) -> None:
         """By the first extender that binds; without one, or if those that failed may be
         ignored, by ourselves.
         """
@@ -438,7 +496,9 @@ class Scheduler:
 
     # -- failure -----------------------------------------------------------------------
 
-    def _handle_binding_cycle_error(self, queued: QueuedPodInfo, error: Exception) -> None:
+    def _handle_binding_cycle_error(
+        self, queued: QueuedPodInfo, error: Exception
+    ) -> None:
         """The place is free again, which others may have waited for; the pod itself is
         tried later, if it is still there.
 
@@ -456,11 +516,13 @@ class Scheduler:
             message = f'running Bind plugin "DefaultBinder": {error}'
         self._fail(queued, message, "", "SchedulerError")
 
-    def _handle_scheduling_failure(self, queued: QueuedPodInfo, state: CycleState, error: FitError) -> None:
+    def _handle_scheduling_failure(
+        self, queued: QueuedPodInfo, state: CycleState, error: FitError
+    ) -> None:
         diagnosis = error.diagnosis
-        nominated, message = self.frameworks[self._profile_of(queued.info.pod)].run_post_filter_plugins(
-            state, queued.info, self.snapshot, diagnosis.statuses
-        )
+        nominated, message = self.frameworks[
+            self._profile_of(queued.info.pod)
+        ].run_post_filter_plugins(state, queued.info, self.snapshot, diagnosis.statuses)
         diagnosis.post_filter_message = message
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
@@ -497,7 +559,9 @@ class Scheduler:
         queued.info = PodInfo(stored)
         return True
 
-    def _report(self, pod: Object, reason: str, message: str, nominated: str | None) -> None:
+    def _report(
+        self, pod: Object, reason: str, message: str, nominated: str | None
+    ) -> None:
         self._event(pod, "Warning", "FailedScheduling", truncate_message(message))
         condition = {
             "type": "PodScheduled",
@@ -508,7 +572,9 @@ class Scheduler:
         more = None if nominated is None else {"nominatedNodeName": nominated or None}
         patch = condition_patch(pod, condition, self._clock.timestamp(), more)
         if patch:
-            self._in_background(self._patch_status(pod, patch), f"status {pod['metadata']['name']}")
+            self._in_background(
+                self._patch_status(pod, patch), f"status {pod['metadata']['name']}"
+            )
 
     async def _patch_status(self, pod: Object, patch: Object) -> None:
         metadata = pod["metadata"]

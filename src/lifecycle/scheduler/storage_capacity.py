@@ -28,12 +28,16 @@ def has_enough_capacity(
     """Whether the driver of a class has room for the claim, for nodes with these
     labels.
     """
-    wanted = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
+    wanted = ((claim["spec"].get("resources") or {}).get("requests") or {}).get(
+        "storage"
+    )
     if wanted is None or driver is None or not driver["spec"].get("storageCapacity"):
         return True
     size = parse_quantity(wanted).value()
     return any(
-        capacity["storageClassName"] == class_name and _sufficient(capacity, size) and _has_access(labels, capacity)
+        capacity["storageClassName"] == class_name
+        and _sufficient(capacity, size)
+        and _has_access(labels, capacity)
         for capacity in capacities
     )
 
@@ -45,4 +49,6 @@ def _sufficient(capacity: Object, size: int) -> bool:
 
 def _has_access(labels: Mapping[str, str], capacity: Object) -> bool:
     topology = capacity.get("nodeTopology")
-    return topology is not None and selector_from_label_selector(topology).matches(dict(labels))
+    return topology is not None and selector_from_label_selector(topology).matches(
+        dict(labels)
+    )

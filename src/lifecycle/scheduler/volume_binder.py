@@ -31,7 +31,9 @@ from lifecycle.scheduler.storage_capacity import has_enough_capacity
 ERR_REASON_BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 ERR_REASON_NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 ERR_REASON_NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
-ERR_REASON_PV_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+ERR_REASON_PV_NOT_EXIST = (
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+)
 
 
 def with_selected_node(claim: Object, node: str) -> Object:
@@ -90,7 +92,9 @@ class VolumeBinder:
         assumed = self._assumed.get(key)
         if assumed is None or stored is None:
             return stored
-        if stored["metadata"].get("resourceVersion") == assumed["metadata"].get("resourceVersion"):
+        if stored["metadata"].get("resourceVersion") == assumed["metadata"].get(
+            "resourceVersion"
+        ):
             return assumed
         del self._assumed[key]
         return stored
@@ -108,7 +112,10 @@ class VolumeBinder:
         `IsDelayBindingMode`.
         """
         found = self.get_class(storage_class_of(claim))
-        return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        return (
+            found is not None
+            and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        )
 
     def find_pod_volumes(
         self,
@@ -134,7 +141,13 @@ class VolumeBinder:
         if any(annotations_of(claim)[SELECTED_NODE] != node for claim in to_provision):
             return found, [*reasons, ERR_REASON_BIND_CONFLICT]
         chosen: set[str] = set()
-        volumes = [v for v in (self._current(v["metadata"]["name"], v) for v in self._list_volumes()) if v is not None]
+        volumes = [
+            v
+            for v in (
+                self._current(v["metadata"]["name"], v) for v in self._list_volumes()
+            )
+            if v is not None
+        ]
         for claim in sorted((c for c in waiting if c not in to_provision), key=_size):
             match = find_matching_volume(claim, volumes, labels, chosen)
             if match is None:
@@ -158,11 +171,17 @@ class VolumeBinder:
             return ERR_REASON_BIND_CONFLICT
         terms = found.get("allowedTopologies")
         if terms and not any(
-            all(labels.get(e["key"]) in e["values"] for e in term.get("matchLabelExpressions") or ()) for term in terms
+            all(
+                labels.get(e["key"]) in e["values"]
+                for e in term.get("matchLabelExpressions") or ()
+            )
+            for term in terms
         ):
             return ERR_REASON_BIND_CONFLICT
         driver = self._get_driver(provisioner)
-        if not has_enough_capacity(claim, class_name, labels, driver, self._list_capacities()):
+        if not has_enough_capacity(
+            claim, class_name, labels, driver, self._list_capacities()
+        ):
             return ERR_REASON_NOT_ENOUGH_SPACE
         return ""
 
@@ -172,7 +191,9 @@ class VolumeBinder:
             [(claim, bound_to(volume, claim)) for claim, volume in volumes.bindings],
             [with_selected_node(claim, node) for claim in volumes.provisions],
         )
-        self._assumed.update((volume["metadata"]["name"], volume) for _, volume in wanted.bindings)
+        self._assumed.update(
+            (volume["metadata"]["name"], volume) for _, volume in wanted.bindings
+        )
         self._assumed.update((key_of(claim), claim) for claim in wanted.provisions)
         return wanted
 
@@ -190,4 +211,8 @@ def key_of(claim: Object) -> str:
 
 
 def _size(claim: Object) -> int:
-    return parse_quantity(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")).value()
+    return parse_quantity(
+        ((claim["spec"].get("resources") or {}).get("requests") or {}).get(
+            "storage", "0"
+        )
+    ).value()

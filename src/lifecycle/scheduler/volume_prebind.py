@@ -37,14 +37,18 @@ class VolumeBindingError(Exception):
 class VolumePreBind:
     """Carries out what was found for a pod's claims."""
 
-    def __init__(self, client: Client, binder: VolumeBinder, claims: SharedInformer) -> None:
+    def __init__(
+        self, client: Client, binder: VolumeBinder, claims: SharedInformer
+    ) -> None:
         self._client, self._binder, self._claims = client, binder, claims
         self._changed = asyncio.Condition()
         self._news: set[asyncio.Task[None]] = set()
 
     def claim_changed(self, _old: Object, _new: Object) -> None:
         """To be called when a claim changes."""
-        task = asyncio.get_running_loop().create_task(self._tell(), name="a claim changed")
+        task = asyncio.get_running_loop().create_task(
+            self._tell(), name="a claim changed"
+        )
         self._news.add(task)
         task.add_done_callback(self._news.discard)
 
@@ -70,7 +74,9 @@ class VolumePreBind:
             async with asyncio.timeout(BIND_TIMEOUT), self._changed:
                 await self._changed.wait_for(lambda: self._all_bound(volumes, node))
         except TimeoutError:
-            raise VolumeBindingError("binding volumes: context deadline exceeded") from None
+            raise VolumeBindingError(
+                "binding volumes: context deadline exceeded"
+            ) from None
 
     def _all_bound(self, volumes: PodVolumes, node: str) -> bool:
         done = True
@@ -78,15 +84,20 @@ class VolumePreBind:
             key = key_of(claim)
             now = self._claims.indexer.get_by_key(key)
             if now is None:
-                raise VolumeBindingError(f'binding volumes: failed to check binding: could not find v1.PVC "{key}"')
+                raise VolumeBindingError(
+                    f'binding volumes: failed to check binding: could not find v1.PVC "{key}"'
+                )
             bound = is_fully_bound(now)
             taken_back = (
                 claim in volumes.provisions
                 and not bound
-                and int(now["metadata"]["resourceVersion"]) > int(claim["metadata"]["resourceVersion"])
+                and int(now["metadata"]["resourceVersion"])
+                > int(claim["metadata"]["resourceVersion"])
                 and annotations_of(now).get(SELECTED_NODE) != node
             )
             if taken_back:
-                raise VolumeBindingError(f'binding volumes: provisioning failed for PVC "{now["metadata"]["name"]}"')
+                raise VolumeBindingError(
+                    f'binding volumes: provisioning failed for PVC "{now["metadata"]["name"]}"'
+                )
             done = done and bound
         return done

@@ -82,7 +82,9 @@ class Journey:
 
     def of(self, component: str, stage: str = "") -> list[Step]:
         """The steps of a component, or of one stage of it."""
-        return [s for s in self.steps if s.component == component and stage in ("", s.stage)]
+        return [
+            s for s in self.steps if s.component == component and stage in ("", s.stage)
+        ]
 
 
 def journey_of(spans: Iterable[Span], uid: str, *, title: str = "") -> Journey:
@@ -101,8 +103,17 @@ def journey_of(spans: Iterable[Span], uid: str, *, title: str = "") -> Journey:
         raise LookupError(f"no span speaks of uid {uid}")
     parents = {span.id: span.parent for span in spans}
     roots = _requests(spans)
-    taken |= {root for span_id in taken for root in _ancestors(span_id, parents) if root in roots}
-    included = [span for span in spans if span.id in taken or any(a in taken for a in _ancestors(span.id, parents))]
+    taken |= {
+        root
+        for span_id in taken
+        for root in _ancestors(span_id, parents)
+        if root in roots
+    }
+    included = [
+        span
+        for span in spans
+        if span.id in taken or any(a in taken for a in _ancestors(span.id, parents))
+    ]
     return _assemble(included, title or family.title(), parents)
 
 
@@ -119,9 +130,13 @@ class _Family:
         """Take in the object a span speaks of, if its owner (or itself) belongs
         already. True if that was news.
         """
-        uid, owner, key = (str(span.attributes.get(name, "")) for name in ("uid", "owner_uid", "key"))
+        uid, owner, key = (
+            str(span.attributes.get(name, "")) for name in ("uid", "owner_uid", "key")
+        )
         belongs = (
-            uid in self.uids or (owner and owner in self.uids) or (span.component == "etcd" and self._named_after(key))
+            uid in self.uids
+            or (owner and owner in self.uids)
+            or (span.component == "etcd" and self._named_after(key))
         )
         if not belongs:
             return False
@@ -137,15 +152,24 @@ class _Family:
         resource, _, name = key.removeprefix("/registry/").partition("/")
         owners = {"replicasets": "deployments", "pods": "replicasets"}
         prefix = f"/registry/{owners.get(resource, '-')}/"
-        return any(name.startswith(known.removeprefix(prefix) + "-") for known in self.keys if known.startswith(prefix))
+        return any(
+            name.startswith(known.removeprefix(prefix) + "-")
+            for known in self.keys
+            if known.startswith(prefix)
+        )
 
     def knows(self, span: Span) -> bool:
         """Whether a span touches a member."""
-        if span.attributes.get("uid") in self.uids or span.attributes.get("owner_uid") in self.uids:
+        if (
+            span.attributes.get("uid") in self.uids
+            or span.attributes.get("owner_uid") in self.uids
+        ):
             return True
         key = str(span.attributes.get("key", ""))
         resource = _KIND_OF.get(span.component, "")
-        return key in self.keys or (bool(resource) and f"/registry/{resource}/{key}" in self.keys)
+        return key in self.keys or (
+            bool(resource) and f"/registry/{resource}/{key}" in self.keys
+        )
 
     def title(self) -> str:
         """The first member's resource and name."""
@@ -160,7 +184,8 @@ def _requests(spans: Sequence[Span]) -> set[int]:
     return {
         span.id
         for span in spans
-        if span.component == "kubectl" or (span.component, span.name) == ("apiserver", "request")
+        if span.component == "kubectl"
+        or (span.component, span.name) == ("apiserver", "request")
     }
 
 
@@ -196,7 +221,9 @@ def _about(span: Span) -> str:
     said = span.attributes
     if "path" in said:
         return f"{said.get('method', '')} {said['path']}"
-    return str(said.get("key") or said.get("plugin") or said.get("argv") or "").removeprefix("/registry/")
+    return str(
+        said.get("key") or said.get("plugin") or said.get("argv") or ""
+    ).removeprefix("/registry/")
 
 
 def _rank(row: tuple[str, str]) -> tuple[int, int, str, str]:

@@ -50,13 +50,19 @@ def recorded_journey(
     audit log does not hold such a creation.
     """
     folder = Path(recording)
-    audit = [entry for entry in _lines(folder / "audit" / f"{scenario}.jsonl") if entry["stage"] == "ResponseComplete"]
+    audit = [
+        entry
+        for entry in _lines(folder / "audit" / f"{scenario}.jsonl")
+        if entry["stage"] == "ResponseComplete"
+    ]
     creation = next(
         (e for e in audit if e["verb"] == "create" and _is(e, "deployments", name)),
         None,
     )
     if creation is None:
-        raise LookupError(f"{folder.name}: no creation of deployment {name} in the audit log")
+        raise LookupError(
+            f"{folder.name}: no creation of deployment {name} in the audit log"
+        )
     origin = _seconds(creation["requestReceivedTimestamp"])
     watch = list(_lines(folder / "watch" / f"{scenario}.jsonl"))
     ready = _when_ready(watch, name)
@@ -65,7 +71,8 @@ def recorded_journey(
     steps = [
         step
         for entry in audit
-        if entry["verb"] not in ("get", "list", "watch") and _belongs(entry, family, name, events)
+        if entry["verb"] not in ("get", "list", "watch")
+        and _belongs(entry, family, name, events)
         for step in [_step(entry, origin)]
         if step.start >= 0 and step.start + origin <= end
     ]
@@ -98,7 +105,10 @@ def _step(entry: dict[str, Any], origin: float) -> Step:
     if component_of(entry).endswith("-controller") and sub == "status":
         stage = f"status of {_KINDS.get(reference['resource'], reference['resource'])}"
     about = f"{reference['resource']}/{_name(entry)}"
-    start, end = (_seconds(entry[key]) - origin for key in ("requestReceivedTimestamp", "stageTimestamp"))
+    start, end = (
+        _seconds(entry[key]) - origin
+        for key in ("requestReceivedTimestamp", "stageTimestamp")
+    )
     return Step(
         component_of(entry),
         stage,
@@ -113,7 +123,9 @@ def _step(entry: dict[str, Any], origin: float) -> Step:
 def _family(audit: list[dict[str, Any]], creation: dict[str, Any]) -> set[str]:
     """Uids of the Deployment and of everything created under it."""
     uids = {creation["responseObject"]["metadata"]["uid"]}
-    for entry in audit:  # the log is in order of completion: owners complete before what they own
+    for entry in (
+        audit
+    ):  # the log is in order of completion: owners complete before what they own
         meta = (entry.get("responseObject") or {}).get("metadata") or {}
         if any(owner["uid"] in uids for owner in meta.get("ownerReferences", ())):
             uids.add(meta["uid"])
@@ -127,11 +139,15 @@ def _belongs(entry: dict[str, Any], family: set[str], name: str, events: bool) -
         return events and (answer.get("involvedObject") or {}).get("uid") in family
     if (answer.get("metadata") or {}).get("uid") in family:
         return True
-    return reference.get("subresource") == "binding" and str(reference.get("name", "")).startswith(f"{name}-")
+    return reference.get("subresource") == "binding" and str(
+        reference.get("name", "")
+    ).startswith(f"{name}-")
 
 
 def _is(entry: dict[str, Any], resource: str, name: str) -> bool:
-    return (entry.get("objectRef") or {}).get("resource") == resource and _name(entry) == name
+    return (entry.get("objectRef") or {}).get("resource") == resource and _name(
+        entry
+    ) == name
 
 
 def _name(entry: dict[str, Any]) -> str:
@@ -158,12 +174,22 @@ def _watch_offset(watch: list[dict[str, Any]], audit: list[dict[str, Any]]) -> f
     """
     answered = {}
     for entry in audit:
-        version = (entry.get("responseObject") or {}).get("metadata", {}).get("resourceVersion")
-        answered[entry["objectRef"]["resource"], version] = _seconds(entry["stageTimestamp"])
+        version = (
+            (entry.get("responseObject") or {})
+            .get("metadata", {})
+            .get("resourceVersion")
+        )
+        answered[entry["objectRef"]["resource"], version] = _seconds(
+            entry["stageTimestamp"]
+        )
     deltas = []
     for line in watch:
         resource = line["path"].partition("?")[0].rpartition("/")[2]
-        version = (line["event"].get("object") or {}).get("metadata", {}).get("resourceVersion")
+        version = (
+            (line["event"].get("object") or {})
+            .get("metadata", {})
+            .get("resourceVersion")
+        )
         if version and (resource, version) in answered:
             deltas.append(answered[resource, version] - line["t"])
     return statistics.median(deltas) if deltas else 0.0

@@ -32,7 +32,9 @@ def summary(journey: Journey) -> list[str]:
     for component, stage in journey.rows():
         steps = journey.of(component, stage)
         total = sum(step.duration for step in steps)
-        lines.append(f"  {component:24}{stage:22}{len(steps):4}×  {milliseconds(total):>10}")
+        lines.append(
+            f"  {component:24}{stage:22}{len(steps):4}×  {milliseconds(total):>10}"
+        )
     return lines
 
 

@@ -45,7 +45,9 @@ def refusals(recording: Recording) -> list[Exchange]:
 
 def at(recording: Recording, name: str) -> Exchange:
     """The exchange of a moment."""
-    return next(each for each in recording.exchanges("admission") if each.moment == name)
+    return next(
+        each for each in recording.exchanges("admission") if each.moment == name
+    )
 
 
 def pod(name: str = "p", image: str = "nginx", **resources: Object) -> Object:
@@ -111,7 +113,9 @@ def between() -> bool:
         log: list[Any] = []
         _with(stage, _Watchman("watchman", log, stored=lambda: _stored(stage)))
         stranger = Client(
-            stage.server.in_process_transport(UserInfo("jane", ("system:authenticated",))),
+            stage.server.in_process_transport(
+                UserInfo("jane", ("system:authenticated",))
+            ),
             "test",
         )
         error = await _refused(stranger, pod())
@@ -129,11 +133,15 @@ def recorded_between(recording: Recording) -> bool:
     trace, pods are still made in it; the one that it let pass is felt by the next pod.
     """
     found = refusals(recording)
-    authorized = bool(found) and not any(BY_AUTHORIZERS.search(each.response["message"]) for each in found)
+    authorized = bool(found) and not any(
+        BY_AUTHORIZERS.search(each.response["message"]) for each in found
+    )
     after = {
         each.status: _pods_made_later(recording, each)
         for each in recording.exchanges("admission")
-        if each.method == "DELETE" and each.path.count("/") == 4 and each.path.startswith("/api/v1/namespaces/")
+        if each.method == "DELETE"
+        and each.path.count("/") == 4
+        and each.path.startswith("/api/v1/namespaces/")
     }
     return authorized and 201 in after.get(403, set()) and after.get(200) == {403}
 
@@ -143,7 +151,11 @@ def _pods_made_later(recording: Recording, deletion: Exchange) -> set[int]:
     namespace.
     """
     path = f"{deletion.path}/pods"
-    later = (each for each in recording.exchanges("admission") if each.n > deletion.n and each.method == "POST")
+    later = (
+        each
+        for each in recording.exchanges("admission")
+        if each.n > deletion.n and each.method == "POST"
+    )
     return {each.status for each in later if each.path.partition("?")[0] == path}
 
 
@@ -197,7 +209,9 @@ def only_named_ones() -> bool:
         }
         unnamed = await _refused(stage.client, unheard_of)
         if unnamed is not None:
-            assert "no PriorityClass with name absent" in unnamed.message, "refused by a plugin that nobody named"
+            assert "no PriorityClass with name absent" in unnamed.message, (
+                "refused by a plugin that nobody named"
+            )
             return False
         _with(stage, Priority(stage.server.reader))
         unheard_of["metadata"] = {"name": "named"}
@@ -233,7 +247,11 @@ def one_failure() -> bool:
             _Watchman("two", log, refuses=True),
         )
         error = await _refused(stage.client, pod())
-        return error is not None and error.message.endswith("one says no") and [name for name, _ in log] == ["one"]
+        return (
+            error is not None
+            and error.message.endswith("one says no")
+            and [name for name, _ in log] == ["one"]
+        )
 
     return bool(_play(scene))
 
@@ -248,7 +266,8 @@ def recorded_one_failure(recording: Recording) -> bool:
 def recorded_statuses(recording: Recording) -> bool | None:
     """Every refusal is a Status with the code of the response."""
     return every(
-        each.response["kind"] == "Status" and each.response["code"] == each.status for each in refusals(recording)
+        each.response["kind"] == "Status" and each.response["code"] == each.status
+        for each in refusals(recording)
     )
 
 
@@ -259,7 +278,11 @@ def status_object() -> bool:
     async def scene(stage: Stage) -> bool:
         _with(stage, _Watchman("no", [], refuses=True))
         error = await _refused(stage.client, pod())
-        return error is not None and error.status["kind"] == "Status" and error.status["code"] == 403
+        return (
+            error is not None
+            and error.status["kind"] == "Status"
+            and error.status["code"] == 403
+        )
 
     return bool(_play(scene))
 
@@ -312,7 +335,10 @@ def compiled_in() -> Partly:
     """
 
     async def scene(stage: Stage) -> Partly:
-        built_in = any(plugin.name == "LimitRanger" for plugin in stage.server.config.admission.plugins)
+        built_in = any(
+            plugin.name == "LimitRanger"
+            for plugin in stage.server.config.admission.plugins
+        )
         await _put(stage, "none", "false")
         return Partly(built_in, await _refused(stage.client, pod()) is not None)
 
@@ -417,8 +443,14 @@ def _privileged() -> Object:
 def initial_resources() -> bool:
     """The model takes the past usage of the same image."""
 
-    def usage(name: str, percentile: int, image: str, namespace: str, exact: bool, days: int) -> tuple[int, int]:
-        return ({"cpu": 120, "memory": 50_000_000}[name], 40) if image == "nginx" and exact else (0, 0)
+    def usage(
+        name: str, percentile: int, image: str, namespace: str, exact: bool, days: int
+    ) -> tuple[int, int]:
+        return (
+            ({"cpu": 120, "memory": 50_000_000}[name], 40)
+            if image == "nginx" and exact
+            else (0, 0)
+        )
 
     known = _admitted(InitialResources(usage), pod())
     unknown = _admitted(InitialResources(usage), pod(image="other"))
@@ -432,9 +464,15 @@ def initial_resources() -> bool:
 @check("admission-initial-resources-plugin")
 def recorded_initial_resources(recording: Recording) -> bool | None:
     """No recorded pod carries the plugin's annotation."""
-    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
+    answers = [
+        each.response
+        for each in recording.exchanges("admission")
+        if isinstance(each.response, dict)
+    ]
     pods = [each for each in answers if each.get("kind") == "Pod"]
-    return some(ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods)
+    return some(
+        ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods
+    )
 
 
 @check("admission-limitranger-sets-defaults")
@@ -448,21 +486,28 @@ def recorded_defaults(recording: Recording) -> bool:
 def _limits(**item: Object) -> LimitRanger:
     spec = {"limits": [{"type": "Container", **item}]}
     meta = {"name": "l", "namespace": "default"}
-    return LimitRanger(StaticReader([{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]))
+    return LimitRanger(
+        StaticReader(
+            [{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]
+        )
+    )
 
 
 @rebuilt("admission-limitranger-sets-defaults")
 def defaults() -> bool:
     """The articles' 512 MB."""
     filled = _admitted(_limits(default={"memory": "512M"}), pod())
-    return bool(filled["spec"]["containers"][0]["resources"].get("limits") == {"memory": "512M"})
+    return bool(
+        filled["spec"]["containers"][0]["resources"].get("limits") == {"memory": "512M"}
+    )
 
 
 @check("admission-limitranger-enforces-maximum")
 def recorded_maximum(recording: Recording) -> bool:
     """Four CPUs where two are the most."""
     return (
-        "maximum cpu usage per Container is 2, but limit is 4" in at(recording, "LimitRanger max").response["message"]
+        "maximum cpu usage per Container is 2, but limit is 4"
+        in at(recording, "LimitRanger max").response["message"]
     )
 
 
@@ -481,7 +526,10 @@ def maximum() -> bool:
             )
         )
     except StatusError as error:
-        return error.code == 403 and "maximum memory usage per Container is 2G" in error.message
+        return (
+            error.code == 403
+            and "maximum memory usage per Container is 2G" in error.message
+        )
     return False
 
 
@@ -518,8 +566,10 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
 def counts_objects() -> bool:
     """Two pods, and then a third."""
     last = _charged({"pods": "2"}, {"pods": "1"}, pod())
-    return last == "" and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2" in _charged(
-        {"pods": "2"}, {"pods": "2"}, pod()
+    return (
+        last == ""
+        and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
+        in _charged({"pods": "2"}, {"pods": "2"}, pod())
     )
 
 
@@ -536,6 +586,8 @@ def recorded_quota(recording: Recording) -> bool:
 def quota_of_compute() -> bool:
     """600 thousandths of a CPU do not fit twice into one."""
     small = pod(requests={"cpu": "600m"})
-    return _charged({"requests.cpu": "1"}, {"requests.cpu": "0"}, small) == "" and "exceeded quota" in _charged(
+    return _charged(
+        {"requests.cpu": "1"}, {"requests.cpu": "0"}, small
+    ) == "" and "exceeded quota" in _charged(
         {"requests.cpu": "1"}, {"requests.cpu": "600m"}, small
     )

@@ -101,18 +101,32 @@ def through(
         raise AssertionError("nothing is written here")
 
     async def ask() -> list[int]:
-        aggregator = Aggregator(kubernetes, StaticReader(objects), Clock(), FrontProxy(), no_status)
+        aggregator = Aggregator(
+            kubernetes, StaticReader(objects), Clock(), FrontProxy(), no_status
+        )
         aggregator._backends[Trust.of(API_SERVICE)] = behind  # type: ignore[assignment]
 
         async def outer(request: Request) -> Response:
             entered.append("aggregator")
             return await aggregator(request)
 
-        tokens = Authenticator(BearerTokenAuthenticator(StaticTokenAuthenticator(TOKENS)))
-        chain = default_build_handler_chain(outer, ChainConfig(tokens, PrivilegedGroups()))
+        tokens = Authenticator(
+            BearerTokenAuthenticator(StaticTokenAuthenticator(TOKENS))
+        )
+        chain = default_build_handler_chain(
+            outer, ChainConfig(tokens, PrivilegedGroups())
+        )
         codes = []
         for token, path in asked:
-            codes.append((await chain(Request("GET", path, headers={"authorization": f"Bearer {token}"}))).status)
+            codes.append(
+                (
+                    await chain(
+                        Request(
+                            "GET", path, headers={"authorization": f"Bearer {token}"}
+                        )
+                    )
+                ).status
+            )
             if path == "/apis":
                 request = Request(
                     "GET",
@@ -157,7 +171,11 @@ def guarded() -> bool:
     """
     path = "/apis/added.example/v1/things"
     codes, behind, entered, _ = through(("wrong", path), ("jane", path), ("boss", path))
-    return codes[:2] == [401, 403] and behind.asked == [("boss", path)] and entered == ["aggregator"]
+    return (
+        codes[:2] == [401, 403]
+        and behind.asked == [("boss", path)]
+        and entered == ["aggregator"]
+    )
 
 
 @rebuilt("aggregation-adds-further-apis")
@@ -167,6 +185,8 @@ def further_apis() -> bool:
     """
     path = "/apis/added.example/v1/things"
     _, behind, _, local = through(("boss", "/apis"), ("boss", path))
-    _, untouched, _, without = through(("boss", "/apis"), ("boss", path), objects=(SERVICE,))
+    _, untouched, _, without = through(
+        ("boss", "/apis"), ("boss", path), objects=(SERVICE,)
+    )
     joined = "added.example" in local and behind.asked == [("boss", path)]
     return joined and "added.example" not in without and untouched.asked == []

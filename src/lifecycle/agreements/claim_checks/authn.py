@@ -75,10 +75,14 @@ def certificate(authority: CertificateAuthority, name: str, *groups: str) -> byt
 def standard() -> Authenticator:
     """Certificates, then one static token, then anonymous."""
     tokens = StaticTokenAuthenticator({"s3cret": JANE})
-    return Authenticator(UnionRequestAuthenticator(X509Authenticator(), BearerTokenAuthenticator(tokens)))
+    return Authenticator(
+        UnionRequestAuthenticator(X509Authenticator(), BearerTokenAuthenticator(tokens))
+    )
 
 
-def identity(authenticator: Any, header: str = "", der: bytes | None = None, path: str = "/api") -> Identity | None:
+def identity(
+    authenticator: Any, header: str = "", der: bytes | None = None, path: str = "/api"
+) -> Identity | None:
     """Whose request it is; None if it is refused."""
     request = Request(
         "GET",
@@ -92,7 +96,9 @@ def identity(authenticator: Any, header: str = "", der: bytes | None = None, pat
         return None
 
 
-def through(header: str, headers: dict[str, str] | None = None) -> tuple[int, list[Request]]:
+def through(
+    header: str, headers: dict[str, str] | None = None
+) -> tuple[int, list[Request]]:
     """A request through the filter: the status, and what the next handler got to
     see.
     """
@@ -103,7 +109,9 @@ def through(header: str, headers: dict[str, str] | None = None) -> tuple[int, li
         return Response(200, obj={})
 
     async def ask() -> int:
-        request = Request("GET", "/api", headers={"authorization": header, **(headers or {})})
+        request = Request(
+            "GET", "/api", headers={"authorization": header, **(headers or {})}
+        )
         return (await with_authentication(handler, standard())(request)).status
 
     return on_a_loop(ask()), seen
@@ -135,9 +143,9 @@ def chain(request: Request, **options: Any) -> tuple[int, dict[str, str], Spy]:
         return Response(200, obj={})
 
     async def ask() -> Response:
-        return await default_build_handler_chain(api, ChainConfig(options.pop("who", standard()), spy, **options))(
-            request
-        )
+        return await default_build_handler_chain(
+            api, ChainConfig(options.pop("who", standard()), spy, **options)
+        )(request)
 
     answer = on_a_loop(ask())
     return answer.status, answer.headers, spy
@@ -181,7 +189,9 @@ def client_ca_adds_x509() -> bool:
 @rebuilt("authn-union-first-success-wins")
 def first_success_wins() -> bool:
     """A good certificate beside a bad token."""
-    found = identity(standard(), "Bearer guess", certificate(CertificateAuthority(), "joe"))
+    found = identity(
+        standard(), "Bearer guess", certificate(CertificateAuthority(), "joe")
+    )
     return found is not None and found.user.name == "joe"
 
 
@@ -191,7 +201,9 @@ def aggregate_error() -> Partly:
     showed nothing caused no error at all.
     """
     bad = X509Authenticator(ClientCAVerifier(CertificateAuthority().ca_pem))
-    union = UnionRequestAuthenticator(bad, BearerTokenAuthenticator(StaticTokenAuthenticator({})))
+    union = UnionRequestAuthenticator(
+        bad, BearerTokenAuthenticator(StaticTokenAuthenticator({}))
+    )
     request = Request("GET", "/api", headers={"authorization": "Bearer x"})
     request.peer_certificate = certificate(CertificateAuthority(), "joe")
     try:
@@ -220,7 +232,11 @@ def verifies_against_ca() -> Partly:
         certificate(stranger, "alice", "devs"),
     )
     found = identity(ours, der=good)
-    verified = found is not None and found.user.groups[0] == "devs" and identity(ours, der=bad) is None
+    verified = (
+        found is not None
+        and found.user.groups[0] == "devs"
+        and identity(ours, der=bad) is None
+    )
     other = identity(ours, "anything", good, "/another/path")
     return Partly(verified, other == found)
 
@@ -234,7 +250,9 @@ def static_token_file() -> Partly:
         path = Path(folder) / "tokens.csv"
         path.write_text('s3cret,jane,7,"devs"\n')
         tokens = ServiceAccountTokens(StaticReader([ACCOUNT]), Clock(), NameSource(1))
-        ours = build_authentication(AuthenticationOptions(token_auth_file=path), Clock(), (tokens,)).authenticator
+        ours = build_authentication(
+            AuthenticationOptions(token_auth_file=path), Clock(), (tokens,)
+        ).authenticator
     listed, unlisted = (
         identity(ours, "Bearer s3cret"),
         identity(ours, f"Bearer {tokens.issue(ACCOUNT, tokens.audiences, 600)}"),
@@ -242,7 +260,8 @@ def static_token_file() -> Partly:
     known = listed is not None and listed.user.name == "jane"
     return Partly(
         known,
-        unlisted is not None and unlisted.user.name == "system:serviceaccount:default:robot",
+        unlisted is not None
+        and unlisted.user.name == "system:serviceaccount:default:robot",
     )
 
 
@@ -300,8 +319,14 @@ def header_removed() -> bool:
 def user_stored() -> bool:
     """On the request, and the same one that authorization is asked about."""
     _, seen = through("Bearer s3cret")
-    _, _, spy = chain(Request("GET", "/api", headers={"authorization": "Bearer s3cret"}))
-    return seen[0].user is not None and seen[0].user.name == "jane" and spy.asked == [("jane", "get")]
+    _, _, spy = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer s3cret"})
+    )
+    return (
+        seen[0].user is not None
+        and seen[0].user.name == "jane"
+        and spy.asked == [("jane", "get")]
+    )
 
 
 @check("authn-inflight-impersonation-audit-run-later")
@@ -313,7 +338,9 @@ def later_stages(recording: Recording) -> bool:
         told(recording, "SA may not impersonate"),
         told(recording, "impersonated user without rights"),
     )
-    return "system:serviceaccount:default:default" in words(refused) and 'User "jane"' in words(judged)
+    return "system:serviceaccount:default:default" in words(
+        refused
+    ) and 'User "jane"' in words(judged)
 
 
 @rebuilt("authn-inflight-impersonation-audit-run-later")
@@ -322,10 +349,19 @@ def ours_later_stages() -> bool:
     and the other user after.
     """
     wish = {"impersonate-user": "bob"}
-    refused, _, nobody = chain(Request("GET", "/api", headers={"authorization": "Bearer guess", **wish}))
-    _, _, spy = chain(Request("GET", "/api", headers={"authorization": "Bearer s3cret", **wish}))
+    refused, _, nobody = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer guess", **wish})
+    )
+    _, _, spy = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer s3cret", **wish})
+    )
     users = [name for name, _ in spy.asked]
-    return refused == 401 and nobody.asked == [] and users[0] == "jane" and users[-1] == "bob"
+    return (
+        refused == 401
+        and nobody.asked == []
+        and users[0] == "jane"
+        and users[-1] == "bob"
+    )
 
 
 @rebuilt("authn-cors-and-timeout-run-later")
@@ -335,7 +371,9 @@ def cors_later() -> bool:
     """
     headers = {"origin": "https://shop.example", "access-control-request-method": "GET"}
     status, sent, _ = chain(
-        Request("OPTIONS", "/api", headers={**headers, "authorization": "Bearer guess"}),
+        Request(
+            "OPTIONS", "/api", headers={**headers, "authorization": "Bearer guess"}
+        ),
         cors_allowed_origins=(r"https://shop\.example",),
     )
     assert status == 401 or "Access-Control-Allow-Origin" in sent
@@ -346,7 +384,9 @@ def cors_later() -> bool:
 def admission_in_manager() -> bool:
     """Where the plugins come from that a server runs without any controller manager."""
     plugins = default_plugins(StaticReader(), NameSource(1))
-    return not plugins or any(type(each).__module__.startswith("lifecycle.controllers") for each in plugins)
+    return not plugins or any(
+        type(each).__module__.startswith("lifecycle.controllers") for each in plugins
+    )
 
 
 @check("authn-users-and-service-accounts")
@@ -368,8 +408,12 @@ def ours_users_and_accounts() -> Partly:
     """
     tokens = ServiceAccountTokens(StaticReader([ACCOUNT]), Clock(), NameSource(1))
     token = tokens.issue(ACCOUNT, tokens.audiences, 600)
-    orphan = ServiceAccountTokens(StaticReader(), Clock(), NameSource(1), key=tokens.key)
+    orphan = ServiceAccountTokens(
+        StaticReader(), Clock(), NameSource(1), key=tokens.key
+    )
     known = BearerTokenAuthenticator(tokens), BearerTokenAuthenticator(orphan)
     here, gone = (identity(each, f"Bearer {token}") for each in known)
-    anybody = identity(standard(), der=certificate(CertificateAuthority(), "nobody-ever-heard-of"))
+    anybody = identity(
+        standard(), der=certificate(CertificateAuthority(), "nobody-ever-heard-of")
+    )
     return Partly(here is not None and gone is None, anybody is not None)

@@ -52,7 +52,9 @@ BY_RBAC = "RBAC: allowed by "
 
 def asked(verb: str = "get", resource: str = "pods", name: str = "") -> RequestInfo:
     """A question about something in the namespace `shop`."""
-    return RequestInfo(True, "", verb, version="v1", namespace="shop", resource=resource, name=name)
+    return RequestInfo(
+        True, "", verb, version="v1", namespace="shop", resource=resource, name=name
+    )
 
 
 ROLE: Object = {
@@ -100,7 +102,9 @@ def status(authorizer: Authorizer) -> int:
         return Response(200, obj={})
 
     async def ask() -> int:
-        request = Request("GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked())
+        request = Request(
+            "GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked()
+        )
         return (await with_authorization(handler, authorizer)(request)).status
 
     return on_a_loop(ask())
@@ -128,10 +132,16 @@ def built_from_config() -> Partly:
     node = UserInfo("system:node:worker", ("system:nodes",))
     itself = RequestInfo(True, "", "get", version="v1", resource="nodes", name="worker")
     verdicts = [
-        at_once(build_authorization(AuthorizationOptions(modes=modes), reader, Clock()).authorize(node, itself))
+        at_once(
+            build_authorization(
+                AuthorizationOptions(modes=modes), reader, Clock()
+            ).authorize(node, itself)
+        )
         for modes in (("Node", "RBAC"), ("RBAC", "Node"))
     ]
-    in_order = [(each.allowed, each.reason.startswith(BY_RBAC)) for each in verdicts] == [(True, False), (True, True)]
+    in_order = [
+        (each.allowed, each.reason.startswith(BY_RBAC)) for each in verdicts
+    ] == [(True, False), (True, True)]
     document: Object = {"authorizers": [{"type": "AlwaysDeny", "name": "never"}]}
     file = ConfiguredAuthorizer(document, reader, Clock())
     before = at_once(file.authorize(JANE, asked())).allowed
@@ -148,7 +158,8 @@ def every_request(recording: Recording) -> bool:
     tried = [
         each.status
         for each in recording.exchanges("authz")
-        if each.moment == REFUSALS and each.headers_sent.get("Impersonate-User") == "jane"
+        if each.moment == REFUSALS
+        and each.headers_sent.get("Impersonate-User") == "jane"
     ]
     return len(tried) > 5 and set(tried) == {403}
 
@@ -157,7 +168,9 @@ def every_request(recording: Recording) -> bool:
 def ours_every_request() -> bool:
     """Three requests, three walks."""
     spy = Fixed(ALLOW)
-    return [status(UnionAuthorizer(Fixed(NO_OPINION), spy)) for _ in range(3)] == [200] * 3 and spy.count == 3
+    return [status(UnionAuthorizer(Fixed(NO_OPINION), spy)) for _ in range(3)] == [
+        200
+    ] * 3 and spy.count == 3
 
 
 @check("authz-single-approval-suffices")
@@ -166,14 +179,18 @@ def one_is_enough(recording: Recording) -> bool:
     about.
     """
     return any(
-        answer["allowed"] and answer.get("reason", "").startswith(BY_RBAC) for _, _, answer in questions(recording)
+        answer["allowed"] and answer.get("reason", "").startswith(BY_RBAC)
+        for _, _, answer in questions(recording)
     )
 
 
 @rebuilt("authz-single-approval-suffices")
 def ours_one_is_enough() -> bool:
     """One voice among three."""
-    return status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(ALLOW), Fixed(NO_OPINION))) == 200
+    return (
+        status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(ALLOW), Fixed(NO_OPINION)))
+        == 200
+    )
 
 
 @rebuilt("authz-all-deny-gives-forbidden")
@@ -182,7 +199,9 @@ def all_deny() -> Partly:
     have allowed.
     """
     nobody = status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(NO_OPINION)))
-    return Partly(nobody == 403, status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403)
+    return Partly(
+        nobody == 403, status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403
+    )
 
 
 @rebuilt("authz-allow-all-and-deny-all-modes")
@@ -190,10 +209,16 @@ def allow_and_deny_all() -> Partly:
     """One lets everything pass; the other stops nothing that anybody else allows, and
     neither has that name.
     """
-    passes = AlwaysAllow().authorize(JANE, asked()).allowed and not AlwaysDeny().authorize(JANE, asked()).allowed
-    blocks_nothing = at_once(UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked())).allowed
+    passes = (
+        AlwaysAllow().authorize(JANE, asked()).allowed
+        and not AlwaysDeny().authorize(JANE, asked()).allowed
+    )
+    blocks_nothing = at_once(
+        UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked())
+    ).allowed
     unknown = bool(
-        AuthorizationOptions(modes=("AllowAll",)).errors() and AuthorizationOptions(modes=("DenyAll",)).errors()
+        AuthorizationOptions(modes=("AllowAll",)).errors()
+        and AuthorizationOptions(modes=("DenyAll",)).errors()
     )
     return Partly(passes, blocks_nothing and unknown)
 
@@ -206,15 +231,21 @@ def webhook() -> bool:
 
     async def main() -> bool:
         with tempfile.TemporaryDirectory() as folder:
-            async with Webhook(lambda spec: {"allowed": spec["user"] == "jane"}) as service:
-                connection = read_webhook_kubeconfig(service.write_kubeconfig(Path(folder) / "webhook"))
+            async with Webhook(
+                lambda spec: {"allowed": spec["user"] == "jane"}
+            ) as service:
+                connection = read_webhook_kubeconfig(
+                    service.write_kubeconfig(Path(folder) / "webhook")
+                )
                 hook = WebhookAuthorizer(WebhookClient(connection), Clock())
 
                 async def ask(user: UserInfo) -> bool:
                     return (await decide(hook.authorize, user, asked())).allowed
 
                 decided = [await ask(JANE), await ask(UserInfo("joe"))]
-                return decided == [True, False] and [spec["user"] for spec in service.specs] == ["jane", "joe"]
+                return decided == [True, False] and [
+                    spec["user"] for spec in service.specs
+                ] == ["jane", "joe"]
 
     return on_a_loop(main())
 
@@ -238,7 +269,10 @@ def abac() -> bool:
         file.write_text(json.dumps(line))
         ours = read_policy_file(file)
         file.write_text("")
-    return ours.authorize(JANE, asked()).allowed and not ours.authorize(JANE, asked("delete")).allowed
+    return (
+        ours.authorize(JANE, asked()).allowed
+        and not ours.authorize(JANE, asked("delete")).allowed
+    )
 
 
 @check("authz-rbac-roles-are-api-objects")
@@ -251,11 +285,14 @@ def roles_are_objects(recording: Recording) -> bool:
         RBACAuthorizer(StaticReader()),
     )
     by_rbac = [
-        (user, info) for user, info, answer in questions(recording) if answer.get("reason", "").startswith(BY_RBAC)
+        (user, info)
+        for user, info, answer in questions(recording)
+        if answer.get("reason", "").startswith(BY_RBAC)
     ]
     some = by_rbac[:: max(1, len(by_rbac) // 50)]
     return bool(some) and all(
-        with_roles.authorize(*each).allowed and not without.authorize(*each).allowed for each in some
+        with_roles.authorize(*each).allowed and not without.authorize(*each).allowed
+        for each in some
     )
 
 
@@ -265,7 +302,9 @@ def node_limits(recording: Recording) -> Partly:
     said: dict[tuple[str, str], set[bool]] = {}
     for user, info, answer in questions(recording):
         if user.name.startswith("system:node:") and "system:nodes" in user.groups:
-            said.setdefault((info.verb, info.resource), set()).add(bool(answer["allowed"]))
+            said.setdefault((info.verb, info.resource), set()).add(
+                bool(answer["allowed"])
+            )
     return Partly(
         False in said.get(("get", "secrets"), set()),
         True in said.get(("list", "services"), set()),
@@ -290,9 +329,14 @@ WORKER = UserInfo("system:node:worker", ("system:nodes", "system:authenticated")
 @rebuilt("authz-node-limited-to-own-resources")
 def ours_node_limits() -> Partly:
     """A secret of a pod that runs here, not one of a pod elsewhere; but any service."""
-    here, elsewhere = (NodeAuthorizer(StaticReader([pod(node)])) for node in ("worker", "worker2"))
+    here, elsewhere = (
+        NodeAuthorizer(StaticReader([pod(node)])) for node in ("worker", "worker2")
+    )
     secret = asked("get", "secrets", "key")
-    confined = here.authorize(WORKER, secret).allowed and not elsewhere.authorize(WORKER, secret).allowed
+    confined = (
+        here.authorize(WORKER, secret).allowed
+        and not elsewhere.authorize(WORKER, secret).allowed
+    )
     return Partly(confined, here.authorize(WORKER, asked("list", "services")).allowed)
 
 
@@ -301,7 +345,9 @@ def six_modes() -> bool:
     """These six, and no other."""
     six = {"AlwaysAllow", "AlwaysDeny", "Webhook", "ABAC", "RBAC", "Node"}
     wrong = AuthorizationOptions(modes=("Bogus",)).errors()
-    return set(AUTHORIZATION_MODES) == six and wrong == ['authorization-mode "Bogus" is not a valid mode']
+    return set(AUTHORIZATION_MODES) == six and wrong == [
+        'authorization-mode "Bogus" is not a valid mode'
+    ]
 
 
 @check("authz-rbac-uses-identity-from-authn")
@@ -332,11 +378,13 @@ def identity_decides(recording: Recording) -> bool:
 def ours_identity_decides() -> bool:
     """The same question by name, by group, and by somebody else."""
     by_name, by_group = (
-        RBACAuthorizer(StaticReader([ROLE, binding(*to)])) for to in (("User", "jane"), ("Group", "devs"))
+        RBACAuthorizer(StaticReader([ROLE, binding(*to)]))
+        for to in (("User", "jane"), ("Group", "devs"))
     )
     joe = UserInfo("joe", ("system:authenticated",))
     return all(
-        each.authorize(JANE, asked()).allowed and not each.authorize(joe, asked()).allowed
+        each.authorize(JANE, asked()).allowed
+        and not each.authorize(joe, asked()).allowed
         for each in (by_name, by_group)
     )
 

@@ -41,7 +41,9 @@ def _bound() -> tuple[Object, Object]:
         server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
         await server.start()
         client = Client(
-            server.in_process_transport(UserInfo("a", ("system:masters", "system:authenticated"))),
+            server.in_process_transport(
+                UserInfo("a", ("system:masters", "system:authenticated"))
+            ),
             "t",
         )
         labels = {"topology.kubernetes.io/zone": "z"}
@@ -86,7 +88,9 @@ def _bound() -> tuple[Object, Object]:
 
 
 def _request() -> list[Any]:
-    return on_virtual_time(binding_request({"name": "p", "namespace": "d", "uid": "u"}, "n"))
+    return on_virtual_time(
+        binding_request({"name": "p", "namespace": "d", "uid": "u"}, "n")
+    )
 
 
 @check("binding-carries-pod-name-and-uid")
@@ -96,7 +100,10 @@ def name_and_uid(recording: Recording) -> bool | None:
     if requests is None:
         return None
     pairs = [(e["objectRef"], e["requestObject"]["metadata"]) for e in requests]
-    return every((path["name"], path["uid"]) == (sent["name"], sent["uid"]) for path, sent in pairs)
+    return every(
+        (path["name"], path["uid"]) == (sent["name"], sent["uid"])
+        for path, sent in pairs
+    )
 
 
 @rebuilt("binding-carries-pod-name-and-uid")
@@ -119,7 +126,9 @@ def target(recording: Recording) -> bool | None:
         and (pod := line["event"]["object"]).get("spec", {}).get("nodeName")
     }
     bindings = [event["requestObject"] for event in requests]
-    return every(binding["target"] == landed[binding["metadata"]["uid"]] for binding in bindings)
+    return every(
+        binding["target"] == landed[binding["metadata"]["uid"]] for binding in bindings
+    )
 
 
 @rebuilt("binding-target-names-the-node")
@@ -133,7 +142,10 @@ def posted(recording: Recording) -> bool | None:
     """Every one is a `create` of the subresource, and is answered 201."""
     requests = sent(recording)
     return (
-        None if requests is None else {(e["verb"], e["responseStatus"]["code"]) for e in requests} == {("create", 201)}
+        None
+        if requests is None
+        else {(e["verb"], e["responseStatus"]["code"]) for e in requests}
+        == {("create", 201)}
     )
 
 
@@ -148,7 +160,9 @@ def posted_here() -> bool:
 def node_name(recording: Recording) -> bool:
     """No recorded pod was posted with a node; many have one then."""
     pairs = list(pods_of(recording))
-    return not any(p["spec"].get("nodeName") for p, _ in pairs) and any(s["spec"].get("nodeName") for _, s in pairs)
+    return not any(p["spec"].get("nodeName") for p, _ in pairs) and any(
+        s["spec"].get("nodeName") for _, s in pairs
+    )
 
 
 @rebuilt("binding-sets-node-name-on-pod")
@@ -166,13 +180,17 @@ def merges_annotations() -> Partly:
     """They are; but labels are, too, the node's zone among them."""
     meta = _bound()[1]["metadata"]
     merged = (meta.get("annotations") or {}).get("a") == "1"
-    return Partly(merged, meta.get("labels") == {"l": "1", "topology.kubernetes.io/zone": "z"})
+    return Partly(
+        merged, meta.get("labels") == {"l": "1", "topology.kubernetes.io/zone": "z"}
+    )
 
 
 @check("binding-sets-podscheduled-condition")
 def condition(recording: Recording) -> bool:
     """Of every recorded pod that has a node."""
-    bound = [settled for _, settled in pods_of(recording) if settled["spec"].get("nodeName")]
+    bound = [
+        settled for _, settled in pods_of(recording) if settled["spec"].get("nodeName")
+    ]
     return bool(bound) and all(_scheduled(pod) for pod in bound)
 
 
@@ -185,4 +203,6 @@ def condition_here() -> bool:
 
 def _scheduled(pod: Object) -> bool:
     conditions = pod["status"].get("conditions") or ()
-    return any(c["type"] == "PodScheduled" and c["status"] == "True" for c in conditions)
+    return any(
+        c["type"] == "PodScheduled" and c["status"] == "True" for c in conditions
+    )

@@ -38,14 +38,18 @@ def written(pods: list[Object], **settings: Any) -> dict[str, dict[str, str]]:
         root = Path(made)
         for controller in ("cpu", "memory"):
             (root / controller).mkdir()
-        groups = PodContainerManager(CgroupManager(root, version=1, driver="cgroupfs"), **settings)
+        groups = PodContainerManager(
+            CgroupManager(root, version=1, driver="cgroupfs"), **settings
+        )
         for each in pods:
             groups.ensure_exists(each)
         found: dict[str, dict[str, str]] = {}
         for path in root.rglob("*"):
             if path.is_dir() and path.parent != root:
                 group = str(path.relative_to(root)).partition("/")[2]
-                found.setdefault(group, {}).update({f.name: f.read_text() for f in path.iterdir() if f.is_file()})
+                found.setdefault(group, {}).update(
+                    {f.name: f.read_text() for f in path.iterdir() if f.is_file()}
+                )
         return found
 
 
@@ -55,7 +59,11 @@ def group_of(recording: Recording, name: str) -> tuple[str, dict[str, str]] | No
         if recorded["metadata"]["name"] == name:
             groups = recorded_cgroups(recording, recorded["spec"]["nodeName"])
             return next(
-                ((g, values) for g, values in groups.items() if g.endswith(f"-pod{name}.slice")),
+                (
+                    (g, values)
+                    for g, values in groups.items()
+                    if g.endswith(f"-pod{name}.slice")
+                ),
                 None,
             )
     return None
@@ -137,8 +145,14 @@ def serve_qos(recording: Recording) -> bool | None:
         )
         for recorded in settled(recording)
     ]
-    seen = [(qos, group[0].rpartition("/")[0] + "/") for qos, group in found if group is not None]
-    return {qos for qos, _ in seen} == set(places) and all(parent.endswith(places[qos]) for qos, parent in seen)
+    seen = [
+        (qos, group[0].rpartition("/")[0] + "/")
+        for qos, group in found
+        if group is not None
+    ]
+    return {qos for qos, _ in seen} == set(places) and all(
+        parent.endswith(places[qos]) for qos, parent in seen
+    )
 
 
 @rebuilt("cgroups-serve-qos-handling")
@@ -157,8 +171,15 @@ def govern(recording: Recording) -> bool | None:
     """The pod that took more memory than its limit was killed for it."""
     if not recording.nodes():
         return None
-    (oom,) = (recorded for recorded in settled(recording) if recorded["metadata"]["name"] == "oom")
-    return all(status["state"]["terminated"]["reason"] == "OOMKilled" for status in oom["status"]["containerStatuses"])
+    (oom,) = (
+        recorded
+        for recorded in settled(recording)
+        if recorded["metadata"]["name"] == "oom"
+    )
+    return all(
+        status["state"]["terminated"]["reason"] == "OOMKilled"
+        for status in oom["status"]["containerStatuses"]
+    )
 
 
 @rebuilt("cgroups-govern-resource-allocation")
@@ -173,6 +194,9 @@ def ours_govern() -> bool:
         groups.ensure_exists(pod("g", LIMITED))
         name = groups.pod_container_name(pod("g", LIMITED))
         try:
-            return tree.read(name, "memory.limit_in_bytes") == "67108864" and tree.pids(name) == []
+            return (
+                tree.read(name, "memory.limit_in_bytes") == "67108864"
+                and tree.pids(name) == []
+            )
         except CgroupError:
             return False

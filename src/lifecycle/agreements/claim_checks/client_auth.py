@@ -40,7 +40,9 @@ async def sent(service: Listener, **user: Any) -> Request:
     """What arrives of a GET by such a user."""
     config = ClientConfig(service.url, ca=service.authority.ca_pem, **user)
     credentials = Credentials(config)
-    transport = AuthenticatingTransport(HTTPSTransport(await credentials.connection()), credentials)
+    transport = AuthenticatingTransport(
+        HTTPSTransport(await credentials.connection()), credentials
+    )
     try:
         await transport.round_trip(Request("GET", "/api"))
     finally:
@@ -62,9 +64,15 @@ def inside_the_request() -> Partly:
                 await sent(service, username="u", password="p"),
             )
             shown = await sent(service, client_certificate=certificate, client_key=key)
-        inside = "authorization" in token.headers and "authorization" in password.headers
-        outside = "authorization" not in shown.headers and shown.peer_certificate is not None
-        plain, _ = await Credentials(ClientConfig("http://x", token="t")).authorization()
+        inside = (
+            "authorization" in token.headers and "authorization" in password.headers
+        )
+        outside = (
+            "authorization" not in shown.headers and shown.peer_certificate is not None
+        )
+        plain, _ = await Credentials(
+            ClientConfig("http://x", token="t")
+        ).authorization()
         return Partly(inside, outside and not plain)
 
     return on_a_loop(main())
@@ -77,7 +85,9 @@ def through_tls() -> bool:
     async def main() -> bool:
         async with Listener() as service:
             certificate, key = service.authority.client_certificate("jane", ["devs"])
-            request = await sent(service, client_certificate=certificate, client_key=key)
+            request = await sent(
+                service, client_certificate=certificate, client_key=key
+            )
         found = X509Authenticator().authenticate_request(request)
         return found is not None and (found.user.name, found.user.groups[0]) == (
             "jane",
@@ -93,7 +103,9 @@ def bearer_header() -> bool:
 
     async def main() -> bool:
         async with Listener() as service:
-            return (await sent(service, token="t0")).headers["authorization"] == "Bearer t0"
+            return (await sent(service, token="t0")).headers[
+                "authorization"
+            ] == "Bearer t0"
 
     return on_a_loop(main())
 
@@ -133,7 +145,9 @@ def login_is_manual() -> Partly:
             settings = {
                 "idp-issuer-url": provider.url,
                 "client-id": "kubernetes",
-                "idp-certificate-authority-data": base64.b64encode(provider.authority.ca_pem).decode(),
+                "idp-certificate-authority-data": base64.b64encode(
+                    provider.authority.ca_pem
+                ).decode(),
                 "id-token": provider.token(time.time() - 7200),
             }
             try:
@@ -167,7 +181,9 @@ def login_is_manual() -> Partly:
             "",
             f"Bearer {settings['id-token']}",
         )
-        return Partly(by_hand, renewed and run.headers["authorization"] == "Bearer by-plugin")
+        return Partly(
+            by_hand, renewed and run.headers["authorization"] == "Bearer by-plugin"
+        )
 
     return on_a_loop(main())
 
@@ -184,13 +200,18 @@ def openid_is_bearer() -> bool:
                 "client-id": "kubernetes",
                 "id-token": token,
             }
-            request = await sent(service, auth_provider={"name": "oidc", "config": settings})
+            request = await sent(
+                service, auth_provider={"name": "oidc", "config": settings}
+            )
             issuer = oidc_issuer(provider.url, "kubernetes", ca=provider.ca, prefix="-")
             ours = build_authentication(
                 AuthenticationOptions(configuration={"jwt": [issuer]}), Clock(), ()
             ).authenticator
             found = await ours.authenticate_request(request)
-        return found.user.name == "jane" and service.requests[0].headers["authorization"] == f"Bearer {token}"
+        return (
+            found.user.name == "jane"
+            and service.requests[0].headers["authorization"] == f"Bearer {token}"
+        )
 
     return on_a_loop(main())
 
@@ -206,6 +227,10 @@ def root_ca_sent() -> bool:
             request = await sent(service, token="t")
         assert request.headers.get("authorization") == "Bearer t", "the request arrived"
         ca = base64.b64encode(service.authority.ca_pem).decode()
-        return request.peer_certificate is not None or ca in repr(request) or service.ca in repr(request)
+        return (
+            request.peer_certificate is not None
+            or ca in repr(request)
+            or service.ca in repr(request)
+        )
 
     return on_a_loop(main())

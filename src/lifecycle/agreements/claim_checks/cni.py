@@ -83,7 +83,9 @@ def node_texts(recording: Recording, command: str) -> list[str]:
 def pods_results(recording: Recording) -> Iterator[dict[str, Any]]:
     """The kept results of `eth0`."""
     for text in node_texts(recording, "cni-results"):
-        yield from (result for result in recorded_results(text) if result["ifName"] == "eth0")
+        yield from (
+            result for result in recorded_results(text) if result["ifName"] == "eth0"
+        )
 
 
 @cache
@@ -105,11 +107,17 @@ def kubelet_delegates(recording: Recording) -> bool | None:
     """Does the kubelet's command line, or its configuration, say anything of CNI? The
     runtime's does.
     """
-    lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
+    lines = [
+        line
+        for text in node_texts(recording, "ps")
+        for line in text.splitlines()
+        if "/kubelet" in line
+    ]
     if not lines:
         return None
     return some(
-        "--network-plugin" in line or "--cni-" in line for line in (*lines, *node_texts(recording, "kubelet-config"))
+        "--network-plugin" in line or "--cni-" in line
+        for line in (*lines, *node_texts(recording, "kubelet-config"))
     )
 
 
@@ -139,7 +147,11 @@ def providers() -> bool:
 def kept_config_is_json(recording: Recording) -> bool | None:
     """Each kept result holds the JSON that came from the file."""
     found = list(pods_results(recording))
-    return all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found) if found else None
+    return (
+        all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found)
+        if found
+        else None
+    )
 
 
 @cache
@@ -150,16 +162,23 @@ def programs_that_ran() -> list[tuple[str, dict[str, Any]]]:
 
     async def added(folder: Path) -> None:
         network = config.network_conf_from(json.dumps(KIND))
-        await CNIConfig([folder], folder / "cache").add_network_list(network, runtime_conf(SANDBOX, "/x", "eth0"))
+        await CNIConfig([folder], folder / "cache").add_network_list(
+            network, runtime_conf(SANDBOX, "/x", "eth0")
+        )
 
     with tempfile.TemporaryDirectory() as made:
         folder, said = Path(made), json.dumps(GIVEN)
         for name in ("portmap", "ptp"):
-            (folder / name).write_text(f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n")
+            (folder / name).write_text(
+                f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n"
+            )
             (folder / name).chmod(0o755)
         on_a_loop(added(folder))
         lines = (folder / "log").read_text().splitlines()
-    return [(name, json.loads(text)) for name, text in zip(lines[::2], lines[1::2], strict=True)]
+    return [
+        (name, json.loads(text))
+        for name, text in zip(lines[::2], lines[1::2], strict=True)
+    ]
 
 
 @rebuilt("cni-json-config-on-stdin")
@@ -186,7 +205,12 @@ def stdin() -> bool:
 @check("cni-conf-dir-flag")
 def conf_dir_flag(recording: Recording) -> bool | None:
     """The kubelet's command line."""
-    lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
+    lines = [
+        line
+        for text in node_texts(recording, "ps")
+        for line in text.splitlines()
+        if "/kubelet" in line
+    ]
     return some("--cni-conf-dir" in line for line in lines)
 
 
@@ -211,7 +235,9 @@ def our_default_conf_dir() -> Partly:
     nothing to do with it.
     """
     looked: list[str] = []
-    with patch.object(config, "first_valid", lambda directory: looked.append(str(directory))):
+    with patch.object(
+        config, "first_valid", lambda directory: looked.append(str(directory))
+    ):
         PodNetwork().networks()
     return Partly(looked == ["/etc/cni/net.d"], not kubelet_attaches_pods())
 
@@ -226,7 +252,14 @@ def first_file(recording: Recording) -> bool | None:
             strict=True,
         )
     )
-    return all(f'"Name": "{json.loads(cni_conf(conf))["name"]}"' in info for conf, info in pairs) if pairs else None
+    return (
+        all(
+            f'"Name": "{json.loads(cni_conf(conf))["name"]}"' in info
+            for conf, info in pairs
+        )
+        if pairs
+        else None
+    )
 
 
 @rebuilt("cni-first-file-is-used")
@@ -246,7 +279,11 @@ def our_first_file() -> bool:
 def plugins_in_order(recording: Recording) -> bool | None:
     """portmap, the second one, passed on what ptp, the first one, had made."""
     found = list(pods_results(recording))
-    return all(one["result"]["interfaces"][1]["name"] == "eth0" for one in found) if found else None
+    return (
+        all(one["result"]["interfaces"][1]["name"] == "eth0" for one in found)
+        if found
+        else None
+    )
 
 
 @rebuilt("cni-plugin-list-runs-in-order")
@@ -272,7 +309,10 @@ def add_parameters(recording: Recording) -> bool | None:
         "IgnoreUnknown",
     }
     return (
-        all(one["containerId"] and one["netns"] and set(dict(one["cniArgs"])) == told for one in found)
+        all(
+            one["containerId"] and one["netns"] and set(dict(one["cniArgs"])) == told
+            for one in found
+        )
         if found
         else None
     )
@@ -281,7 +321,9 @@ def add_parameters(recording: Recording) -> bool | None:
 @rebuilt("cni-add-parameters")
 def our_add_parameters() -> bool:
     """The six variables; and a plugin refuses to run without them."""
-    env = Args("ADD", "s1", "/run/netns/x", "eth0", [("K8S_POD_NAME", "web")], ["/opt/cni/bin"]).as_env({})
+    env = Args(
+        "ADD", "s1", "/run/netns/x", "eth0", [("K8S_POD_NAME", "web")], ["/opt/cni/bin"]
+    ).as_env({})
     try:
         cmd_args_from_env({"CNI_COMMAND": "ADD"}, lambda: "")
     except CNIError as why:
@@ -301,7 +343,15 @@ def dns_passed(recording: Recording) -> bool | None:
     """
     texts = node_texts(recording, "cni-conf")
     networks = [config.network_conf_from(cni_conf(text)) for text in texts]
-    return any("dns" in plugin.capabilities for network in networks for plugin in network.plugins) if networks else None
+    return (
+        any(
+            "dns" in plugin.capabilities
+            for network in networks
+            for plugin in network.plugins
+        )
+        if networks
+        else None
+    )
 
 
 @rebuilt("cni-dns-server-passed-to-plugin")
@@ -311,7 +361,10 @@ def our_dns_passed() -> bool:
     """
     network = config.network_conf_from(json.dumps(KIND))
     rt = runtime_conf(SANDBOX, "/x", "eth0")
-    piped = "".join(build_one_config("n", "0.3.1", plugin, None, rt).text for plugin in network.plugins)
+    piped = "".join(
+        build_one_config("n", "0.3.1", plugin, None, rt).text
+        for plugin in network.plugins
+    )
     assert "portMappings" in piped, "what a plugin asks for it gets"
     return "10.96.0.10" in piped or "dns" not in capability_args(SANDBOX)
 
@@ -341,7 +394,10 @@ def our_resolv_conf() -> bool:
         cluster_dns=("10.96.0.10",),
         cluster_domain="cluster.local",
     )
-    return "nameserver 10.96.0.10" in made.resolv_conf() and "8.8.8.8" not in made.resolv_conf()
+    return (
+        "nameserver 10.96.0.10" in made.resolv_conf()
+        and "8.8.8.8" not in made.resolv_conf()
+    )
 
 
 @check("cni-veth-into-pod-namespace")
@@ -352,12 +408,20 @@ def veth(recording: Recording) -> bool | None:
     found = list(pods_results(recording))
     if not found:
         return None
-    seen = {name: lines for text in node_texts(recording, "netns") for name, lines in namespaces(text).items()}
+    seen = {
+        name: lines
+        for text in node_texts(recording, "netns")
+        for name, lines in namespaces(text).items()
+    }
     ends = all(
-        not r["result"]["interfaces"][0].get("sandbox") and r["result"]["interfaces"][1]["sandbox"] == r["netns"]
+        not r["result"]["interfaces"][0].get("sandbox")
+        and r["result"]["interfaces"][1]["sandbox"] == r["netns"]
         for r in found
     )
-    inside = [set(expected_in_pod(r)) <= set(seen.get(r["netns"].rpartition("/")[2], ())) for r in found]
+    inside = [
+        set(expected_in_pod(r)) <= set(seen.get(r["netns"].rpartition("/")[2], ()))
+        for r in found
+    ]
     return ends and all(inside)
 
 
@@ -367,7 +431,11 @@ def our_veth() -> bool:
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
     near, far = pod.link("eth0"), host.link(result["interfaces"][1]["name"])
-    return near.kind == far.kind == "veth" and near.parent == far.index and far.parent == near.index
+    return (
+        near.kind == far.kind == "veth"
+        and near.parent == far.index
+        and far.parent == near.index
+    )
 
 
 @rebuilt("cni-host-end-joins-linux-bridge")
@@ -379,7 +447,9 @@ def host_end_joins() -> Partly:
     for number in (2, 3):
         attach_on_paper(host, ARTICLES, decided(number))
     ends = [link for link in host.links() if link.kind == "veth"]
-    joined = len(ends) == 2 and {link.master for link in ends} == {host.link("cnio0").index}
+    joined = len(ends) == 2 and {link.master for link in ends} == {
+        host.link("cnio0").index
+    }
     kind = config.network_conf_from(json.dumps(KIND))
     return Partly(joined, "bridge" not in [plugin.type for plugin in kind.plugins])
 
@@ -403,7 +473,9 @@ def gateway_address() -> bool:
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
     own = [str(address) for address in host.addrs(host.link("cnio0").index)]
-    default = [str(route.gateway) for route in pod.routes() if route.destination is None]
+    default = [
+        str(route.gateway) for route in pod.routes() if route.destination is None
+    ]
     return own == ["10.200.1.1/24"] and default == [result["ips"][0]["gateway"]]
 
 
@@ -412,7 +484,9 @@ def ip_only_inside() -> bool:
     """With the bridge plugin, of which the article speaks."""
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
-    return not host.addrs(host.link(result["interfaces"][1]["name"]).index) and bool(pod.addrs(pod.link("eth0").index))
+    return not host.addrs(host.link(result["interfaces"][1]["name"]).index) and bool(
+        pod.addrs(pod.link("eth0").index)
+    )
 
 
 @rebuilt("cni-bridge-pure-l2-mode")
@@ -424,7 +498,9 @@ def layer_2() -> bool:
     pod, result = attach_on_paper(host, {"name": "l2", "bridge": "br0"}, {})
     host.link_add("uplink", "dummy")
     host.link_set(host.link("uplink").index, master=host.link("br0").index)
-    bare = not host.addrs(host.link("br0").index) and not pod.addrs(pod.link("eth0").index)
+    bare = not host.addrs(host.link("br0").index) and not pod.addrs(
+        pod.link("eth0").index
+    )
     return bare and "ips" not in result and pod.link("eth0").up
 
 
@@ -439,9 +515,13 @@ def sample_works() -> bool:
     host = PaperNetlink()
     pod, _ = attach_on_paper(host, dict(network.plugins[0].network), decided())
     try:
-        load_ipam_config({**ARTICLES, "ipam": {"ranges": [[{"subnet": "${POD_CIDR}"}]]}})
+        load_ipam_config(
+            {**ARTICLES, "ipam": {"ranges": [[{"subnet": "${POD_CIDR}"}]]}}
+        )
     except CNIError:
-        return [str(address) for address in pod.addrs(pod.link("eth0").index)] == ["10.200.1.2/24"]
+        return [str(address) for address in pod.addrs(pod.link("eth0").index)] == [
+            "10.200.1.2/24"
+        ]
     return False
 
 

@@ -50,7 +50,11 @@ def generated_config() -> ContainerConfig:
 
 def configs(recording: Recording) -> list[Object]:
     """Every recorded container, as `crictl inspect` shows it."""
-    return [document for node in recording.nodes() for document in inspected(recording, node)]
+    return [
+        document
+        for node in recording.nodes()
+        for document in inspected(recording, node)
+    ]
 
 
 @check("container-start-waits-for-ready-sandbox")
@@ -66,7 +70,9 @@ def waits_for_sandbox(recording: Recording) -> bool | None:
         status
         for status in statuses
         if any(
-            c.get("containerID") for key in ("initContainerStatuses", "containerStatuses") for c in status.get(key, ())
+            c.get("containerID")
+            for key in ("initContainerStatuses", "containerStatuses")
+            for c in status.get(key, ())
         )
     ]
     return bool(begun) and all(status.get("podIP") for status in begun)
@@ -83,12 +89,16 @@ def our_wait() -> bool:
     async def main() -> bool:
         runtime, events = HollowRuntime(), list[str]()
 
-        def event(pod: Object, kind: str, reason: str, message: str, container: str) -> None:
+        def event(
+            pod: Object, kind: str, reason: str, message: str, container: str
+        ) -> None:
             events.append(reason)
 
         clock = Clock()
         options = PaperOptions(_nothing_there, "192.0.2.1", {})
-        manager = RuntimeManager(runtime, clock, ImageManager(runtime, clock), options, event)
+        manager = RuntimeManager(
+            runtime, clock, ImageManager(runtime, clock), options, event
+        )
         actions = compute_pod_actions(POD, PodStatus(), {})
         await manager.sync_pod(POD, PodStatus(), actions)
         return (
@@ -130,7 +140,8 @@ def init_first(recording: Recording) -> Partly | None:
     beside = [
         pod
         for pod in played.statuses["sidecar"]
-        if "running" in pod["status"].get("initContainerStatuses", [{"state": {}}])[0]["state"]
+        if "running"
+        in pod["status"].get("initContainerStatuses", [{"state": {}}])[0]["state"]
         and "running" in pod["status"]["containerStatuses"][0]["state"]
     ]
     return Partly(in_turn, bool(beside))
@@ -144,7 +155,9 @@ def our_init_first() -> Partly:
     status = scene().pods["init"]["status"]
     one, side = status["initContainerStatuses"]
     main = _began(status["containerStatuses"][0])
-    return Partly(_ended(one) <= _began(side) <= main < NEVER, "running" in side["state"])
+    return Partly(
+        _ended(one) <= _began(side) <= main < NEVER, "running" in side["state"]
+    )
 
 
 @check("container-start-pull-create-start-order")
@@ -156,13 +169,23 @@ def in_order(recording: Recording) -> bool | None:
     if played is None:
         return None
     orders = [
-        order for order in order_of_events(played, {name: name for name in played.pods}).values() if "Started" in order
+        order
+        for order in order_of_events(
+            played, {name: name for name in played.pods}
+        ).values()
+        if "Started" in order
     ]
-    return bool(orders) and all(order == [r for r in STARTING if r in order] for order in orders) and _hook_last(played)
+    return (
+        bool(orders)
+        and all(order == [r for r in STARTING if r in order] for order in orders)
+        and _hook_last(played)
+    )
 
 
 def _hook_last(played: Played) -> bool:
-    mine = [e for e in played.events if e["involvedObject"]["name"] == "post-start-fails"]
+    mine = [
+        e for e in played.events if e["involvedObject"]["name"] == "post-start-fails"
+    ]
     reasons = [
         e["reason"]
         for e in sorted(
@@ -180,7 +203,11 @@ def _hook_last(played: Played) -> bool:
 def our_order() -> bool:
     """The calls that our kubelet makes for the container with a hook."""
     calls = scene().calls
-    [ours] = [p["status"]["containerStatuses"][0] for p in scene().pods.values() if p["metadata"]["name"] == "plain"]
+    [ours] = [
+        p["status"]["containerStatuses"][0]
+        for p in scene().pods.values()
+        if p["metadata"]["name"] == "plain"
+    ]
     container_id = ours["containerID"].partition("://")[2]
     made, started = (
         calls.index(("created", container_id)),
@@ -200,7 +227,9 @@ def config_from_spec(recording: Recording) -> bool | None:
     """
     if not recording.nodes():
         return None
-    fields = set().union(*(document["info"]["config"].keys() for document in configs(recording)))
+    fields = set().union(
+        *(document["info"]["config"].keys() for document in configs(recording))
+    )
     return {
         "command",
         "image",
@@ -229,24 +258,35 @@ def our_config() -> bool:
 @check("container-start-docker-translates-to-daemon-api")
 def docker(recording: Recording) -> bool | None:
     """It would have to be Docker; what the nodes show is an OCI spec."""
-    return some("ociVersion" not in document["info"]["runtimeSpec"] for document in configs(recording))
+    return some(
+        "ociVersion" not in document["info"]["runtimeSpec"]
+        for document in configs(recording)
+    )
 
 
 @rebuilt("container-start-docker-translates-to-daemon-api", model=True)
 def dockershim() -> bool:
     """The model of dockershim turns our message into the body of Docker's own call."""
     body = docker_create_config(generated_config(), "sandbox", "/var/log/pods/n_p_u")
-    return body["Entrypoint"] == ["run", "-v"] and body["HostConfig"]["Binds"] == ["/host/v:/v:ro"]
+    return body["Entrypoint"] == ["run", "-v"] and body["HostConfig"]["Binds"] == [
+        "/host/v:/v:ro"
+    ]
 
 
 @check("container-start-metadata-labels-added")
 def labels_added(recording: Recording) -> bool | None:
     """Type, log path and sandbox would have to be labels."""
-    return some(document["info"]["config"]["labels"].keys() & DOCKERSHIM_LABELS for document in configs(recording))
+    return some(
+        document["info"]["config"]["labels"].keys() & DOCKERSHIM_LABELS
+        for document in configs(recording)
+    )
 
 
 @rebuilt("container-start-metadata-labels-added", model=True)
 def dockershim_labels() -> bool:
     """All three are added by the model, and none of them by our kubelet."""
     body = docker_create_config(generated_config(), "sandbox", "/var/log/pods/n_p_u")
-    return body["Labels"].keys() >= DOCKERSHIM_LABELS and not DOCKERSHIM_LABELS & generated_config().labels.keys()
+    return (
+        body["Labels"].keys() >= DOCKERSHIM_LABELS
+        and not DOCKERSHIM_LABELS & generated_config().labels.keys()
+    )

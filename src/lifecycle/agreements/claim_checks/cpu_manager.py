@@ -47,7 +47,9 @@ def is_alpha(recording: Recording) -> bool | None:
     if not recording.nodes():
         return None
     configs = [recording.node(name).run("kubelet-config") for name in recording.nodes()]
-    return some("CPUManager" in config for config in configs if "KubeletConfiguration" in config)
+    return some(
+        "CPUManager" in config for config in configs if "KubeletConfiguration" in config
+    )
 
 
 @check("cpu-manager-uses-updatecontainerresources")
@@ -58,7 +60,11 @@ def uses_update(recording: Recording) -> bool | None:
     if not recording.nodes():
         return None
     log = recording.node("worker").run("containerd-log")
-    return "UpdateContainerResources" in log if log.count("StartContainer for") >= MANY else None
+    return (
+        "UpdateContainerResources" in log
+        if log.count("StartContainer for") >= MANY
+        else None
+    )
 
 
 @rebuilt("cpu-manager-assigns-containers-to-cpus")
@@ -78,7 +84,11 @@ def assigns() -> Partly:
         manager.admit(whole)
     static.admit(half)
     own = static.state.get("whole", "c")
-    alone = own is not None and format_cpu_set(own) == "1,5" and not own & static.state.default
+    alone = (
+        own is not None
+        and format_cpu_set(own) == "1,5"
+        and not own & static.state.default
+    )
     return Partly(
         alone,
         static.state.get("half", "c") is None and none.state.get("whole", "c") is None,

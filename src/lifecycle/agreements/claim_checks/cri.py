@@ -113,7 +113,9 @@ def kubelet_calls() -> list[str]:
 
 def has_nodes(recording: Recording) -> bool:
     """Whether anybody looked at its nodes."""
-    return any(True for node in recording.nodes() for _ in documents(recording, node, PODS))
+    return any(
+        True for node in recording.nodes() for _ in documents(recording, node, PODS)
+    )
 
 
 @check("cri-used-since-1-5")
@@ -124,9 +126,13 @@ def used(recording: Recording) -> bool | None:
     if not has_nodes(recording):
         return None
     configs = [
-        document["info"]["config"] for node in recording.nodes() for document in documents(recording, node, PODS)
+        document["info"]["config"]
+        for node in recording.nodes()
+        for document in documents(recording, node, PODS)
     ]
-    return bool(first_calls(recording)) and every(config["metadata"]["uid"] for config in configs)
+    return bool(first_calls(recording)) and every(
+        config["metadata"]["uid"] for config in configs
+    )
 
 
 @rebuilt("cri-used-since-1-5")
@@ -137,7 +143,11 @@ def used_here() -> bool:
     name = "any runtime that speaks CRI"
     since = [minor for minor in range(1, 37) if name in supported(minor)]
     calls = kubelet_calls()
-    by_cri = {"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"} <= set(calls) <= set(methods())
+    by_cri = (
+        {"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"}
+        <= set(calls)
+        <= set(methods())
+    )
     return since == list(range(5, 37)) and by_cri
 
 
@@ -188,7 +198,10 @@ def decoupled(recording: Recording) -> bool | None:
     if not has_nodes(recording):
         return None
     lines = [recording.node(node).run("kubelet-config") for node in recording.nodes()]
-    return all(re.search(r'"?containerRuntimeEndpoint"?: *"?unix://', text) is not None for text in lines)
+    return all(
+        re.search(r'"?containerRuntimeEndpoint"?: *"?unix://', text) is not None
+        for text in lines
+    )
 
 
 @rebuilt("cri-decouples-runtimes")
@@ -207,10 +220,20 @@ def docker_and_rkt(recording: Recording) -> bool | None:
     versions: list[str] = []
     for scenario in recording.scenarios():
         for exchange in recording.exchanges(scenario):
-            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(exchange.response, dict):
+            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(
+                exchange.response, dict
+            ):
                 for node in exchange.response.get("items") or ():
-                    versions.append((node.get("status") or {}).get("nodeInfo", {}).get("containerRuntimeVersion", ""))
-    return any(version.startswith(("docker://", "rkt://")) for version in versions) if versions else None
+                    versions.append(
+                        (node.get("status") or {})
+                        .get("nodeInfo", {})
+                        .get("containerRuntimeVersion", "")
+                    )
+    return (
+        any(version.startswith(("docker://", "rkt://")) for version in versions)
+        if versions
+        else None
+    )
 
 
 @rebuilt("cri-docker-and-rkt-runtimes", model=True)
@@ -221,7 +244,9 @@ def docker_and_rkt_model() -> bool:
     both = {"docker, through dockershim", "rkt, in the kubelet"} <= set(supported(10))
     calls = dockershim_run_pod_sandbox(POD)
     apps = rkt_pod(POD, [CONTAINER, CONTAINER], "uuid")["manifest"]
-    return both and len(calls) == 5 and isinstance(apps, dict) and len(apps["apps"]) == 2
+    return (
+        both and len(calls) == 5 and isinstance(apps, dict) and len(apps["apps"]) == 2
+    )
 
 
 @check("cri-docker-or-crio-are-cri")
@@ -235,9 +260,14 @@ def are_cri(recording: Recording) -> Partly | None:
     for node in recording.nodes():
         found = list(documents(recording, node, CONTAINERS))
         served |= bool(found)
-        launched |= any(document["info"]["runtimeType"] == "io.containerd.runc.v2" for document in found)
+        launched |= any(
+            document["info"]["runtimeType"] == "io.containerd.runc.v2"
+            for document in found
+        )
     tree = recording.node(recording.nodes()[0]).run("ps")
-    return Partly(served, launched and "containerd-shim-runc-v2" in tree and "dockerd" not in tree)
+    return Partly(
+        served, launched and "containerd-shim-runc-v2" in tree and "dockerd" not in tree
+    )
 
 
 @rebuilt("cri-docker-or-crio-are-cri")
@@ -264,7 +294,9 @@ def first_calls(recording: Recording) -> list[list[str]]:
         except InspectorError:
             continue
         for line in text.splitlines():
-            made = re.search(r'RunPodSandbox for .* returns sandbox id \\"(\w+)\\"', line)
+            made = re.search(
+                r'RunPodSandbox for .* returns sandbox id \\"(\w+)\\"', line
+            )
             inside = re.search(r'CreateContainer within sandbox \\"(\w+)\\"', line)
             if made:
                 stories.setdefault(made[1], []).append("RunPodSandbox")
@@ -281,7 +313,9 @@ def sandbox_first(recording: Recording) -> bool | None:
     if not has_nodes(recording):
         return None
     calls = first_calls(recording)
-    return any("CreateContainer" in story for story in calls) and all(story[0] == "RunPodSandbox" for story in calls)
+    return any("CreateContainer" in story for story in calls) and all(
+        story[0] == "RunPodSandbox" for story in calls
+    )
 
 
 @rebuilt("cri-runpodsandbox-comes-first")
@@ -300,7 +334,11 @@ def sandbox_first_here() -> bool:
         return False
 
     changing = [name for name in kubelet_calls() if name not in READING]
-    return changing[0] == "RunPodSandbox" and "CreateContainer" in changing and on_a_loop(refused())
+    return (
+        changing[0] == "RunPodSandbox"
+        and "CreateContainer" in changing
+        and on_a_loop(refused())
+    )
 
 
 @check("cri-sandbox-is-the-pod-and-may-be-a-vm")
@@ -321,5 +359,7 @@ def sandbox_is_abstract() -> bool:
     """CRI does not say what a sandbox is made of: ours is made of nothing. And which
     kind is wanted goes along as a handler's name.
     """
-    fields = {field.name for field in message_class("RunPodSandboxRequest").DESCRIPTOR.fields}
+    fields = {
+        field.name for field in message_class("RunPodSandboxRequest").DESCRIPTOR.fields
+    }
     return "runtime_handler" in fields and on_a_loop(directly())[1] == "RUNNING"

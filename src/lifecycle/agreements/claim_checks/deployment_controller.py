@@ -24,7 +24,9 @@ HASH, REVISION = "pod-template-hash", "deployment.kubernetes.io/revision"
 CONTROLLER = "deployment-controller"
 
 
-def a_deployment(name: str = "web", image: str = "nginx:1.27", **spec: object) -> Object:
+def a_deployment(
+    name: str = "web", image: str = "nginx:1.27", **spec: object
+) -> Object:
     """Three replicas of it."""
     labels = {"app": name}
     template = {
@@ -70,7 +72,11 @@ def life() -> Life:
         client = cluster.client("test")
 
         async def sets(name: str = "web") -> list[Object]:
-            return [s for s in await cluster.items("replicasets.apps") if s["metadata"]["labels"]["app"] == name]
+            return [
+                s
+                for s in await cluster.items("replicasets.apps")
+                if s["metadata"]["labels"]["app"] == name
+            ]
 
         await client.create(DEPLOYMENTS, a_deployment(), "default")
         await asyncio.sleep(10)
@@ -81,12 +87,16 @@ def life() -> Life:
         await asyncio.sleep(10)
         seen.after_scale = len(await sets())
         seen.scaled_to = sum(s["spec"]["replicas"] for s in await sets())
-        change = {"spec": {"template": a_deployment(image="nginx:1.28")["spec"]["template"]}}
+        change = {
+            "spec": {"template": a_deployment(image="nginx:1.28")["spec"]["template"]}
+        }
         await client.patch(DEPLOYMENTS, "web", "default", change)
         await asyncio.sleep(30)
         seen.after_image = len(await sets())
         for newest in [s for s in await sets() if s["spec"]["replicas"]]:
-            await client.delete(SETS, newest["metadata"]["name"], "default", propagation="Orphan")
+            await client.delete(
+                SETS, newest["metadata"]["name"], "default", propagation="Orphan"
+            )
         await asyncio.sleep(10)
         seen.after_loss = sum(1 for s in await sets() if s["spec"]["replicas"] == 5)
         await client.create(
@@ -125,7 +135,8 @@ def _bare(template: Object) -> Object:
 
 def _owned(children: list[Object], kind: str) -> bool:
     return bool(children) and all(
-        (c["metadata"].get("ownerReferences") or [{}])[0].get("kind") == kind for c in children
+        (c["metadata"].get("ownerReferences") or [{}])[0].get("kind") == kind
+        for c in children
     )
 
 
@@ -138,7 +149,9 @@ def _queued() -> tuple[bool, list[str]]:
     async def scene(cluster: RehearsedCluster) -> tuple[bool, list[str]]:
         client = cluster.client("c")
         informers = SharedInformerFactory(client)
-        controller = DeploymentController(client, informers, clock=Clock(), names=NameSource(1))
+        controller = DeploymentController(
+            client, informers, clock=Clock(), names=NameSource(1)
+        )
         [handlers] = informers.informer(DEPLOYMENTS)._handlers
         obj = a_deployment()
         obj["metadata"].update(namespace="default", uid="u")
@@ -150,7 +163,9 @@ def _queued() -> tuple[bool, list[str]]:
         keys = [await controller._queue.get() for _ in range(len(controller._queue))]
         return True, keys
 
-    return rehearse(scene, nodes=1, without=frozenset({"controllers", "scheduler", "kubelet"}))
+    return rehearse(
+        scene, nodes=1, without=frozenset({"controllers", "scheduler", "kubelet"})
+    )
 
 
 @rebuilt("deployment-controller-informer-callbacks")
@@ -189,7 +204,8 @@ def hierarchy_here() -> bool:
 def image_change(recording: Recording) -> bool:
     """The journey has two images and two ReplicaSets, each with its own."""
     images = {
-        s["metadata"]["name"]: s["spec"]["template"]["spec"]["containers"][0]["image"] for s in journey(recording)[1]
+        s["metadata"]["name"]: s["spec"]["template"]["spec"]["containers"][0]["image"]
+        for s in journey(recording)[1]
     }
     return len(images) == len(set(images.values())) == 2
 
@@ -208,7 +224,11 @@ def scaling(recording: Recording) -> bool | None:
     deployments, sets = journey(recording)
     sizes = {d["spec"]["replicas"] for d in deployments}
     images = {s["spec"]["template"]["spec"]["containers"][0]["image"] for s in sets}
-    return len({s["metadata"]["name"] for s in sets}) > len(images) if len(sizes) > 1 else None
+    return (
+        len({s["metadata"]["name"] for s in sets}) > len(images)
+        if len(sizes) > 1
+        else None
+    )
 
 
 @rebuilt("deployment-controller-new-replicaset-on-scale")
@@ -223,7 +243,11 @@ def lists() -> bool:
     """Whether it asked for any list beyond those its informers began with, one for each
     resource.
     """
-    lists = [a.path for a in life().asked if a.method == "GET" and a.path.rpartition("/")[2] in ("replicasets", "pods")]
+    lists = [
+        a.path
+        for a in life().asked
+        if a.method == "GET" and a.path.rpartition("/")[2] in ("replicasets", "pods")
+    ]
     assert life().asked, "it asks for something"
     return any("/namespaces/" in path for path in lists) or len(lists) > len(set(lists))
 
@@ -240,7 +264,10 @@ def queue_holds() -> bool:
 def first(recording: Recording) -> bool:
     """Named after the Deployment and its hash."""
     [d, *_], [s, *_] = journey(recording)
-    return bool(s["metadata"]["name"] == f"{d['metadata']['name']}-{s['metadata']['labels'][HASH]}")
+    return bool(
+        s["metadata"]["name"]
+        == f"{d['metadata']['name']}-{s['metadata']['labels'][HASH]}"
+    )
 
 
 @rebuilt("deployment-controller-creates-first-replicaset")
@@ -281,12 +308,18 @@ def revision(recording: Recording) -> bool:
 def revision_here() -> bool:
     """On both objects."""
     found = [*life().first, life().created]
-    return len(found) == 2 and all((o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found)
+    return len(found) == 2 and all(
+        (o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found
+    )
 
 
 def _copied(deployment: Object, replica_set: Object) -> bool:
-    same = _bare(replica_set["spec"]["template"]) == _bare(deployment["spec"]["template"])
-    return same and bool(replica_set["spec"]["replicas"] == deployment["spec"]["replicas"])
+    same = _bare(replica_set["spec"]["template"]) == _bare(
+        deployment["spec"]["template"]
+    )
+    return same and bool(
+        replica_set["spec"]["replicas"] == deployment["spec"]["replicas"]
+    )
 
 
 @check("deployment-controller-copies-pod-template-and-metadata")
@@ -325,13 +358,18 @@ def deadline_here() -> bool:
 def status(recording: Recording) -> bool:
     """Empty at first, then not."""
     states = journey(recording)[0]
-    return not states[0].get("status") and any((d.get("status") or {}).get("replicas") for d in states)
+    return not states[0].get("status") and any(
+        (d.get("status") or {}).get("replicas") for d in states
+    )
 
 
 @rebuilt("deployment-controller-updates-status")
 def status_here() -> bool:
     """Written by the controller, to the subresource."""
-    return any(a.method == "PUT" and a.path.endswith("/deployments/web/status") for a in life().asked)
+    return any(
+        a.method == "PUT" and a.path.endswith("/deployments/web/status")
+        for a in life().asked
+    )
 
 
 @rebuilt("deployment-controller-waits-in-a-loop-for-completion")
@@ -339,7 +377,9 @@ def waits() -> Partly:
     """It comes back until all is done; but while nothing happens it asks nothing,
     whatever is incomplete.
     """
-    statuses = [a for a in life().asked if a.method == "PUT" and a.path.endswith("/status")]
+    statuses = [
+        a for a in life().asked if a.method == "PUT" and a.path.endswith("/status")
+    ]
     return Partly(len(statuses) > 1, life().idle == 0)
 
 
@@ -349,13 +389,18 @@ def complete_as_recorded(recording: Recording) -> bool | None:
     too.
     """
     done = [d for d in journey(recording)[0] if _says_available(d)]
-    return deployment_complete(done[-1], done[-1]["status"]) if done else None  # without nodes nothing completes
+    return (
+        deployment_complete(done[-1], done[-1]["status"]) if done else None
+    )  # without nodes nothing completes
 
 
 def _says_available(deployment: Object) -> bool:
     conditions = (deployment.get("status") or {}).get("conditions") or ()
-    return any(c.get("reason") == "NewReplicaSetAvailable" for c in conditions) and bool(
-        deployment["status"].get("observedGeneration") == deployment["metadata"]["generation"]
+    return any(
+        c.get("reason") == "NewReplicaSetAvailable" for c in conditions
+    ) and bool(
+        deployment["status"].get("observedGeneration")
+        == deployment["metadata"]["generation"]
     )
 
 
@@ -377,7 +422,9 @@ def complete() -> bool:
             ("availableReplicas", 2),
         )
     ]
-    return deployment_complete(d, full) and not any(deployment_complete(d, status) for status in off)
+    return deployment_complete(d, full) and not any(
+        deployment_complete(d, status) for status in off
+    )
 
 
 @rebuilt("deployment-controller-cleans-up-old-replicasets")

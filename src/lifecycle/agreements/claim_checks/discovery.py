@@ -34,7 +34,9 @@ from lifecycle.kubectl.discovery.http_cache import CacheTransport
 HOST = "https://127.0.0.1:6443"
 
 
-def cached(server: RememberingServer, home: Path, host: str = HOST) -> CachedDiscoveryClient:
+def cached(
+    server: RememberingServer, home: Path, host: str = HOST
+) -> CachedDiscoveryClient:
     """Our caching client, with its files where kubectl has them below a home
     directory.
     """
@@ -52,7 +54,9 @@ def filled_home() -> Iterator[tuple[Path, RememberingServer]]:
     """A home directory after one round of discovery, and the server that was asked."""
     with tempfile.TemporaryDirectory() as home:
         server = RememberingServer()
-        server.keep({"", "apps", "batch", "coordination.k8s.io"})  # as good as all of them, and fewer folders
+        server.keep(
+            {"", "apps", "batch", "coordination.k8s.io"}
+        )  # as good as all of them, and fewer folders
         everything(cached(server, Path(home)))
         yield Path(home), server
 
@@ -71,7 +75,9 @@ def lists_groups() -> bool:
     """It asks both roots, and has the core group and `apps`."""
     server = RememberingServer()
     groups, _ = now(groups_and_resources(DiscoveryClient(Client(server, "kubectl"))))
-    return server.discovered == ["/api", "/apis"] and {"", "apps"} <= {group["name"] for group in groups}
+    return server.discovered == ["/api", "/apis"] and {"", "apps"} <= {
+        group["name"] for group in groups
+    }
 
 
 @check("discovery-separate-call-per-group-version")
@@ -97,7 +103,10 @@ def separate_calls() -> bool:
 def saved_in_schema() -> bool:
     """The list of groups would have to be below `.kube/schema`."""
     with filled_home() as (home, _):
-        where = [path.relative_to(home / ".kube").parts[0] for path in home.rglob("servergroups.json")]
+        where = [
+            path.relative_to(home / ".kube").parts[0]
+            for path in home.rglob("servergroups.json")
+        ]
         assert len(where) == 1, "the list is kept, in one place"
         return where == ["schema"]
 
@@ -108,10 +117,17 @@ def versions_saved() -> bool:
     once.
     """
     with filled_home() as (home, server):
-        groups, _ = now(groups_and_resources(DiscoveryClient(Client(server, "kubectl"))))
-        wanted = {version["groupVersion"] for group in groups for version in group["versions"]}
+        groups, _ = now(
+            groups_and_resources(DiscoveryClient(Client(server, "kubectl")))
+        )
+        wanted = {
+            version["groupVersion"] for group in groups for version in group["versions"]
+        }
         [top] = [path.parent for path in home.rglob("servergroups.json")]
-        return {str(path.parent.relative_to(top)) for path in home.rglob("serverresources.json")} == wanted
+        return {
+            str(path.parent.relative_to(top))
+            for path in home.rglob("serverresources.json")
+        } == wanted
 
 
 @rebuilt("discovery-cache-mirrors-current-server")
@@ -134,7 +150,11 @@ def cache_mirrors() -> Partly:
 
 
 def _serves(client: CachedDiscoveryClient, resource: str) -> bool:
-    return any(row["name"] == resource for document in everything(client)[1] for row in document["resources"])
+    return any(
+        row["name"] == resource
+        for document in everything(client)[1]
+        for row in document["resources"]
+    )
 
 
 @check("discovery-scans-only-api-root")
@@ -145,22 +165,32 @@ def only_api_root(recording: Recording) -> Partly:
     core = recorded_groups(recording)[""]
     below_api = {row["name"] for row in _list(recording, "/api/v1")}
     below_apis = {row["name"] for row in _list(recording, "/apis/apps/v1")}
-    found = "pods" in below_api and [version["version"] for version in core["versions"]] == ["v1"]
+    found = "pods" in below_api and [
+        version["version"] for version in core["versions"]
+    ] == ["v1"]
     return Partly(found, "deployments" in below_apis - below_api)
 
 
 def _list(recording: Recording, path: str) -> list[Any]:
     return next(
-        list(exchange.response["resources"]) for exchange in recording.exchanges("discovery") if exchange.path == path
+        list(exchange.response["resources"])
+        for exchange in recording.exchanges("discovery")
+        if exchange.path == path
     )
 
 
 @check("discovery-api-root-is-openapi")
 def root_is_openapi(recording: Recording) -> bool:
     """An OpenAPI document says `openapi` or `swagger` at its top."""
-    roots = [e.response for e in recording.exchanges("discovery") if e.path in ("/api", "/apis")]
+    roots = [
+        e.response
+        for e in recording.exchanges("discovery")
+        if e.path in ("/api", "/apis")
+    ]
     assert roots
-    return any(word in root for root in roots for word in ("openapi", "swagger", "definitions"))
+    return any(
+        word in root for root in roots for word in ("openapi", "swagger", "definitions")
+    )
 
 
 @rebuilt("discovery-cache-folder-per-server")
@@ -193,9 +223,15 @@ def openapi_in_discovery() -> bool:
         http = home / ".kube" / "cache" / "http"
         request = Request("GET", "/openapi/v3/apis/apps/v1")
         now(CacheTransport(OpenAPI(), http, HOST).round_trip(request))
-        kept = [path for path in home.rglob("*") if path.is_file() and b'"openapi"' in path.read_bytes()]
+        kept = [
+            path
+            for path in home.rglob("*")
+            if path.is_file() and b'"openapi"' in path.read_bytes()
+        ]
         assert kept, "the document is kept somewhere"
-        return any("discovery" in path.parts for path in kept) and not any(http in path.parents for path in kept)
+        return any("discovery" in path.parts for path in kept) and not any(
+            http in path.parents for path in kept
+        )
 
 
 @check("discovery-precedes-create-deployment")

@@ -19,7 +19,10 @@ WEB, ONE = "web.svc.svc.cluster.local", "one.svc.svc.cluster.local"
 def dug(recording: Recording) -> dict[tuple[str, str], DigAnswer]:
     """The recorded answers by name and type; empty if nobody asked."""
     try:
-        return {(answer.name, answer.type): answer for answer in parse_dig(recording.dns("svc"))}
+        return {
+            (answer.name, answer.type): answer
+            for answer in parse_dig(recording.dns("svc"))
+        }
     except InspectorError:
         return {}
 
@@ -45,15 +48,23 @@ def a_record(recording: Recording) -> bool | None:
     }
     if not answers:
         return None
-    found = {name: answers[f"{name}.svc.svc.cluster.local", "A"].sections["answer"] for name in services}
-    return all([line.split()[-1] for line in found[name]] == [ip] for name, ip in services.items())
+    found = {
+        name: answers[f"{name}.svc.svc.cluster.local", "A"].sections["answer"]
+        for name in services
+    }
+    return all(
+        [line.split()[-1] for line in found[name]] == [ip]
+        for name, ip in services.items()
+    )
 
 
 @rebuilt("dns-a-record-for-service")
 def our_a_record() -> bool:
     """The same of ours."""
     answer = _answerer(_service()).answer("n.default.svc.cluster.local", "A")
-    return [(record.type, record.data) for record in answer.answer] == [("A", "10.96.7.7")]
+    return [(record.type, record.data) for record in answer.answer] == [
+        ("A", "10.96.7.7")
+    ]
 
 
 @check("dns-srv-record-for-service")
@@ -69,7 +80,8 @@ def srv_record(recording: Recording) -> Partly | None:
     unnamed = recorded_services(recording)["one"]["spec"]["ports"]
     return Partly(
         named.status == "NOERROR" and len(named.sections["answer"]) == 1,
-        all("name" not in port for port in unnamed) and not any(line.startswith("_") for line in bare),
+        all("name" not in port for port in unnamed)
+        and not any(line.startswith("_") for line in bare),
     )
 
 
@@ -97,7 +109,11 @@ def adds_records(recording: Recording) -> Partly | None:
     ]
     if not answers or not maps:
         return None
-    plugins = {line.split()[0] for line in maps[0]["data"]["Corefile"].splitlines() if line.strip("{} ")}
+    plugins = {
+        line.split()[0]
+        for line in maps[0]["data"]["Corefile"].splitlines()
+        if line.strip("{} ")
+    }
     holds_zones = plugins & {"file", "auto", "secondary", "etcd", "hosts"}
     return Partly(
         answers[WEB, "A"].status == "NOERROR",

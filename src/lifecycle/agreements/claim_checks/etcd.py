@@ -47,12 +47,16 @@ class CountingStore(MemoryStore):
         self.asked.append(("get", key))
         return await super().get(key, revision)
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> Any:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> Any:
         """See `Store`."""
         self.asked.append(("range", start))
         return await super().range(start, end, revision=revision, limit=limit)
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """See `Store`."""
         self.asked.append(("put", key))
         return await super().put(key, value, expected=expected, lease=lease)
@@ -84,7 +88,9 @@ def persisted() -> bool:
 
 
 def _layout(keys: list[str]) -> Partly:
-    namespaced = any(key == "/registry/configmaps/kube-system/kubeadm-config" for key in keys)
+    namespaced = any(
+        key == "/registry/configmaps/kube-system/kubeadm-config" for key in keys
+    )
     alone = any(key.startswith("/registry/minions/") for key in keys)
     special = any(key.startswith("/registry/services/specs/default/") for key in keys)
     return Partly(namespaced, alone and special)
@@ -107,7 +113,12 @@ def layout() -> Partly:
         ("nodes", "", "n"),
         ("services", "default", "s"),
     )
-    return _layout([registry_key(resource(plural), namespace, name) for plural, namespace, name in asked])
+    return _layout(
+        [
+            registry_key(resource(plural), namespace, name)
+            for plural, namespace, name in asked
+        ]
+    )
 
 
 @rebuilt("etcd-key-layout-configurable")
@@ -127,8 +138,15 @@ def configurable() -> Partly:
 @check("etcd-create-errors-are-checked")
 def recorded_create_error(recording: Recording) -> bool:
     """The same name twice is a 409."""
-    found = [each for each in recording.exchanges("storage") if each.moment == "already exists"]
-    return bool(found) and all(each.status == 409 and each.response["reason"] == "AlreadyExists" for each in found)
+    found = [
+        each
+        for each in recording.exchanges("storage")
+        if each.moment == "already exists"
+    ]
+    return bool(found) and all(
+        each.status == 409 and each.response["reason"] == "AlreadyExists"
+        for each in found
+    )
 
 
 async def _created(client: Client, obj: Object) -> str:
@@ -167,7 +185,9 @@ def get_after_create() -> bool:
         await asyncio.sleep(1)
         key = registry_key(MAPS, "default", "m")
         assert ("put", key) in store.asked
-        return any(verb != "put" and key.startswith(where) for verb, where in store.asked)
+        return any(
+            verb != "put" and key.startswith(where) for verb, where in store.asked
+        )
 
     return on_a_server(scene, store)
 
@@ -180,9 +200,13 @@ def recorded_hooks(recording: Recording) -> bool:
     made = [
         each
         for each in recording.exchanges("services")
-        if each.method == "POST" and each.status == 201 and each.response.get("kind") == "Service"
+        if each.method == "POST"
+        and each.status == 201
+        and each.response.get("kind") == "Service"
     ]
-    return any((each.response["spec"].get("clusterIP") or "None") != "None" for each in made)
+    return any(
+        (each.response["spec"].get("clusterIP") or "None") != "None" for each in made
+    )
 
 
 @rebuilt("etcd-post-create-hooks-and-decorator")
@@ -208,6 +232,10 @@ def hooks() -> bool:
         store.begin_create, store.after_create, store.decorate = begin, after, decorate  # type: ignore[method-assign]
         made = await client.create(MAPS, config_map(), "default")
         kept = await server.store.get(registry_key(MAPS, "default", "m"))
-        return made["data"].get("shown") == "yes" and kept is not None and b"shown" not in kept.value
+        return (
+            made["data"].get("shown") == "yes"
+            and kept is not None
+            and b"shown" not in kept.value
+        )
 
     return on_a_server(scene) and called == ["begin", "after True", "decorate"]

@@ -74,14 +74,18 @@ def _ownership() -> dict[str, Any]:
         }
         try:
             patch = {"metadata": {"ownerReferences": [reference]}}
-            await client.patch(PODS, "lost", "default", patch, patch_type=STRATEGIC_MERGE_PATCH)
+            await client.patch(
+                PODS, "lost", "default", patch, patch_type=STRATEGIC_MERGE_PATCH
+            )
             found["second"] = 200
         except StatusError as error:
             found["second"], found["message"] = error.code, error.message
         await client.delete(SETS, "one", "default", propagation="Orphan")
         await client.delete(SETS, "two", "default", propagation="Background")
         await asyncio.sleep(60)
-        found["left"] = [(p["metadata"]["name"], _owner(p)) for p in await cluster.items("pods")]
+        found["left"] = [
+            (p["metadata"]["name"], _owner(p)) for p in await cluster.items("pods")
+        ]
         return found
 
     return rehearse(scene)
@@ -92,7 +96,9 @@ def _restart() -> bool:
     async def scene(cluster: RehearsedCluster) -> bool:
         await cluster.client("test").create(DEPLOYMENTS, a_deployment(), "default")
         await asyncio.sleep(10)
-        before = {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")}
+        before = {
+            (p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")
+        }
         task = next(task for task in cluster._tasks if task.get_name() == "controllers")
         cluster._tasks.remove(task)
         task.cancel()
@@ -106,7 +112,11 @@ def _restart() -> bool:
         )
         cluster._run("controllers", again.run)
         await asyncio.sleep(60)
-        return before == {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")} and len(before) == 3
+        return (
+            before
+            == {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")}
+            and len(before) == 3
+        )
 
     return rehearse(scene)
 
@@ -134,7 +144,10 @@ def cascade(recording: Recording) -> bool | None:
 @rebuilt("garbage-collection-cascading-delete")
 def cascade_here() -> bool:
     """The pods of the ReplicaSet that was deleted in the background."""
-    return all(owner != "two" for _, owner in _ownership()["left"]) and len(_ownership()["left"]) == 1
+    return (
+        all(owner != "two" for _, owner in _ownership()["left"])
+        and len(_ownership()["left"]) == 1
+    )
 
 
 @rebuilt("garbage-collection-owner-reference-prevents-fights")
@@ -155,7 +168,9 @@ def ignore() -> Partly:
     counted.
     """
     found = _ownership()
-    return Partly(found["beside"] == ["one", "two"], found["adopted"] == [("lost", "one")])
+    return Partly(
+        found["beside"] == ["one", "two"], found["adopted"] == [("lost", "one")]
+    )
 
 
 @rebuilt("garbage-collection-orphans-are-adopted")
@@ -168,7 +183,10 @@ def adopted() -> bool:
 def one_winner() -> bool:
     """A second controller is refused by validation."""
     found = _ownership()
-    return found["second"] == 422 and "Only one reference can have Controller set to true" in found["message"]
+    return (
+        found["second"] == 422
+        and "Only one reference can have Controller set to true" in found["message"]
+    )
 
 
 @rebuilt("garbage-collection-orphan-policy-keeps-children")

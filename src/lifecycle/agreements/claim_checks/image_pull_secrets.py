@@ -41,14 +41,20 @@ def retrieved() -> bool:
         await _private(node)
         names = [{"name": "right"}, {"name": "gone"}]
         pod = await node.run_pod("a", imagePullSecrets=names)
-        asked = [url.rpartition("/")[2] for method, url in node.asked if method == "GET" and "/secrets/" in url]
+        asked = [
+            url.rpartition("/")[2]
+            for method, url in node.asked
+            if method == "GET" and "/secrets/" in url
+        ]
         steps = [step for step, _ in node.steps]
         warned = await node.events("FailedToRetrieveImagePullSecret")
         return (
             asked[:2] == ["right", "gone"]
             and steps.index("pull secrets") < steps.index("runtime")
             and warned
-            == ["Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed."]
+            == [
+                "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed."
+            ]
             and pod["status"]["phase"] == "Running"
         )
 
@@ -63,7 +69,9 @@ def injected() -> bool:
 
     async def scene(node: OneNode) -> bool:
         await _private(node)
-        pod = await node.run_pod("a", container={"image": IMAGE}, imagePullSecrets=[{"name": "right"}])
+        pod = await node.run_pod(
+            "a", container={"image": IMAGE}, imagePullSecrets=[{"name": "right"}]
+        )
         assert pod["status"]["phase"] == "Running"
         told = repr(
             (
@@ -71,7 +79,9 @@ def injected() -> bool:
                 node.runtime.sandbox_configs["a"],
             )
         )
-        files = [p.read_bytes() for p in node.pod_directory(pod).rglob("*") if p.is_file()]
+        files = [
+            p.read_bytes() for p in node.pod_directory(pod).rglob("*") if p.is_file()
+        ]
         return PASSWORD in told or any(PASSWORD.encode() in data for data in files)
 
     return on_one_node(scene)
@@ -98,6 +108,8 @@ def used() -> bool:
             )
             state = pod["status"]["containerStatuses"][0]["state"]
             reasons.append(state.get("waiting", {}).get("reason", "Running"))
-        return reasons[2] == "Running" and not {"Running", "ContainerCreating"} & set(reasons[:2])
+        return reasons[2] == "Running" and not {"Running", "ContainerCreating"} & set(
+            reasons[:2]
+        )
 
     return on_one_node(scene)

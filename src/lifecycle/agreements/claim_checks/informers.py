@@ -51,7 +51,9 @@ class _Counting:
 
     async def round_trip(self, request: Request) -> Response:
         """Note and pass on."""
-        self.requests.append(f"{request.method} {request.path}{' watch' if 'watch' in request.query else ''}")
+        self.requests.append(
+            f"{request.method} {request.path}{' watch' if 'watch' in request.query else ''}"
+        )
         return await self.inner.round_trip(request)
 
     async def close(self) -> None:
@@ -80,7 +82,9 @@ async def _play() -> Seen:
         }
 
     stored = await writer.create(MAPS, body("early", "0"), "default")
-    seen.changed_without = (await writer.get(MAPS, "early", "default"))["data"] == {"v": "0"}
+    seen.changed_without = (await writer.get(MAPS, "early", "default"))["data"] == {
+        "v": "0"
+    }
     transport = _Counting(server.in_process_transport(admin))
     informers = SharedInformerFactory(Client(transport, "reader"))
     one, two = informers.informer(MAPS), informers.informer(MAPS)
@@ -90,7 +94,9 @@ async def _play() -> Seen:
         def handler(*objects: Object) -> None:
             obj = objects[-1]
             told.append(obj)
-            where.append((kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"])))
+            where.append(
+                (kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"]))
+            )
 
         return handler
 
@@ -129,7 +135,11 @@ async def _play() -> Seen:
 
 
 def _frames(recording: Recording) -> list[dict[str, Any]]:
-    return [line["event"] for line in recording.watch("journey") if "type" in line.get("event", {})]
+    return [
+        line["event"]
+        for line in recording.watch("journey")
+        if "type" in line.get("event", {})
+    ]
 
 
 @check("informers-deliver-create-update-delete")
@@ -203,7 +213,11 @@ def one_connection() -> bool:
 def decoded_once() -> bool:
     """Both consumers are handed the very object that was decoded, not one each."""
     first, second = _scene().objects
-    return bool(first) and len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
+    return (
+        bool(first)
+        and len(first) == len(second)
+        and all(a is b for a, b in zip(first, second, strict=True))
+    )
 
 
 @rebuilt("informers-offer-list-and-get-helpers")

@@ -48,8 +48,16 @@ def _play(
 
 def _recorded_metadata(recording: Recording) -> list[Object]:
     """The metadata of every object that a recorded answer to a write shows."""
-    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
-    return [each["metadata"] for each in answers if each.get("kind") != "Status" and each.get("metadata")]
+    answers = [
+        each.response
+        for each in recording.exchanges("admission")
+        if isinstance(each.response, dict)
+    ]
+    return [
+        each["metadata"]
+        for each in answers
+        if each.get("kind") != "Status" and each.get("metadata")
+    ]
 
 
 @rebuilt("initializers-hide-object-until-finished", model=True)
@@ -59,7 +67,10 @@ def hidden() -> bool:
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         stored = stage.server.reader.list(MAPS, "default")
-        return len(stored) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+        return (
+            len(stored) == 1
+            and (await stage.client.list(MAPS, "default"))["items"] == []
+        )
 
     return _play(scene, NOBODY)
 
@@ -85,7 +96,9 @@ def unscheduled() -> bool:
 
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(PODS, pod(), "default")
-        selected = await stage.client.list(PODS, "default", field_selector="spec.nodeName=")
+        selected = await stage.client.list(
+            PODS, "default", field_selector="spec.nodeName="
+        )
         return selected["items"] == []
 
     return _play(scene, {"a.example.com": ("pods", None)})
@@ -148,7 +161,10 @@ def configuration_kind() -> bool:
         kinds = [item["kind"] for item in (response.obj or {})["items"]]
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
         untouched = await stage.all_seeing.create(SECRETS, secret, "default")
-        return kinds == ["InitializerConfiguration"] and "initializers" not in untouched["metadata"]
+        return (
+            kinds == ["InitializerConfiguration"]
+            and "initializers" not in untouched["metadata"]
+        )
 
     return _play(scene, NOBODY)
 
@@ -167,7 +183,10 @@ def pending() -> bool:
 
     async def scene(stage: Stage) -> bool:
         made = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
-        return bool(made["metadata"].get("initializers") == {"pending": [{"name": "a.example.com"}]})
+        return bool(
+            made["metadata"].get("initializers")
+            == {"pending": [{"name": "a.example.com"}]}
+        )
 
     return _play(scene, NOBODY)
 
@@ -184,12 +203,17 @@ def in_sequence() -> bool:
     lists: list[list[str]] = []
 
     def work(obj: Object) -> None:
-        lists.append([each["name"] for each in obj["metadata"]["initializers"]["pending"]])
+        lists.append(
+            [each["name"] for each in obj["metadata"]["initializers"]["pending"]]
+        )
 
     async def scene(stage: Stage) -> bool:
         made = await stage.client.create(MAPS, CONFIG_MAP, "default")
         await asyncio.sleep(0.1)
-        return "initializers" not in made["metadata"] and len((await stage.client.list(MAPS, "default"))["items"]) == 1
+        return (
+            "initializers" not in made["metadata"]
+            and len((await stage.client.list(MAPS, "default"))["items"]) == 1
+        )
 
     done = _play(
         scene,
@@ -208,7 +232,8 @@ def pod_initializing() -> bool:
         made = await stage.all_seeing.create(PODS, pod(), "default")
         assert made["metadata"].get("initializers"), "they have not run yet"
         return any(
-            (each.get("state") or {}).get("waiting", {}).get("reason") == "PodInitializing"
+            (each.get("state") or {}).get("waiting", {}).get("reason")
+            == "PodInitializing"
             for each in (made.get("status") or {}).get("containerStatuses") or ()
         )
 
@@ -227,9 +252,14 @@ def recorded_pod_initializing(recording: Recording) -> bool | None:
         each
         for each in pods
         for status in (each.get("status") or {}).get("containerStatuses") or ()
-        if ((status.get("state") or {}).get("waiting") or {}).get("reason") == "PodInitializing"
+        if ((status.get("state") or {}).get("waiting") or {}).get("reason")
+        == "PodInitializing"
     ]
-    return any(not each["spec"].get("initContainers") for each in waiting) if waiting else None
+    return (
+        any(not each["spec"].get("initContainers") for each in waiting)
+        if waiting
+        else None
+    )
 
 
 @rebuilt("initializers-include-uninitialized-parameter", model=True)
@@ -239,7 +269,10 @@ def include_parameter() -> bool:
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         shown = (await stage.all_seeing.list(MAPS, "default"))["items"]
-        return len(shown) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+        return (
+            len(shown) == 1
+            and (await stage.client.list(MAPS, "default"))["items"] == []
+        )
 
     return _play(scene, NOBODY)
 
@@ -299,6 +332,8 @@ def custom_resources() -> bool:
         before = await stage.client.create(PODS, pod("before"), "default")
         await stage.client.create(DEFINITIONS, definition)
         after = await stage.client.create(PODS, pod("after"), "default")
-        return set(before["metadata"]) != set(after["metadata"]) or len(after["spec"]) != len(before["spec"])
+        return set(before["metadata"]) != set(after["metadata"]) or len(
+            after["spec"]
+        ) != len(before["spec"])
 
     return bool(with_initializers(scene, {}, gate=False))

@@ -22,7 +22,9 @@ from lifecycle.compare.claims import rebuilt
 def node(number: int) -> dict[str, Any]:
     """A Node whose flanneld has announced itself."""
     data = {"VNI": 1, "VtepMAC": f"02:00:00:00:00:{number:02x}"}
-    notes = lease_annotations(LeaseAttrs(ipaddress.IPv4Address(f"172.19.0.{number + 2}"), "vxlan", data))
+    notes = lease_annotations(
+        LeaseAttrs(ipaddress.IPv4Address(f"172.19.0.{number + 2}"), "vxlan", data)
+    )
     cidr = f"10.244.{number}.0/24"
     return {
         "metadata": {"name": f"n{number}", "annotations": notes},
@@ -61,7 +63,11 @@ def layer_3_ipv4() -> bool:
     header, and a node without IPv4 is refused.
     """
     *_, inner, ip, _, _ = dissect(kept_frame()[0])
-    routed = inner.name == "Ethernet" and ip.fields["from"] == "10.244.1.2" and ip.fields["TTL"] == "63"
+    routed = (
+        inner.name == "Ethernet"
+        and ip.fields["from"] == "10.244.1.2"
+        and ip.fields["TTL"] == "63"
+    )
     only_6 = {
         "metadata": {"name": "n"},
         "spec": {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64"]},
@@ -79,9 +85,13 @@ def only_between_hosts() -> bool:
     nothing of a pod.
     """
     netlink, backend = host_on_paper()
-    backend.handle(NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")).node_event("ADDED", node(2)))
+    backend.handle(
+        NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")).node_event("ADDED", node(2))
+    )
     own = netlink.link("flannel.1").index
-    touched = {route.link for route in netlink.routes()} | {one.link for one in (*netlink.arp, *netlink.fdb)}
+    touched = {route.link for route in netlink.routes()} | {
+        one.link for one in (*netlink.arp, *netlink.fdb)
+    }
     return [link.name for link in netlink.links()] == [
         "lo",
         "eth0",

@@ -24,12 +24,16 @@ from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.inspector import Recording
 
 
-def ask(directory: str, container: str, command: str = "ADD", subnet: str = "10.244.1.0/24") -> Any:
+def ask(
+    directory: str, container: str, command: str = "ADD", subnet: str = "10.244.1.0/24"
+) -> Any:
     """Our host-local's answer."""
     ranges = {"ranges": [[{"subnet": subnet}]], "dataDir": directory}
     conf = {**ARTICLES, "cniVersion": "1.0.0", "ipam": {**ARTICLES["ipam"], **ranges}}
     env = Args(command, container, "/none", "eth0", path=("/bin",)).as_env({})
-    text = dispatch({"ADD": plugin.cmd_add, "DEL": plugin.cmd_del}, env, lambda: json.dumps(conf))
+    text = dispatch(
+        {"ADD": plugin.cmd_add, "DEL": plugin.cmd_del}, env, lambda: json.dumps(conf)
+    )
     return json.loads(text) if text else None
 
 
@@ -40,10 +44,14 @@ def delegated() -> bool:
     """
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "host-local")
-        program.write_text('#!/bin/sh\necho "{\\"told\\":\\"$CNI_COMMAND\\",\\"read\\":$(cat)}"\n')
+        program.write_text(
+            '#!/bin/sh\necho "{\\"told\\":\\"$CNI_COMMAND\\",\\"read\\":$(cat)}"\n'
+        )
         program.chmod(0o755)
         path = find_in_path(ARTICLES["ipam"]["type"], ["/none", folder])
-        said = json.loads(exec_plugin_now(path, '{"name":"x"}', {**os.environ, "CNI_COMMAND": "ADD"}))
+        said = json.loads(
+            exec_plugin_now(path, '{"name":"x"}', {**os.environ, "CNI_COMMAND": "ADD"})
+        )
         return bool(said == {"told": "ADD", "read": {"name": "x"}})
 
 
@@ -51,7 +59,14 @@ def delegated() -> bool:
 def recorded_decision(recording: Recording) -> bool | None:
     """Address with mask, gateway, routes: all in each result."""
     found = [one["result"] for one in pods_results(recording)]
-    return all(r["ips"][0]["address"] and r["ips"][0]["gateway"] and r["routes"] for r in found) if found else None
+    return (
+        all(
+            r["ips"][0]["address"] and r["ips"][0]["gateway"] and r["routes"]
+            for r in found
+        )
+        if found
+        else None
+    )
 
 
 @rebuilt("ipam-returns-address-gateway-routes")
@@ -60,9 +75,17 @@ def our_decision() -> bool:
     with tempfile.TemporaryDirectory() as directory:
         result = ask(directory, "c1")
     pod, _ = attach_on_paper(PaperNetlink(), ARTICLES, result)
-    said = result["ips"] == [{"interface": 2, "address": "10.244.1.2/24", "gateway": "10.244.1.1"}]
-    applied = [str(address) for address in pod.addrs(pod.link("eth0").index)] == ["10.244.1.2/24"]
-    return said and applied and any(str(route.gateway) == "10.244.1.1" for route in pod.routes())
+    said = result["ips"] == [
+        {"interface": 2, "address": "10.244.1.2/24", "gateway": "10.244.1.1"}
+    ]
+    applied = [str(address) for address in pod.addrs(pod.link("eth0").index)] == [
+        "10.244.1.2/24"
+    ]
+    return (
+        said
+        and applied
+        and any(str(route.gateway) == "10.244.1.1" for route in pod.routes())
+    )
 
 
 @check("ipam-host-local-allocates-from-ranges")
@@ -86,9 +109,15 @@ def _in_its_range(kept: dict[str, Any]) -> bool:
 def our_ranges() -> bool:
     """Round and round, past the gateway; what was given back comes last."""
     with tempfile.TemporaryDirectory() as directory:
-        first = [ask(directory, f"c{n}", subnet="10.0.0.0/29")["ips"][0]["address"] for n in range(3)]
+        first = [
+            ask(directory, f"c{n}", subnet="10.0.0.0/29")["ips"][0]["address"]
+            for n in range(3)
+        ]
         ask(directory, "c0", "DEL", "10.0.0.0/29")
-        more = [ask(directory, f"d{n}", subnet="10.0.0.0/29")["ips"][0]["address"] for n in range(3)]
+        more = [
+            ask(directory, f"d{n}", subnet="10.0.0.0/29")["ips"][0]["address"]
+            for n in range(3)
+        ]
     return [*first, *more] == [f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2)]
 
 
@@ -100,18 +129,31 @@ def on_disk() -> bool:
     with tempfile.TemporaryDirectory() as directory:
         ask(directory, "c1")
         ask(directory, "c2")
-        files = {path.name: path.read_text() for path in Path(directory).glob("bridge/*")}
-    held = {name: text.split()[0] for name, text in files.items() if name.startswith("10.")}
-    return held == {"10.244.1.2": "c1", "10.244.1.3": "c2"} and files.get("last_reserved_ip.0") == "10.244.1.3"
+        files = {
+            path.name: path.read_text() for path in Path(directory).glob("bridge/*")
+        }
+    held = {
+        name: text.split()[0] for name, text in files.items() if name.startswith("10.")
+    }
+    return (
+        held == {"10.244.1.2": "c1", "10.244.1.3": "c2"}
+        and files.get("last_reserved_ip.0") == "10.244.1.3"
+    )
 
 
 @check("ipam-unique-ip-from-global-pod-subnet")
 def recorded_unique(recording: Recording) -> bool | None:
     """All addresses differ, and each lies in its node's piece of one /16."""
-    found = [ipaddress.ip_interface(one["result"]["ips"][0]["address"]) for one in pods_results(recording)]
+    found = [
+        ipaddress.ip_interface(one["result"]["ips"][0]["address"])
+        for one in pods_results(recording)
+    ]
     if not found:
         return None
-    pieces = [ipaddress.ip_network(node["spec"]["podCIDR"]) for node in recorded_nodes(recording)]
+    pieces = [
+        ipaddress.ip_network(node["spec"]["podCIDR"])
+        for node in recorded_nodes(recording)
+    ]
     return len(set(found)) == len(found) and all(one.network in pieces for one in found)
 
 
@@ -122,9 +164,14 @@ def our_unique() -> bool:
     for _ in range(3):
         with tempfile.TemporaryDirectory() as directory:
             subnet = str(pieces.allocate_next())
-            seen |= {ask(directory, f"c{n}", subnet=subnet)["ips"][0]["address"] for n in range(3)}
+            seen |= {
+                ask(directory, f"c{n}", subnet=subnet)["ips"][0]["address"]
+                for n in range(3)
+            }
     whole = ipaddress.ip_network("10.244.0.0/16")
-    return len(seen) == 9 and all(ipaddress.ip_interface(one).ip in whole for one in seen)
+    return len(seen) == 9 and all(
+        ipaddress.ip_interface(one).ip in whole for one in seen
+    )
 
 
 @rebuilt("ipam-kubelet-assigns-the-ip")
@@ -132,5 +179,7 @@ def kubelet_assigns() -> bool:
     """Our kubelet has no means to: addresses are set by the plugin, in the pod's
     namespace.
     """
-    pod, _ = attach_on_paper(PaperNetlink(), ARTICLES, {"ips": [{"address": "10.0.0.2/24"}]})
+    pod, _ = attach_on_paper(
+        PaperNetlink(), ARTICLES, {"ips": [{"address": "10.0.0.2/24"}]}
+    )
     return kubelet_attaches_pods() or not pod.addrs(pod.link("eth0").index)

@@ -18,8 +18,15 @@ def rules_thereupon(recording: Recording) -> bool | None:
     seen = []
     for name in recording.nodes():
         node = recording.node(name)
-        before, after = (node.run("iptables-save", moment=moment) for moment in ("created", "exposed"))
-        seen.append("journey/nginx" not in before and "journey/nginx" in after and ":KUBE-SVC-" in after)
+        before, after = (
+            node.run("iptables-save", moment=moment)
+            for moment in ("created", "exposed")
+        )
+        seen.append(
+            "journey/nginx" not in before
+            and "journey/nginx" in after
+            and ":KUBE-SVC-" in after
+        )
     return all(seen)
 
 
@@ -31,7 +38,9 @@ def our_rules_thereupon() -> bool:
         assert cluster.proxies is not None
         before = await cluster.proxies.iptables_save("lifecycle-worker")
         spec = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
-        await cluster.client("me").create(resource("services"), {"metadata": {"name": "web"}, "spec": spec}, "default")
+        await cluster.client("me").create(
+            resource("services"), {"metadata": {"name": "web"}, "spec": spec}, "default"
+        )
         await asyncio.sleep(5)
         after = await cluster.proxies.iptables_save("lifecycle-worker")
         return "default/web" not in before and "default/web" in after

@@ -40,7 +40,11 @@ class _Files:
 
     def put(self, name: str, document: dict[str, Any] | None = None) -> Path:
         path = self.folder / name
-        path.write_text(yaml.safe_dump(document or make("a", "https://a", token=f"token-{path.name}")))
+        path.write_text(
+            yaml.safe_dump(
+                document or make("a", "https://a", token=f"token-{path.name}")
+            )
+        )
         return path
 
     def found(self, flag: str = "", kubeconfig: str = "", **flags: Any) -> ClientConfig:

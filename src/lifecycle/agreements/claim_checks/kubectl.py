@@ -45,7 +45,10 @@ def _refused_locally(recording: Recording, name: str) -> bool:
     """
     answer = printed(recording, name)
     return (
-        answer.code == 1 and not answer.objects and "from server" not in answer.err and "is invalid" not in answer.err
+        answer.code == 1
+        and not answer.objects
+        and "from server" not in answer.err
+        and "is invalid" not in answer.err
     )
 
 
@@ -54,7 +57,10 @@ def fail_fast(recording: Recording) -> bool:
     """An impossible image, an impossible restart policy, and a flag without its
     companion are refused by kubectl itself.
     """
-    return all(_refused_locally(recording, name) for name in ("run-bad-image", "run-bad-restart", "run-expose-no-port"))
+    return all(
+        _refused_locally(recording, name)
+        for name in ("run-bad-image", "run-bad-restart", "run-expose-no-port")
+    )
 
 
 @check("client-validation-malformed-image-name-rejected")
@@ -83,9 +89,10 @@ def run_replicas(recording: Recording) -> bool:
 @check("client-validation-create-deployment-replicas-flag")
 def create_replicas(recording: Recording) -> bool:
     """A Deployment, three replicas."""
-    return [(obj["kind"], obj["spec"]["replicas"]) for obj in made(recording, "create-deployment")] == [
-        ("Deployment", 3)
-    ]
+    return [
+        (obj["kind"], obj["spec"]["replicas"])
+        for obj in made(recording, "create-deployment")
+    ] == [("Deployment", 3)]
 
 
 @check("client-validation-printed-create-command-parses")
@@ -145,7 +152,9 @@ def never_is_pod(recording: Recording) -> bool | None:
 def expose_adds_service(recording: Recording) -> bool:
     """A Service whose selector finds the Pod made with it."""
     objects = {obj["kind"]: obj for obj in made(recording, "run-expose")}
-    return objects["Service"]["spec"]["selector"] == objects["Pod"]["metadata"]["labels"]
+    return (
+        objects["Service"]["spec"]["selector"] == objects["Pod"]["metadata"]["labels"]
+    )
 
 
 @check("generators-deployment-apps-v1-generator")

@@ -32,7 +32,10 @@ def uses_cached_model() -> bool:
     server = RememberingServer()
     code, _ = _applied(server, MANIFEST + "dta: {a: b}\n")
     posts = [request for request in server.requests if request.method == "POST"]
-    return not (code == 0 and [request.query.get("fieldValidation") for request in posts] == [["Strict"]])
+    return not (
+        code == 0
+        and [request.query.get("fieldValidation") for request in posts] == [["Strict"]]
+    )
 
 
 @rebuilt("client-validation-apply-equivalent-to-create")
@@ -44,7 +47,9 @@ def apply_equals_create() -> Partly:
     note = applied.requests[-1].obj["metadata"]["annotations"]  # type: ignore[index,call-overload]
     return Partly(
         created.asked == applied.asked[-1:],
-        len(applied.asked) == 2 and applied.asked[0].startswith("GET ") and len(note) == 1,
+        len(applied.asked) == 2
+        and applied.asked[0].startswith("GET ")
+        and len(note) == 1,
     )
 
 
@@ -75,9 +80,14 @@ def record_command() -> bool:
         typed_at(server, [*RUN, *more])
         obj = server.requests[-1].obj
         assert isinstance(obj, dict)
-        notes.append((obj["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause"))
+        notes.append(
+            (obj["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause")
+        )
     refused = typed_at(RememberingServer(), [*DEPLOYMENT, "--record"]).code
-    return notes == [None, "kubectl run nginx --image=nginx --record=true"] and refused == 1
+    return (
+        notes == [None, "kubectl run nginx --image=nginx --record=true"]
+        and refused == 1
+    )
 
 
 @rebuilt("generators-dry-run-skips-send")
@@ -86,7 +96,9 @@ def dry_run_skips() -> Partly:
     client, server = RememberingServer(), RememberingServer()
     typed_at(client, [*RUN, "--dry-run=client"])
     typed_at(server, [*RUN, "--dry-run=server"])
-    return Partly(client.asked == [], server.requests[-1].query.get("dryRun") == ["All"])
+    return Partly(
+        client.asked == [], server.requests[-1].query.get("dryRun") == ["All"]
+    )
 
 
 @rebuilt("generators-maps-object-to-group-version")

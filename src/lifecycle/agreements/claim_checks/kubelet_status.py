@@ -49,7 +49,12 @@ def story(recording: Recording) -> Played | None:
 
 def versions(played: Played) -> list[Object]:
     """Every status that a kubelet wrote."""
-    return [p["status"] for seen in played.statuses.values() for p in seen if p["status"].get("containerStatuses")]
+    return [
+        p["status"]
+        for seen in played.statuses.values()
+        for p in seen
+        if p["status"].get("containerStatuses")
+    ]
 
 
 def _status(name: str, state: Object, last: Object | None = None) -> Object:
@@ -58,14 +63,20 @@ def _status(name: str, state: Object, last: Object | None = None) -> Object:
 
 def _fresh() -> Object:
     """What our kubelet says of a pod of which nothing exists yet."""
-    return generate_api_pod_status(POD, PodStatus(), StatusInputs(host_ip="10.0.0.1"), {})
+    return generate_api_pod_status(
+        POD, PodStatus(), StatusInputs(host_ip="10.0.0.1"), {}
+    )
 
 
 @check("kubelet-status-generates-podstatus-with-phase")
 def with_phase(recording: Recording) -> bool | None:
     """Every status a kubelet wrote has one."""
     played = story(recording)
-    return every(status["phase"] in LIVE for status in versions(played)) if played else None
+    return (
+        every(status["phase"] in LIVE for status in versions(played))
+        if played
+        else None
+    )
 
 
 @rebuilt("kubelet-status-generates-podstatus-with-phase")
@@ -87,7 +98,9 @@ def our_phases() -> Partly:
     """All states of two containers, all policies: four words come out."""
     seen = set()
     states: tuple[Object, ...] = (RUNNING, WAITING, DONE, FAILED, {})
-    for policy, one, other, over in product(("Always", "OnFailure", "Never"), states, states, (False, True)):
+    for policy, one, other, over in product(
+        ("Always", "OnFailure", "Never"), states, states, (False, True)
+    ):
         spec = {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}
         seen.add(get_phase(spec, [_status("a", one), _status("b", other)], over))
     return Partly(seen >= LIVE, "Unknown" not in seen)
@@ -128,9 +141,17 @@ def before_phase(recording: Recording) -> bool | None:
     said of containers.
     """
     played = story(recording)
-    statuses = [pod["status"] for seen in played.statuses.values() for pod in seen] if played else []
+    statuses = (
+        [pod["status"] for seen in played.statuses.values() for pod in seen]
+        if played
+        else []
+    )
     objected = [status for status in statuses if status.get("reason") == REASON]
-    return not any(status.get("containerStatuses") for status in objected) if objected else None
+    return (
+        not any(status.get("containerStatuses") for status in objected)
+        if objected
+        else None
+    )
 
 
 @rebuilt("kubelet-status-handlers-run-before-phase")
@@ -186,7 +207,8 @@ def our_deadline() -> bool:
     pod = {**POD, "spec": {**POD["spec"], "activeDeadlineSeconds": 5}}
     started = {"startTime": "1970-01-01T00:01:40Z"}
     verdicts = [
-        ActiveDeadlineHandler(lambda uid: started, partial(float, at)).should_evict(pod) for at in (104.0, 105.0)
+        ActiveDeadlineHandler(lambda uid: started, partial(float, at)).should_evict(pod)
+        for at in (104.0, 105.0)
     ]
     return [v.evict for v in verdicts] == [False, True] and verdicts[1].reason == REASON
 
@@ -199,9 +221,17 @@ def derived(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    pods = [pod for seen in played.statuses.values() for pod in seen if pod["status"].get("containerStatuses")]
+    pods = [
+        pod
+        for seen in played.statuses.values()
+        for pod in seen
+        if pod["status"].get("containerStatuses")
+    ]
     computed = [(phase_of(pod), pod["status"]["phase"]) for pod in pods]
-    return every(ours == theirs or (is_terminal(ours) and not is_terminal(theirs)) for ours, theirs in computed)
+    return every(
+        ours == theirs or (is_terminal(ours) and not is_terminal(theirs))
+        for ours, theirs in computed
+    )
 
 
 @rebuilt("kubelet-status-phase-derived-from-containers")
@@ -219,7 +249,9 @@ def not_started(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    entries = [entry for status in versions(played) for entry in status["containerStatuses"]]
+    entries = [
+        entry for status in versions(played) for entry in status["containerStatuses"]
+    ]
     unstarted = [entry for entry in entries if not entry.get("containerID")]
     return bool(unstarted) and all("waiting" in entry["state"] for entry in unstarted)
 
@@ -237,7 +269,11 @@ def waiting_pending(recording: Recording) -> Partly | None:
     if played is None:
         return None
     first = played.statuses["plain"]
-    created = [p["status"] for p in first if WAITING in [c["state"] for c in p["status"].get("containerStatuses", [])]]
+    created = [
+        p["status"]
+        for p in first
+        if WAITING in [c["state"] for c in p["status"].get("containerStatuses", [])]
+    ]
     crashed = [
         p["status"]
         for p in played.statuses["crashloop"]
@@ -280,7 +316,9 @@ def not_ready(recording: Recording) -> bool | None:
     firsts = []
     for seen in played.statuses.values():
         of_kubelet = [p["status"] for p in seen if p["status"].get("containerStatuses")]
-        if of_kubelet and not any(c.get("containerID") for c in of_kubelet[0]["containerStatuses"]):
+        if of_kubelet and not any(
+            c.get("containerID") for c in of_kubelet[0]["containerStatuses"]
+        ):
             firsts.append(of_kubelet[0])
     return bool(firsts) and all(map(_not_ready, firsts))
 
@@ -301,7 +339,8 @@ def patches(recording: Recording) -> bool | None:
     verbs = {
         event["verb"]
         for event in recording.audit("journey")
-        if event["user"]["username"].startswith("system:node:") and event["requestURI"].endswith("/status")
+        if event["user"]["username"].startswith("system:node:")
+        and event["requestURI"].endswith("/status")
     }
     return verbs == {"patch"}
 

@@ -28,9 +28,18 @@ def with_kubelets(recording: Recording) -> bool:
 
 def requests(recording: Recording, verb: str) -> list[list[str]]:
     """What kubelets asked about pods, by verb: fields of the audit's summary."""
-    lines = (line.split("\t") for line in recording.text("audit/requests-by-component.tsv").splitlines())
+    lines = (
+        line.split("\t")
+        for line in recording.text("audit/requests-by-component.tsv").splitlines()
+    )
     return [
-        f for f in lines if len(f) > 7 and f[1].startswith("kubelet/") and f[3] == verb and f[6] == "pods" and not f[7]
+        f
+        for f in lines
+        if len(f) > 7
+        and f[1].startswith("kubelet/")
+        and f[3] == verb
+        and f[6] == "pods"
+        and not f[7]
     ]
 
 
@@ -42,7 +51,11 @@ def agent_on_every_node(recording: Recording) -> bool | None:
     if not with_kubelets(recording):
         return None
     known = {node["metadata"]["name"] for node in system_objects(recording, "nodes")}
-    running = {name for name in recording.nodes() if "/usr/bin/kubelet" in recording.node(name).run("ps")}
+    running = {
+        name
+        for name in recording.nodes()
+        if "/usr/bin/kubelet" in recording.node(name).run("ps")
+    }
     return running == set(recording.nodes()) == known
 
 
@@ -54,7 +67,11 @@ def our_agent() -> bool:
         alive = (await node.run_pod("a"))["status"]["phase"] == "Running"
         await node.delete_pod("a")
         nodes = (await node.admin.list(resource("nodes")))["items"]
-        return alive and len(nodes) == 1 and not (await node.admin.list(resource("pods")))["items"]
+        return (
+            alive
+            and len(nodes) == 1
+            and not (await node.admin.list(resource("pods")))["items"]
+        )
 
     return on_one_node(scene)
 
@@ -68,7 +85,10 @@ def turns_pods_into_containers(recording: Recording) -> Partly | None:
         return None
     name = recording.nodes()[-1]
     asked = [obj["info"] for obj in inspected(recording, name).values()]
-    configured = all(info["config"]["mounts"] and info["config"]["metadata"]["name"] for info in asked)
+    configured = all(
+        info["config"]["mounts"] and info["config"]["metadata"]["name"]
+        for info in asked
+    )
     return Partly(
         bool(asked) and configured,
         all(info["runtimeType"] == "io.containerd.runc.v2" for info in asked),
@@ -85,7 +105,11 @@ def our_translation() -> Partly:
         await node.run_pod("a", container={"env": [{"name": "A", "value": "1"}]})
         config = node.runtime.container_configs.get(("a", "c"))
         assert config is not None, "a container was asked for"
-        filled = ("A", "1") in config.envs and bool(config.mounts) and bool(node.runtime.sandbox_configs["a"].linux)
+        filled = (
+            ("A", "1") in config.envs
+            and bool(config.mounts)
+            and bool(node.runtime.sandbox_configs["a"].linux)
+        )
         return Partly(filled, len(await node.runtime.list_containers()) == 1)
 
     return on_one_node(scene)
@@ -102,7 +126,12 @@ def volumes_logs_and_gc(recording: Recording) -> bool | None:
     log = "".join(node.run("kubelet-log") for node in workers)
     mounted = all("/volumes/kubernetes.io~" in node.run("mounts") for node in workers)
     logged = all(".log" in node.run("pod-logs-tree") for node in workers)
-    return mounted and logged and "RemoveContainer" in log and "Cleaned up orphaned pod volumes dir" in log
+    return (
+        mounted
+        and logged
+        and "RemoveContainer" in log
+        and "Cleaned up orphaned pod volumes dir" in log
+    )
 
 
 @rebuilt("kubelet-sync-also-volumes-logs-and-gc")
@@ -115,7 +144,12 @@ def our_volumes_and_gc() -> bool:
         config = node.runtime.container_configs.get(("a", "c"))
         logged = config is not None and config.log_path == "c/0.log"
         await node.delete_pod("a")
-        return made and logged and not node.pod_directory(pod).exists() and not await node.runtime.list_containers()
+        return (
+            made
+            and logged
+            and not node.pod_directory(pod).exists()
+            and not await node.runtime.list_containers()
+        )
 
     return on_one_node(scene)
 
@@ -128,7 +162,8 @@ def polls_every_20_seconds(recording: Recording) -> bool | None:
     listed = sum(int(fields[0]) for fields in requests(recording, "list"))
     watched = requests(recording, "watch")
     delays = [
-        parse_time(pod["status"]["startTime"]) - parse_time(pod["metadata"]["creationTimestamp"])
+        parse_time(pod["status"]["startTime"])
+        - parse_time(pod["metadata"]["creationTimestamp"])
         for pod in settled(recording)
         if pod["status"].get("startTime")
     ]
@@ -145,7 +180,9 @@ def ours_polls() -> bool:
         lists = [
             url
             for method, url in node.asked
-            if method == "GET" and url.startswith("/api/v1/pods?") and "watch" not in url
+            if method == "GET"
+            and url.startswith("/api/v1/pods?")
+            and "watch" not in url
         ]
         return len(lists) > 5 or pod["status"]["phase"] != "Running"
 
@@ -161,7 +198,9 @@ def poll_interval(recording: Recording) -> Partly | None:
     static = "fileCheckFrequency:" in settings and "httpCheckFrequency:" in settings
     return Partly(
         static,
-        not any(word in settings for word in ("apiCheckFrequency", "podCheckFrequency")),
+        not any(
+            word in settings for word in ("apiCheckFrequency", "podCheckFrequency")
+        ),
     )
 
 
@@ -199,7 +238,9 @@ def by_node_name(recording: Recording) -> bool | None:
     if not with_kubelets(recording):
         return None
     watched = requests(recording, "watch")
-    return bool(watched) and all("fieldSelector" in "\t".join(fields) for fields in watched)
+    return bool(watched) and all(
+        "fieldSelector" in "\t".join(fields) for fields in watched
+    )
 
 
 @rebuilt("kubelet-sync-selects-pods-by-node-name")
@@ -209,9 +250,17 @@ def ours_by_node_name() -> bool:
     async def scene(node: OneNode) -> bool:
         await node.run_pod("a")
         await node.run_pod("b", node="another")
-        watched = [url for method, url in node.asked if method == "GET" and url.startswith("/api/v1/pods?")]
-        asked = bool(watched) and all("spec.nodeName=lifecycle-worker" in url for url in watched)
-        return asked and [p["metadata"]["name"] for p in node.kubelet.pod_workers.all_pods()] == ["a"]
+        watched = [
+            url
+            for method, url in node.asked
+            if method == "GET" and url.startswith("/api/v1/pods?")
+        ]
+        asked = bool(watched) and all(
+            "spec.nodeName=lifecycle-worker" in url for url in watched
+        )
+        return asked and [
+            p["metadata"]["name"] for p in node.kubelet.pod_workers.all_pods()
+        ] == ["a"]
 
     return on_one_node(scene)
 
@@ -226,10 +275,18 @@ def unscheduled(recording: Recording) -> bool | None:
     pods = [
         exchange.response
         for exchange in recording.exchanges("scheduling")
-        if isinstance(exchange.response, dict) and exchange.response.get("kind") == "Pod"
+        if isinstance(exchange.response, dict)
+        and exchange.response.get("kind") == "Pod"
     ]
     waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
-    return any(pod["status"].get("startTime") or pod["status"].get("hostIP") for pod in waiting) if waiting else None
+    return (
+        any(
+            pod["status"].get("startTime") or pod["status"].get("hostIP")
+            for pod in waiting
+        )
+        if waiting
+        else None
+    )
 
 
 @rebuilt("kubelet-sync-handles-unscheduled-pods")
@@ -239,7 +296,9 @@ def ours_unscheduled() -> bool:
     async def scene(node: OneNode) -> bool:
         pod = await node.run_pod("a", node="", seconds=60)
         seen = bool(node.kubelet.pod_workers.all_pods()) or "startTime" in pod["status"]
-        assert (await node.run_pod("b"))["status"]["phase"] == "Running", "one that was placed is seen"
+        assert (await node.run_pod("b"))["status"]["phase"] == "Running", (
+            "one that was placed is seen"
+        )
         return seen
 
     return on_one_node(scene)
@@ -265,7 +324,11 @@ def against_cache() -> bool:
     return (
         len(first[PodOperation.ADD]) == 2
         and not any(again.values())
-        and [names(op) for op in (PodOperation.ADD, PodOperation.UPDATE, PodOperation.REMOVE)] == [["c"], ["b"], ["a"]]
+        and [
+            names(op)
+            for op in (PodOperation.ADD, PodOperation.UPDATE, PodOperation.REMOVE)
+        ]
+        == [["c"], ["b"], ["a"]]
     )
 
 
@@ -297,10 +360,15 @@ def converges(recording: Recording) -> bool | None:
     if not with_kubelets(recording):
         return None
     asked = {
-        e.method for e in recording.exchanges("kubelet") if e.t < 90 and "/pods/" in e.path and "/log" not in e.path
+        e.method
+        for e in recording.exchanges("kubelet")
+        if e.t < 90 and "/pods/" in e.path and "/log" not in e.path
     }
     restarted = [
-        pod for pod in settled(recording) for c in pod["status"].get("containerStatuses") or () if c["restartCount"]
+        pod
+        for pod in settled(recording)
+        for c in pod["status"].get("containerStatuses") or ()
+        if c["restartCount"]
     ]
     return not asked and bool(restarted)
 
@@ -322,7 +390,9 @@ def ours_converges() -> bool:
         node.kubelet.pod_workers.sync(uid)
         await asyncio.sleep(30)
         after = await node.runtime.list_containers()
-        again = [one for one in after if one.id != before.id and one.state.name == "RUNNING"]
+        again = [
+            one for one in after if one.id != before.id and one.state.name == "RUNNING"
+        ]
         return same.id == before.id and len(again) == 1
 
     return on_one_node(scene)
@@ -347,7 +417,9 @@ def order_of_steps() -> Partly:
             "pull secrets",
             "runtime",
         ]
-        return Partly(order == right, not [step for step, name in node.steps if name == "b"])
+        return Partly(
+            order == right, not [step for step, name in node.steps if name == "b"]
+        )
 
     return on_one_node(scene)
 
@@ -357,8 +429,15 @@ def startup_metrics(recording: Recording) -> bool | None:
     """Kubelets log what they count: one line for each pod that started."""
     if not with_kubelets(recording):
         return None
-    logs = [recording.node(name).run("kubelet-log") for name in recording.nodes() if "worker" in name]
-    return all("Observed pod startup duration" in log and "podStartSLOduration=" in log for log in logs)
+    logs = [
+        recording.node(name).run("kubelet-log")
+        for name in recording.nodes()
+        if "worker" in name
+    ]
+    return all(
+        "Observed pod startup duration" in log and "podStartSLOduration=" in log
+        for log in logs
+    )
 
 
 @rebuilt("kubelet-sync-startup-metrics-on-create")
@@ -370,7 +449,10 @@ def our_startup_metrics() -> bool:
         before = dict(node.kubelet.syncer.metrics.counts())
         await node.run_pod("b", seconds=100)
         after = node.kubelet.syncer.metrics.counts()
-        return all((before.get(name), after.get(name)) == (1, 2) for name in (POD_START, POD_WORKER_START))
+        return all(
+            (before.get(name), after.get(name)) == (1, 2)
+            for name in (POD_START, POD_WORKER_START)
+        )
 
     return on_one_node(scene)
 
@@ -384,7 +466,9 @@ def repeats() -> Partly:
     async def scene(node: OneNode) -> Partly:
         uid = (await node.run_pod("a"))["metadata"]["uid"]
         times: list[float] = []
-        node.kubelet.syncer.on_step = lambda step, pod: times.append(node.clock.now()) if step == "status" else None
+        node.kubelet.syncer.on_step = lambda step, pod: (
+            times.append(node.clock.now()) if step == "status" else None
+        )
         await asyncio.sleep(600)
         gaps = [b - a for a, b in pairwise(times)]
         began, count = node.clock.now(), len(times)

@@ -41,7 +41,11 @@ def _run(hook: Object, runtime: _Runtime | None = None) -> str:
     """Why the hook failed; nothing if it did not."""
     container = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
-    return on_virtual_time(HookRunner(cast(Any, runtime or _Runtime())).run(pod, "id", container, hook, "10.0.0.9"))
+    return on_virtual_time(
+        HookRunner(cast(Any, runtime or _Runtime())).run(
+            pod, "id", container, hook, "10.0.0.9"
+        )
+    )
 
 
 def _reasons(played: Played, name: str) -> list[str]:
@@ -57,7 +61,11 @@ def _reasons(played: Played, name: str) -> list[str]:
 
 def _ever_running(played: Played, name: str) -> bool:
     statuses = [pod["status"] for pod in played.statuses[name]]
-    return any("running" in c["state"] for status in statuses for c in status.get("containerStatuses", ()))
+    return any(
+        "running" in c["state"]
+        for status in statuses
+        for c in status.get("containerStatuses", ())
+    )
 
 
 @check("lifecycle-hooks-poststart-runs-after-start")
@@ -66,7 +74,11 @@ def after_start(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    reasons = [r for r in _reasons(played, "post-start-fails") if r in ("Started", "FailedPostStartHook")]
+    reasons = [
+        r
+        for r in _reasons(played, "post-start-fails")
+        if r in ("Started", "FailedPostStartHook")
+    ]
     return reasons[:2] == ["Started", "FailedPostStartHook"]
 
 
@@ -74,8 +86,14 @@ def after_start(recording: Recording) -> bool | None:
 def our_after_start() -> bool:
     """Each command of a hook was run in a container that had been started."""
     calls = scene().calls
-    hooks = [(i, container) for i, (name, container) in enumerate(calls) if name == "exec_sync"]
-    return bool(hooks) and all(calls.index(("start_container", container)) < i for i, container in hooks)
+    hooks = [
+        (i, container)
+        for i, (name, container) in enumerate(calls)
+        if name == "exec_sync"
+    ]
+    return bool(hooks) and all(
+        calls.index(("start_container", container)) < i for i, container in hooks
+    )
 
 
 @check("lifecycle-hooks-exec-hook")
@@ -84,14 +102,18 @@ def exec_hook(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    return _ever_running(played, "post-start-ok") and "FailedPostStartHook" in _reasons(played, "post-start-fails")
+    return _ever_running(played, "post-start-ok") and "FailedPostStartHook" in _reasons(
+        played, "post-start-fails"
+    )
 
 
 @rebuilt("lifecycle-hooks-exec-hook")
 def our_exec_hook() -> bool:
     """In that container, without a time limit."""
     runtime = _Runtime()
-    return _run({"exec": {"command": ["ls", "/"]}}, runtime) == "" and runtime.asked == [("id", ("ls", "/"), 0.0)]
+    return _run(
+        {"exec": {"command": ["ls", "/"]}}, runtime
+    ) == "" and runtime.asked == [("id", ("ls", "/"), 0.0)]
 
 
 @check("lifecycle-hooks-http-hook")
@@ -106,8 +128,14 @@ def http_hook(recording: Recording) -> bool | None:
         r'Failed to execute PostStartHook" err="Get'
         r' \\"http://([\d.]+):80/\\".*pod="kubelet/post-start-http"'
     )
-    asked = {ip for node in recording.nodes() for ip in re.findall(address, _kubelet_log(recording, node))}
-    addresses = {pod["status"].get("podIP") for pod in played.statuses["post-start-http"]}
+    asked = {
+        ip
+        for node in recording.nodes()
+        for ip in re.findall(address, _kubelet_log(recording, node))
+    }
+    addresses = {
+        pod["status"].get("podIP") for pod in played.statuses["post-start-http"]
+    }
     return bool(asked) and asked <= addresses
 
 
@@ -138,8 +166,14 @@ def only_two(recording: Recording) -> bool | None:
     """
     if "kubelet" not in recording.scenarios():
         return None
-    made = [e.response for e in recording.exchanges("kubelet") if e.method == "POST" and e.path.endswith("/pods")]
-    hooks = [c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]]
+    made = [
+        e.response
+        for e in recording.exchanges("kubelet")
+        if e.method == "POST" and e.path.endswith("/pods")
+    ]
+    hooks = [
+        c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]
+    ]
     return not any("sleep" in handler for hook in hooks for handler in hook.values())
 
 
@@ -166,7 +200,12 @@ def blocks_running(recording: Recording) -> Partly | None:
     played = story(recording)
     if played is None:
         return None
-    again = played.pods["post-start-fails"]["status"]["containerStatuses"][0]["restartCount"] > 0
+    again = (
+        played.pods["post-start-fails"]["status"]["containerStatuses"][0][
+            "restartCount"
+        ]
+        > 0
+    )
     return Partly(
         again and not _ever_running(played, "post-start-fails"),
         _ever_running(played, "post-start-ok"),
@@ -204,9 +243,15 @@ def runtime_interprets(recording: Recording) -> bool | None:
     told = [
         d
         for d in configs(recording)
-        if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith("post-start")
+        if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith(
+            "post-start"
+        )
     ]
-    return any(b"postStart" in orjson.dumps(document["info"]) for document in told) if told else None
+    return (
+        any(b"postStart" in orjson.dumps(document["info"]) for document in told)
+        if told
+        else None
+    )
 
 
 @rebuilt("lifecycle-hooks-runtime-interprets-hooks")
@@ -216,5 +261,9 @@ def our_runtime_interprets() -> bool:
     """
     config = generated_config()
     annotations = [key for key in config.annotations if "preStop" in key]
-    others = repr((config.command, config.args, config.linux, config.labels, config.mounts))
-    return annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others
+    others = repr(
+        (config.command, config.args, config.linux, config.labels, config.mounts)
+    )
+    return (
+        annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others
+    )

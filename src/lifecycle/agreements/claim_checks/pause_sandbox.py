@@ -33,7 +33,11 @@ OWN_PID = {"namespace_options": {"pid": "CONTAINER"}}
 
 def pauses(recording: Recording) -> list[Object]:
     """Every recorded sandbox whose pause process ran."""
-    found = [document for node in recording.nodes() for document in documents(recording, node, PODS)]
+    found = [
+        document
+        for node in recording.nodes()
+        for document in documents(recording, node, PODS)
+    ]
     return [document for document in found if document["info"].get("runtimeSpec")]
 
 
@@ -44,7 +48,11 @@ def made(spec: Object) -> set[str]:
 
 def joined(spec: Object, pid: int) -> set[str]:
     """Kinds of namespaces that it joins through process `pid`."""
-    return {n["type"] for n in spec["linux"]["namespaces"] if n.get("path", "").startswith(f"/proc/{pid}/")}
+    return {
+        n["type"]
+        for n in spec["linux"]["namespaces"]
+        if n.get("path", "").startswith(f"/proc/{pid}/")
+    }
 
 
 def our_container(**options: object) -> Spec:
@@ -59,8 +67,13 @@ def docker_makes_pause(recording: Recording) -> bool | None:
     """There is a pause process in every sandbox; Docker is in none."""
     if not has_nodes(recording):
         return None
-    paused = all(document["info"]["runtimeSpec"]["process"]["args"] == ["/pause"] for document in pauses(recording))
-    docker = any("dockerd" in recording.node(node).run("ps") for node in recording.nodes())
+    paused = all(
+        document["info"]["runtimeSpec"]["process"]["args"] == ["/pause"]
+        for document in pauses(recording)
+    )
+    docker = any(
+        "dockerd" in recording.node(node).run("ps") for node in recording.nodes()
+    )
     return paused and docker
 
 
@@ -81,8 +94,15 @@ def pause_is_first(recording: Recording) -> bool | None:
     """
     if not has_nodes(recording):
         return None
-    pairs = [(d["status"]["createdAt"], p["status"]["createdAt"]) for _, d, p in all_documents(recording)]
-    return bool(pairs) and all(container > pause for container, pause in pairs) and bool(first_calls(recording))
+    pairs = [
+        (d["status"]["createdAt"], p["status"]["createdAt"])
+        for _, d, p in all_documents(recording)
+    ]
+    return (
+        bool(pairs)
+        and all(container > pause for container, pause in pairs)
+        and bool(first_calls(recording))
+    )
 
 
 @rebuilt("pause-sandbox-is-first-container-of-pod")
@@ -101,10 +121,15 @@ def parent(recording: Recording) -> Partly | None:
     if not has_nodes(recording):
         return None
     found = all_documents(recording)
-    hosts = all({"network", "ipc"} <= joined(d["info"]["runtimeSpec"], p["info"]["pid"]) for _, d, p in found)
+    hosts = all(
+        {"network", "ipc"} <= joined(d["info"]["runtimeSpec"], p["info"]["pid"])
+        for _, d, p in found
+    )
     childless = True
     for node in recording.nodes():
-        rows = [line.split(None, 3) for line in recording.node(node).run("ps").splitlines()]
+        rows = [
+            line.split(None, 3) for line in recording.node(node).run("ps").splitlines()
+        ]
         processes = [row for row in rows if len(row) == 4 and row[0].isdigit()]
         pausing = {row[0] for row in processes if row[3].strip(" \\_|") == "/pause"}
         childless &= bool(pausing) and not any(row[1] in pausing for row in processes)
@@ -116,9 +141,13 @@ def parent_here() -> Partly:
     """The same in our specs: namespaces are joined by number; and a process's parent is
     whoever forked it, here this process.
     """
-    child = subprocess.Popen([sys.executable, "-c", "import os; print(os.getppid())"], stdout=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import os; print(os.getppid())"], stdout=subprocess.PIPE
+    )
     said, _ = child.communicate()
-    return Partly({"network", "ipc"} <= joined(our_container(), 42), int(said) == os.getpid())
+    return Partly(
+        {"network", "ipc"} <= joined(our_container(), 42), int(said) == os.getpid()
+    )
 
 
 @check("pause-sandbox-hosts-pid-namespace")
@@ -128,14 +157,23 @@ def hosts_pid(recording: Recording) -> bool | None:
     """
     if not has_nodes(recording):
         return None
-    return all("pid" in joined(d["info"]["runtimeSpec"], p["info"]["pid"]) for _, d, p in all_documents(recording))
+    return all(
+        "pid" in joined(d["info"]["runtimeSpec"], p["info"]["pid"])
+        for _, d, p in all_documents(recording)
+    )
 
 
 @rebuilt("pause-sandbox-hosts-pid-namespace")
 def hosts_pid_here() -> bool:
     """Three modes, and the kubelet's default is a namespace per container."""
-    shared = {n["type"] for n in namespaces_of({"namespace_options": {"pid": "POD"}}, 42) if n.get("path")}
-    node = {n["type"] for n in namespaces_of({"namespace_options": {"pid": "NODE"}}, 42)}
+    shared = {
+        n["type"]
+        for n in namespaces_of({"namespace_options": {"pid": "POD"}}, 42)
+        if n.get("path")
+    }
+    node = {
+        n["type"] for n in namespaces_of({"namespace_options": {"pid": "NODE"}}, 42)
+    }
     assert "pid" in shared, "with POD it is shared"
     assert "pid" not in node, "with NODE there is none"
     return "pid" in joined(our_container(), 42)
@@ -148,7 +186,11 @@ def reaps(recording: Recording) -> bool | None:
     """
     if not has_nodes(recording):
         return None
-    own = [d for _, d, p in all_documents(recording) if "pid" in made(d["info"]["runtimeSpec"])]
+    own = [
+        d
+        for _, d, p in all_documents(recording)
+        if "pid" in made(d["info"]["runtimeSpec"])
+    ]
     return not own
 
 
@@ -222,7 +264,10 @@ def localhost_here() -> bool:
     """Two containers of ours: the same network namespace, so the same loopback. The
     conformance suite fetches a page across it.
     """
-    spaces = [{n["type"]: n.get("path", "") for n in our_container()["linux"]["namespaces"]} for _ in range(2)]
+    spaces = [
+        {n["type"]: n.get("path", "") for n in our_container()["linux"]["namespaces"]}
+        for _ in range(2)
+    ]
     return spaces[0]["network"] == spaces[1]["network"] == "/proc/42/ns/net"
 
 
@@ -232,7 +277,9 @@ def checkpointed(recording: Recording) -> bool | None:
     if not has_nodes(recording):
         return None
     return any(
-        "dockershim" in recording.node(node).run(what) for node in recording.nodes() for what in ("ps", "mounts")
+        "dockershim" in recording.node(node).run(what)
+        for node in recording.nodes()
+        for what in ("ps", "mounts")
     )
 
 
@@ -242,7 +289,10 @@ def checkpointed_model() -> bool:
     remembers the pod.
     """
     steps = [call.what for call in dockershim_run_pod_sandbox(POD)]
-    order = [next(i for i, step in enumerate(steps) if word in step) for word in ("/create", "write /var", "/start")]
+    order = [
+        next(i for i, step in enumerate(steps) if word in step)
+        for word in ("/create", "write /var", "/start")
+    ]
     return order == sorted(order) and b'"web"' in checkpoint(POD)
 
 
@@ -269,7 +319,9 @@ def dedicate_here() -> bool:
         our_container(),
         our_container(resources={"memory_limit_in_bytes": 1 << 24}),
     )
-    assert plain["linux"]["resources"] != limited["linux"]["resources"], "the cgroup changes"
+    assert plain["linux"]["resources"] != limited["linux"]["resources"], (
+        "the cgroup changes"
+    )
     return bool(plain["linux"]["namespaces"] != limited["linux"]["namespaces"])
 
 
@@ -280,7 +332,10 @@ def combines(recording: Recording) -> Partly | None:
     """
     if not has_nodes(recording):
         return None
-    specs = [document["info"]["runtimeSpec"]["linux"] for _, document, _ in all_documents(recording)]
+    specs = [
+        document["info"]["runtimeSpec"]["linux"]
+        for _, document, _ in all_documents(recording)
+    ]
     both = all(spec["namespaces"] and spec["cgroupsPath"] for spec in specs)
     return Partly(both, any(not spec["resources"].get("memory") for spec in specs))
 
@@ -291,6 +346,8 @@ def combines_here() -> Partly:
     nothing.
     """
     spec = our_container()["linux"]
-    pause = sandbox_spec(POD, "s-1", "/run/netns/s-1", "/run/s-1", "/run/s-1/shm")["linux"]
+    pause = sandbox_spec(POD, "s-1", "/run/netns/s-1", "/run/s-1", "/run/s-1/shm")[
+        "linux"
+    ]
     both = all(part["namespaces"] and part["cgroupsPath"] for part in (spec, pause))
     return Partly(both, not resources({})["memory"])

@@ -94,7 +94,9 @@ def reacts() -> bool:
 def owner(recording: Recording) -> bool:
     """Every recorded one, as its controller, and blocking."""
     references = [
-        s["metadata"]["ownerReferences"] for s in journey(recording)[1] if s["metadata"].get("ownerReferences")
+        s["metadata"]["ownerReferences"]
+        for s in journey(recording)[1]
+        if s["metadata"].get("ownerReferences")
     ]
     return bool(references) and all(_whole(of_one[0]) for of_one in references)
 
@@ -102,7 +104,9 @@ def owner(recording: Recording) -> bool:
 @rebuilt("replicaset-controller-replicaset-has-deployment-owner")
 def owner_here() -> bool:
     """Ours."""
-    references = [r for rs in life().first for r in rs["metadata"].get("ownerReferences") or ()]
+    references = [
+        r for rs in life().first for r in rs["metadata"].get("ownerReferences") or ()
+    ]
     return len(references) == 1 and _whole(references[0])
 
 
@@ -116,7 +120,10 @@ def _whole(reference: Any) -> bool:
 def missing(recording: Recording) -> bool:
     """Some recorded ReplicaSet got from none to what it wanted."""
     sets = journey(recording)[1]
-    return any((s.get("status") or {}).get("replicas") == s["spec"]["replicas"] > 0 for s in sets)
+    return any(
+        (s.get("status") or {}).get("replicas") == s["spec"]["replicas"] > 0
+        for s in sets
+    )
 
 
 @rebuilt("replicaset-controller-creates-missing-pods")
@@ -167,10 +174,13 @@ def observed(recording: Recording) -> bool:
     observed.
     """
     last: dict[str, Object] = {
-        s["metadata"]["name"]: s for s in journey(recording)[1] if not s["metadata"].get("deletionTimestamp")
+        s["metadata"]["name"]: s
+        for s in journey(recording)[1]
+        if not s["metadata"].get("deletionTimestamp")
     }
     return bool(last) and all(
-        s["status"].get("observedGeneration") == s["metadata"]["generation"] for s in last.values()
+        s["status"].get("observedGeneration") == s["metadata"]["generation"]
+        for s in last.values()
     )
 
 

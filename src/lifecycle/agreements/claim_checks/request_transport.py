@@ -18,7 +18,9 @@ REFUSAL = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"
 @check("request-transport-create-is-a-post")
 def create_is_a_post_recorded(recording: Recording) -> bool:
     """What the recorded command that creates put on the wire."""
-    return [r.method for r in traced_requests(journey(recording)["01-create"].err)] == ["POST"]
+    return [r.method for r in traced_requests(journey(recording)["01-create"].err)] == [
+        "POST"
+    ]
 
 
 @rebuilt("request-transport-create-is-a-post")
@@ -35,7 +37,10 @@ def success_after_response_recorded(recording: Recording) -> bool:
     after it: it names what was created.
     """
     transcript = journey(recording)["01-create"]
-    return "201 Created" in transcript.err and transcript.out.strip() == "deployment.apps/nginx created"
+    return (
+        "201 Created" in transcript.err
+        and transcript.out.strip() == "deployment.apps/nginx created"
+    )
 
 
 @rebuilt("request-transport-success-printed-after-response")
@@ -54,9 +59,9 @@ def success_after_response() -> bool:
 def message_follows_format_recorded(recording: Recording) -> bool:
     """The same kind of command with and without `-o json`."""
     plain = journey(recording)["01-create"]
-    return not plain.objects and [obj["kind"] for obj in printed(recording, "create-deployment").objects] == [
-        "Deployment"
-    ]
+    return not plain.objects and [
+        obj["kind"] for obj in printed(recording, "create-deployment").objects
+    ] == ["Deployment"]
 
 
 @rebuilt("request-transport-message-follows-output-format")
@@ -67,5 +72,7 @@ def message_follows_format() -> bool:
         for more in ([], ["-o", "name"], ["-o", "json"], ["-o", "yaml"])
     ]
     return (
-        said[:2] == ["pod/nginx created\n", "pod/nginx\n"] and said[2][:1] == "{" and said[3].startswith("apiVersion:")
+        said[:2] == ["pod/nginx created\n", "pod/nginx\n"]
+        and said[2][:1] == "{"
+        and said[3].startswith("apiVersion:")
     )

@@ -41,11 +41,18 @@ def recorded_routes(recording: Recording) -> bool:
     lists = [
         each.response
         for each in recording.exchanges("discovery")
-        if isinstance(each.response, dict) and each.response.get("kind") == "APIResourceList"
+        if isinstance(each.response, dict)
+        and each.response.get("kind") == "APIResourceList"
     ]
     rows = [row for each in lists for row in each["resources"]]
-    strangers = [each.status for each in recording.exchanges("storage") if each.moment == "unknown subresource"]
-    return len(rows) > 80 and all(row["verbs"] for row in rows) and set(strangers) == {404}
+    strangers = [
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "unknown subresource"
+    ]
+    return (
+        len(rows) > 80 and all(row["verbs"] for row in rows) and set(strangers) == {404}
+    )
 
 
 @rebuilt("resource-handling-routes-registered-at-startup")
@@ -55,7 +62,11 @@ def routes() -> bool:
     """
 
     async def scene(server: APIServer, client: Client) -> bool:
-        listed = [row for row in all_resources() if "list" in row.verbs and row.plural != "componentstatuses"]
+        listed = [
+            row
+            for row in all_resources()
+            if "list" in row.verbs and row.plural != "componentstatuses"
+        ]
         for row in {(row.group, row.plural): row for row in reversed(listed)}.values():
             if (row.group, row.plural) in server.stores:
                 await client.list(row)
@@ -75,9 +86,15 @@ def recorded_methods(recording: Recording) -> bool:
     """
     by_path: dict[str, set[tuple[str, int]]] = {}
     for each in recording.exchanges("storage"):
-        by_path.setdefault(each.path.partition("?")[0], set()).add((each.method, each.status))
+        by_path.setdefault(each.path.partition("?")[0], set()).add(
+            (each.method, each.status)
+        )
     maps = by_path["/api/v1/namespaces/default/configmaps"]
-    refused = {each.status for each in recording.exchanges("storage") if each.moment == "method not allowed"}
+    refused = {
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "method not allowed"
+    }
     return {("POST", 201), ("GET", 200), ("DELETE", 200)} <= maps and refused == {405}
 
 
@@ -88,7 +105,9 @@ def _handlers_reached(*asked: tuple[str, str]) -> list[str]:
     reached: list[str] = []
 
     def stand_in(name: str):  # type: ignore[no-untyped-def]
-        async def handler(self: ResourceHandler, request: Request, scope: RequestScope) -> Response:
+        async def handler(
+            self: ResourceHandler, request: Request, scope: RequestScope
+        ) -> Response:
             reached.append(f"{name} {scope.resource.plural}")
             return Response(200, obj={"kind": "Status", "apiVersion": "v1"})
 
@@ -129,19 +148,31 @@ def recorded_post(recording: Recording) -> bool:
     kept, the server called the request *create*.
     """
     [request] = traced_requests(journey(recording)["01-create"].err)
-    listed = recording.at("journey", "after create").get(request.path.partition("?")[0])["items"]
+    listed = recording.at("journey", "after create").get(
+        request.path.partition("?")[0]
+    )["items"]
     try:
-        events = [event for event in recording.audit("journey") if event["userAgent"].startswith("kubectl")]
+        events = [
+            event
+            for event in recording.audit("journey")
+            if event["userAgent"].startswith("kubectl")
+        ]
     except InspectorError:
         events = []
-    verbs = {event["verb"] for event in events if event["requestURI"].startswith(f"{request.path}?fieldManager=")}
+    verbs = {
+        event["verb"]
+        for event in events
+        if event["requestURI"].startswith(f"{request.path}?fieldManager=")
+    }
     return request.method == "POST" and len(listed) == 1 and verbs <= {"create"}
 
 
 @rebuilt("resource-handling-post-reaches-create-handler")
 def post() -> bool:
     """Ours lands in `create`."""
-    return _handlers_reached(("POST", "/apis/apps/v1/namespaces/default/deployments")) == ["create deployments"]
+    return _handlers_reached(
+        ("POST", "/apis/apps/v1/namespaces/default/deployments")
+    ) == ["create deployments"]
 
 
 @check("resource-handling-create-handler-decodes-and-validates")
@@ -149,7 +180,11 @@ def recorded_validation(recording: Recording) -> Partly:
     """A body that is no JSON is a 400; one that is, and is wrong in what it says, a 422
     with causes: two judges, two voices.
     """
-    undecoded = [each.status for each in recording.exchanges("storage") if each.moment == "malformed body"]
+    undecoded = [
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "malformed body"
+    ]
     judged = [each for each in recording.exchanges("corpus") if each.status == 422]
     return Partly(
         set(undecoded) == {400},
@@ -191,9 +226,15 @@ def recorded_audit(recording: Recording) -> bool | None:
     made = [
         each
         for each in events
-        if each["verb"] == "create" and each.get("requestObject") and each["stage"] == "ResponseComplete"
+        if each["verb"] == "create"
+        and each.get("requestObject")
+        and each["stage"] == "ResponseComplete"
     ]
-    deployments = [each["requestObject"] for each in made if each["objectRef"]["resource"] == "deployments"]
+    deployments = [
+        each["requestObject"]
+        for each in made
+        if each["objectRef"]["resource"] == "deployments"
+    ]
     if not deployments:
         return None
     return all("progressDeadlineSeconds" in each["spec"] for each in deployments)
@@ -229,7 +270,11 @@ def recorded_response(recording: Recording) -> bool:
         made: dict[tuple[str, str], Object] = {}
         for each in recording.exchanges(scenario):
             answer = each.response
-            if not isinstance(answer, dict) or "Table" in each.accept or "Partial" in each.accept:
+            if (
+                not isinstance(answer, dict)
+                or "Table" in each.accept
+                or "Partial" in each.accept
+            ):
                 continue
             found = answer.get("items") if "items" in answer else [answer]
             for obj in found or ():
@@ -238,7 +283,9 @@ def recorded_response(recording: Recording) -> bool:
                 if each.method == "POST" and each.status == 201 and all(version):
                     made[version] = obj
                 elif each.method == "GET" and version in made:
-                    same.append({k: v for k, v in made[version].items() if k in obj} == obj)
+                    same.append(
+                        {k: v for k, v in made[version].items() if k in obj} == obj
+                    )
     return bool(same) and all(same)
 
 
@@ -249,6 +296,8 @@ def response() -> bool:
     async def scene(server: APIServer, client: Client) -> bool:
         made = await client.create(MAPS, config_map(), "default")
         found = await client.get(MAPS, "m", "default")
-        return orjson.dumps(made) == orjson.dumps(found) and bool(made["metadata"]["resourceVersion"])
+        return orjson.dumps(made) == orjson.dumps(found) and bool(
+            made["metadata"]["resourceVersion"]
+        )
 
     return on_a_server(scene)

@@ -52,7 +52,9 @@ PODS = resource("pods")
 OLD_SCORES = re.compile(r"Plugin (\w+) scores on sched/([^ ]+) => \[(.*)\]")
 
 
-def node(name: str, cpu: str = "4", taints: tuple[Object, ...] = (), **status: Any) -> Object:
+def node(
+    name: str, cpu: str = "4", taints: tuple[Object, ...] = (), **status: Any
+) -> Object:
     """A node with so much to give."""
     give = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
     meta = {"name": name, "labels": {"kubernetes.io/hostname": name}}
@@ -77,7 +79,9 @@ def pod(name: str, cpu: str = "", **spec: Any) -> Object:
     }
 
 
-def decide(nodes: list[Object], there: list[Object], new: Object, *plugins: Any) -> ScheduleResult:
+def decide(
+    nodes: list[Object], there: list[Object], new: Object, *plugins: Any
+) -> ScheduleResult:
     """One decision. Raises FitError."""
     cached, snapshot, framework = Cache(), Snapshot(), default_framework()
     for one in nodes:
@@ -87,7 +91,9 @@ def decide(nodes: list[Object], there: list[Object], new: Object, *plugins: Any)
     framework.filter_plugins += [p for p in plugins if isinstance(p, FilterPlugin)]
     framework.score_plugins += [p for p in plugins if isinstance(p, ScorePlugin)]
     cached.update_snapshot(snapshot)
-    return Algorithm(framework, snapshot, batch=False).schedule_pod(CycleState(), PodInfo(new))
+    return Algorithm(framework, snapshot, batch=False).schedule_pod(
+        CycleState(), PodInfo(new)
+    )
 
 
 def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
@@ -101,7 +107,9 @@ def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
 
 def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
     """Pod → plugin → node → weighted score, however that version's log words it."""
-    found: dict[str, dict[str, dict[str, int]]] = {d.name: d.recorded_scores for d in decide_again(recording)}
+    found: dict[str, dict[str, dict[str, int]]] = {
+        d.name: d.recorded_scores for d in decide_again(recording)
+    }
     for plugin, name, scores in OLD_SCORES.findall(recording.log()):
         pairs = (entry.split() for entry in re.findall(r"\{([^}]*)\}", scores))
         found.setdefault(name, {})[plugin] = {host: int(score) for host, score in pairs}
@@ -116,24 +124,34 @@ def _hand_over() -> dict[str, Any]:
 
     async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
         admin = cluster.client("test")
-        await admin.create(PODS, {**pod("ours"), "metadata": {"name": "ours"}}, "default")
+        await admin.create(
+            PODS, {**pod("ours"), "metadata": {"name": "ours"}}, "default"
+        )
         await admin.create(
             PODS,
             {**pod("custom", schedulerName="custom"), "metadata": {"name": "custom"}},
             "default",
         )
         await asyncio.sleep(10)
-        before = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        before = {
+            p["metadata"]["name"]: p["spec"].get("nodeName")
+            for p in await cluster.items("pods")
+        }
         client = cluster.client("custom")
         informers = SharedInformerFactory(client)
         profile = SchedulerConfiguration((Profile("custom"),))
-        running = asyncio.create_task(Scheduler(client, informers, clock=Clock(), configuration=profile).run())
+        running = asyncio.create_task(
+            Scheduler(client, informers, clock=Clock(), configuration=profile).run()
+        )
         informers.start()
         await asyncio.sleep(10)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await informers.stop()
-        after = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        after = {
+            p["metadata"]["name"]: p["spec"].get("nodeName")
+            for p in await cluster.items("pods")
+        }
         return {
             "before": before,
             "after": after,
@@ -151,12 +169,23 @@ def own_component(recording: Recording) -> bool:
     """
     told, after_its_event = set(), []
     for line in recording.log().splitlines():
-        if event := re.search(r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line):
+        if event := re.search(
+            r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line
+        ):
             told.add(event[1])
-        elif attempt := re.search(r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line):
+        elif attempt := re.search(
+            r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line
+        ):
             after_its_event.append(attempt[1] in told)
-    processes = [recording.node(name).run("ps") for name in recording.nodes() if "control-plane" in name]
-    alone = all(re.search(r"^.*\bkube-scheduler -(?!.*controller-manager)", text, re.M) for text in processes)
+    processes = [
+        recording.node(name).run("ps")
+        for name in recording.nodes()
+        if "control-plane" in name
+    ]
+    alone = all(
+        re.search(r"^.*\bkube-scheduler -(?!.*controller-manager)", text, re.M)
+        for text in processes
+    )
     return bool(after_its_event) and all(after_its_event) and alone
 
 
@@ -179,7 +208,10 @@ def picks() -> bool:
         handlers = EventHandlers(cached, queue, Nominator(), lambda p: True)
         handlers.pod_added(pod("free"))
         handlers.pod_added(pod("bound", nodeName="a"))
-        return queue.pending_pods()["active"] == ["default/free"] and "default/bound" in cached
+        return (
+            queue.pending_pods()["active"] == ["default/free"]
+            and "default/bound" in cached
+        )
 
     return on_virtual_time(main())
 
@@ -187,7 +219,12 @@ def picks() -> bool:
 @check("scheduler-pods-pending-until-scheduled")
 def pending(recording: Recording) -> bool:
     """Every pod that has no node."""
-    phases = {p["status"]["phase"] for pair in pods_of(recording) for p in pair if not p["spec"].get("nodeName")}
+    phases = {
+        p["status"]["phase"]
+        for pair in pods_of(recording)
+        for p in pair
+        if not p["spec"].get("nodeName")
+    }
     return phases == {"Pending"}
 
 
@@ -196,7 +233,9 @@ def pending_here() -> bool:
     """And ours."""
 
     async def scene(cluster: RehearsedCluster) -> str:
-        await cluster.client("t").create(PODS, {**pod("p"), "metadata": {"name": "p"}}, "default")
+        await cluster.client("t").create(
+            PODS, {**pod("p"), "metadata": {"name": "p"}}, "default"
+        )
         await asyncio.sleep(100)
         return str((await cluster.items("pods"))[0]["status"]["phase"])
 
@@ -209,7 +248,9 @@ def no_predicates(recording: Recording) -> bool | None:
     log = recording.log()
     if "Attempting to schedule pod" not in log:
         return None
-    return any(name in log for name in ("PodFitsResources", "GeneralPredicates", "predicate"))
+    return any(
+        name in log for name in ("PodFitsResources", "GeneralPredicates", "predicate")
+    )
 
 
 @rebuilt("scheduler-default-predicates-filter-nodes", model=True)
@@ -224,7 +265,9 @@ def predicates() -> bool:
         NodeInfo(node("good")),
     ]
     info = PodInfo(pod("p", "2"))
-    return [n.name for n in nodes if not pod_fits_on_node(info, n, DEFAULT_PREDICATES)] == ["good"]
+    return [
+        n.name for n in nodes if not pod_fits_on_node(info, n, DEFAULT_PREDICATES)
+    ] == ["good"]
 
 
 @rebuilt("scheduler-filters-run-on-all-schedulable-nodes")
@@ -233,22 +276,31 @@ def sampled() -> Partly:
     few = decide([node(str(i)) for i in range(3)], [], pod("p")).evaluated_nodes == 3
     return Partly(
         few,
-        decide([node(str(i)) for i in range(1000)], [], pod("p")).evaluated_nodes < 1000,
+        decide([node(str(i)) for i in range(1000)], [], pod("p")).evaluated_nodes
+        < 1000,
     )
 
 
 @check("scheduler-resource-requests-are-checked")
 def requests_checked(recording: Recording) -> bool:
     """The recorded pod that is too big for any node."""
-    found = next(settled for posted, settled in pods_of(recording) if posted["metadata"]["name"] == "too-big")
+    found = next(
+        settled
+        for posted, settled in pods_of(recording)
+        if posted["metadata"]["name"] == "too-big"
+    )
     messages = [c.get("message", "") for c in found["status"].get("conditions") or ()]
-    return not found["spec"].get("nodeName") and any("Insufficient" in message for message in messages)
+    return not found["spec"].get("nodeName") and any(
+        "Insufficient" in message for message in messages
+    )
 
 
 @rebuilt("scheduler-resource-requests-are-checked")
 def requests_checked_here() -> bool:
     """Three CPUs do not go into two; one does."""
-    return not fits([node("a", "2")], [], pod("p", "3")) and fits([node("a", "2")], [], pod("p", "1"))
+    return not fits([node("a", "2")], [], pod("p", "3")) and fits(
+        [node("a", "2")], [], pod("p", "1")
+    )
 
 
 @rebuilt("scheduler-capacity-is-total-minus-requests")
@@ -275,7 +327,11 @@ def counts() -> Partly:
 @check("scheduler-scores-after-filtering")
 def plugins_score(recording: Recording) -> bool | None:
     """By priority functions, a log would have to say."""
-    return some(plugin.endswith("Priority") for scores in scored(recording).values() for plugin in scores)
+    return some(
+        plugin.endswith("Priority")
+        for scores in scored(recording).values()
+        for plugin in scores
+    )
 
 
 @rebuilt("scheduler-scores-after-filtering", model=True)
@@ -289,7 +345,11 @@ def priorities() -> bool:
 @check("scheduler-scores-before-checking-fit")
 def infeasible_scored(recording: Recording) -> bool | None:
     """A pod that fits nowhere would have scores, too."""
-    nowhere = {s["metadata"]["name"] for _, s in pods_of(recording) if not s["spec"].get("nodeName")}
+    nowhere = {
+        s["metadata"]["name"]
+        for _, s in pods_of(recording)
+        if not s["spec"].get("nodeName")
+    }
     scores = scored(recording)
     return bool(nowhere & set(scores)) if nowhere and scores else None
 
@@ -302,7 +362,9 @@ def score_sees() -> bool:
     class Refuse(FilterPlugin):
         name = "Refuse"
 
-        def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        def filter(
+            self, state: CycleState, info: PodInfo, node: NodeInfo
+        ) -> Status | None:
             return unschedulable(self.name, "no") if node.name == "c" else None
 
     class Look(ScorePlugin):
@@ -323,8 +385,15 @@ def usage_plugins(recording: Recording) -> bool | None:
     explained by requests alone.
     """
     if not any(d.recorded_scores for d in decide_again(recording)):
-        return some("metrics" in plugin.lower() for scores in scored(recording).values() for plugin in scores)
-    return any(d.recorded_scores and d.scores != d.recorded_scores for d in decide_again(recording))
+        return some(
+            "metrics" in plugin.lower()
+            for scores in scored(recording).values()
+            for plugin in scores
+        )
+    return any(
+        d.recorded_scores and d.scores != d.recorded_scores
+        for d in decide_again(recording)
+    )
 
 
 @rebuilt("scheduler-scores-use-usage-metrics")
@@ -339,7 +408,9 @@ def favours() -> bool:
     """Of two equal nodes the one with less on it, and not only for the sake of
     balance.
     """
-    decided = decide([node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1"))
+    decided = decide(
+        [node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1")
+    )
     room = decided.scores["NodeResourcesFit"]
     return decided.suggested_host == "b" and room["b"] > room["a"]
 
@@ -347,7 +418,9 @@ def favours() -> bool:
 @check("scheduler-highest-rank-wins")
 def highest(recording: Recording) -> bool:
     """The recorded choice has the highest recorded sum, each time."""
-    hosts = {s["metadata"]["name"]: s["spec"].get("nodeName") for _, s in pods_of(recording)}
+    hosts = {
+        s["metadata"]["name"]: s["spec"].get("nodeName") for _, s in pods_of(recording)
+    }
     for name, plugins in scored(recording).items():
         totals: dict[str, int] = {}
         for scores in plugins.values():
@@ -362,7 +435,9 @@ def highest(recording: Recording) -> bool:
 def highest_here() -> bool:
     """Our choice has the highest of our sums."""
     result = decide([node("a"), node("b", "8"), node("c", "2")], [], pod("p", "1"))
-    totals = {host: sum(scores[host] for scores in result.scores.values()) for host in "abc"}
+    totals = {
+        host: sum(scores[host] for scores in result.scores.values()) for host in "abc"
+    }
     return totals[result.suggested_host] == max(totals.values()) > min(totals.values())
 
 
@@ -374,10 +449,16 @@ def policy_file() -> bool:
     nodes = [NodeInfo(node("idle")), NodeInfo(node("busy"))]
     nodes[1].add_pod(PodInfo(pod("r", "2", nodeName="busy")))
     priorities_of = [{"name": "MostRequestedPriority", "weight": 1}]
-    packed = parse_policy({"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of})
+    packed = parse_policy(
+        {"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of}
+    )
     plain = parse_policy({"kind": "Policy", "apiVersion": "v1"})
     info = PodInfo(pod("p", "100m"))
-    return GenericScheduler(packed).best(info, nodes) == ["busy"] != GenericScheduler(plain).best(info, nodes)
+    return (
+        GenericScheduler(packed).best(info, nodes)
+        == ["busy"]
+        != GenericScheduler(plain).best(info, nodes)
+    )
 
 
 @rebuilt("scheduler-custom-scheduler-as-deployment")
@@ -391,8 +472,14 @@ def left_alone(recording: Recording) -> bool:
     """The recorded pod of another scheduler stays without a node, and without a
     word.
     """
-    found = [e.response for e in recording.exchanges("scheduling") if e.path.endswith(f"/pods/{NOBODYS}")]
-    return bool(found) and not any(p["spec"].get("nodeName") or p["status"].get("conditions") for p in found)
+    found = [
+        e.response
+        for e in recording.exchanges("scheduling")
+        if e.path.endswith(f"/pods/{NOBODYS}")
+    ]
+    return bool(found) and not any(
+        p["spec"].get("nodeName") or p["status"].get("conditions") for p in found
+    )
 
 
 @rebuilt("scheduler-scheduler-name-hands-over")
@@ -402,11 +489,18 @@ def left_alone_here() -> bool:
     """
     seen = _hand_over()
     ours = seen["before"]["ours"], seen["after"]["ours"]
-    return seen["before"]["custom"] is None and bool(seen["after"]["custom"]) and bool(ours[0]) and ours[0] == ours[1]
+    return (
+        seen["before"]["custom"] is None
+        and bool(seen["after"]["custom"])
+        and bool(ours[0])
+        and ours[0] == ours[1]
+    )
 
 
 @rebuilt("scheduler-schedulers-register-their-name")
 def registers() -> bool:
     """Whether it ever writes anything but bindings and events."""
     written = _hand_over()["custom"]
-    return not written or any(not path.endswith(("/binding", "/events", "/status")) for path in written)
+    return not written or any(
+        not path.endswith(("/binding", "/events", "/status")) for path in written
+    )

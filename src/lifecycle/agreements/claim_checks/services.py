@@ -37,11 +37,16 @@ def exposed_outside(recording: Recording) -> bool | None:
     made = [
         exchange.response["spec"]
         for exchange in recording.exchanges("services")
-        if exchange.method == "POST" and exchange.path.endswith("/services") and _plain(exchange.body["spec"])
+        if exchange.method == "POST"
+        and exchange.path.endswith("/services")
+        and _plain(exchange.body["spec"])
     ]
     if not made:
         return None
-    return any(spec["type"] != "ClusterIP" or any("nodePort" in port for port in spec["ports"]) for spec in made)
+    return any(
+        spec["type"] != "ClusterIP" or any("nodePort" in port for port in spec["ports"])
+        for spec in made
+    )
 
 
 def _plain(spec: Object) -> bool:
@@ -71,12 +76,22 @@ def _typed() -> dict[str, Any]:
 
     async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
         assert cluster.proxies is not None
-        typed = await type_line(ONE_LINER, cluster.client("kubectl").transport, namespace="default")
+        typed = await type_line(
+            ONE_LINER, cluster.client("kubectl").transport, namespace="default"
+        )
         assert typed.code == 0, typed.err
-        [service] = [item for item in await cluster.items("services") if item["metadata"]["name"] == "n"]
-        before = (await cluster.client("audience").get(resource("pods"), "n", "default"))["status"]
+        [service] = [
+            item
+            for item in await cluster.items("services")
+            if item["metadata"]["name"] == "n"
+        ]
+        before = (
+            await cluster.client("audience").get(resource("pods"), "n", "default")
+        )["status"]
         await asyncio.sleep(10)
-        after = (await cluster.client("audience").get(resource("pods"), "n", "default"))["status"]
+        after = (
+            await cluster.client("audience").get(resource("pods"), "n", "default")
+        )["status"]
         rules = await cluster.proxies.iptables_save("lifecycle-worker")
         return {"service": service, "before": before, "after": after, "rules": rules}
 
@@ -88,9 +103,15 @@ def created_last(recording: Recording) -> bool | None:
     """When the recorded Service was made, and when the containers behind it started."""
     if "kubelet" not in recording.scenarios():  # no kubelet ran: nothing was deployed
         return None
-    answers = {e.path: e.response for e in recording.exchanges("services") if e.method == "GET" and e.status == 200}
+    answers = {
+        e.path: e.response
+        for e in recording.exchanges("services")
+        if e.method == "GET" and e.status == 200
+    }
     [service] = [
-        item for item in answers["/api/v1/namespaces/svc/services"]["items"] if item["metadata"]["name"] == "web"
+        item
+        for item in answers["/api/v1/namespaces/svc/services"]["items"]
+        if item["metadata"]["name"] == "web"
     ]
     started = [
         parse_time(status["state"]["running"]["startedAt"])
@@ -108,7 +129,10 @@ def our_order() -> bool:
     """
     seen = _typed()
     assert seen["after"]["phase"] == "Running"
-    return bool(seen["before"].get("phase", "Pending") != "Pending" or seen["before"].get("containerStatuses"))
+    return bool(
+        seen["before"].get("phase", "Pending") != "Pending"
+        or seen["before"].get("containerStatuses")
+    )
 
 
 @check("services-request-repeats-full-pipeline")
@@ -124,13 +148,25 @@ def whole_pipeline(recording: Recording) -> bool | None:
     done = {}
     for event in events:
         ref = event.get("objectRef") or {}
-        if event["verb"] == "create" and event["stage"] == "ResponseComplete" and "kubectl" in event["userAgent"]:
+        if (
+            event["verb"] == "create"
+            and event["stage"] == "ResponseComplete"
+            and "kubectl" in event["userAgent"]
+        ):
             done[ref["resource"]] = event
     both = [done["deployments"], done["services"]]
-    authorized = [event["annotations"]["authorization.k8s.io/decision"] == "allow" for event in both]
+    authorized = [
+        event["annotations"]["authorization.k8s.io/decision"] == "allow"
+        for event in both
+    ]
     known = [event["user"]["username"] != "" for event in both]
     stored = "/registry/services/specs/" in keys and "/registry/deployments/" in keys
-    return len({event["auditID"] for event in both}) == 2 and all(authorized) and all(known) and stored
+    return (
+        len({event["auditID"] for event in both}) == 2
+        and all(authorized)
+        and all(known)
+        and stored
+    )
 
 
 @rebuilt("services-request-repeats-full-pipeline")
@@ -153,14 +189,20 @@ def our_pipeline() -> bool:
         with listening(spans.append):
             for group, body in (("apis/apps", deployment), ("api", service)):
                 path = f"/{group}/v1/namespaces/default/{'services' if body is service else 'deployments'}"
-                status, _, answer = await target.request("POST", path, headers, json.dumps(body).encode())
+                status, _, answer = await target.request(
+                    "POST", path, headers, json.dumps(body).encode()
+                )
                 assert status == 201, answer
         return spans
 
     spans = rehearse(scene, without=("kubelet", "scheduler", "controllers"))
     passed = [sum(span.name == stage for span in spans) for stage in PIPELINE]
     keys = {span.attributes.get("key") for span in spans if span.name == "txn"}
-    return min(passed) >= 2 and {"/registry/services/specs/default/n", "/registry/deployments/default/n"} <= keys
+    return (
+        min(passed) >= 2
+        and {"/registry/services/specs/default/n", "/registry/deployments/default/n"}
+        <= keys
+    )
 
 
 PIPELINE = (

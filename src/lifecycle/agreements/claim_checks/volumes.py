@@ -24,7 +24,9 @@ def pod_directory_path(recording: Recording) -> bool | None:
     """
     if not recording.nodes():
         return None
-    first = recording.node(recording.nodes()[-1]).run("kubelet-pods-tree").splitlines()[0]
+    first = (
+        recording.node(recording.nodes()[-1]).run("kubelet-pods-tree").splitlines()[0]
+    )
     return first == "/var/run/kubelet/pods"
 
 
@@ -53,7 +55,11 @@ def _ours_has() -> set[str]:
 
     async def scene(node: OneNode) -> set[str]:
         directory = node.pod_directory(await node.run_pod("a"))
-        return {path.name for path in directory.iterdir() if path.is_dir()} if directory.is_dir() else set()
+        return (
+            {path.name for path in directory.iterdir() if path.is_dir()}
+            if directory.is_dir()
+            else set()
+        )
 
     return on_one_node(scene)
 
@@ -104,8 +110,12 @@ def our_manager_attaches() -> Partly:
     """
 
     async def scene(node: OneNode) -> Partly:
-        await node.create("configmaps", {"kind": "ConfigMap", "metadata": {"name": "x"}})
-        local = await node.run_pod("a", volumes=[{"name": "v", "configMap": {"name": "x"}}])
+        await node.create(
+            "configmaps", {"kind": "ConfigMap", "metadata": {"name": "x"}}
+        )
+        local = await node.run_pod(
+            "a", volumes=[{"name": "v", "configMap": {"name": "x"}}]
+        )
         claim = {
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "1Gi"}},
@@ -132,8 +142,12 @@ def our_manager_attaches() -> Partly:
             {**made, "status": {"phase": "Bound"}},
             subresource="status",
         )
-        disk_pod = await node.run_pod("b", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
-        waits = disk_pod["status"]["phase"] == "Pending" and not await node.events("FailedMount")
+        disk_pod = await node.run_pod(
+            "b", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+        )
+        waits = disk_pod["status"]["phase"] == "Pending" and not await node.events(
+            "FailedMount"
+        )
         return Partly(local["status"]["phase"] == "Running", waits)
 
     return on_one_node(scene)
@@ -146,9 +160,14 @@ def start_waits(recording: Recording) -> bool | None:
     """
     if not recording.nodes():
         return None
-    (waiting,) = (pod for pod in settled(recording) if pod["metadata"]["name"] == "missing-volume")
+    (waiting,) = (
+        pod for pod in settled(recording) if pod["metadata"]["name"] == "missing-volume"
+    )
     sandboxes = recording.node(waiting["spec"]["nodeName"]).run("crictl-pods")
-    states = [status["state"]["waiting"]["reason"] for status in waiting["status"]["containerStatuses"]]
+    states = [
+        status["state"]["waiting"]["reason"]
+        for status in waiting["status"]["containerStatuses"]
+    ]
     return states == ["ContainerCreating"] and "missing-volume" not in sandboxes
 
 
@@ -157,7 +176,9 @@ def ours_waits() -> bool:
     """Ours waits with the same words, and starts once the Secret is there."""
 
     async def scene(node: OneNode) -> bool:
-        pod = await node.run_pod("a", volumes=[{"name": "v", "secret": {"secretName": "absent"}}], seconds=20)
+        pod = await node.run_pod(
+            "a", volumes=[{"name": "v", "secret": {"secretName": "absent"}}], seconds=20
+        )
         told = await node.events("FailedMount") == [
             'MountVolume.SetUp failed for volume "v" : secret "absent" not found'
         ]

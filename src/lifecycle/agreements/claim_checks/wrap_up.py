@@ -21,7 +21,9 @@ STORED = {"deployments.apps": 1, "replicasets.apps": 1, "pods": 3}
 
 
 async def _type(cluster: RehearsedCluster, line: str) -> int:
-    typed = await type_line(line, cluster.client("kubectl").transport, namespace="default")
+    typed = await type_line(
+        line, cluster.client("kubectl").transport, namespace="default"
+    )
     await asyncio.sleep(30)
     return typed.code
 
@@ -67,11 +69,17 @@ def objects_in_store() -> bool:
     made.
     """
     asked = _all_asked()
-    bindings = [number for number, one in enumerate(asked) if one.path.endswith("/binding") and one.status == 201]
+    bindings = [
+        number
+        for number, one in enumerate(asked)
+        if one.path.endswith("/binding") and one.status == 201
+    ]
     if len(bindings) != 3:
         return False
     made = Counter(
-        one.path.rpartition("/")[2] for one in asked[: bindings[-1]] if one.method == "POST" and one.status == 201
+        one.path.rpartition("/")[2]
+        for one in asked[: bindings[-1]]
+        if one.method == "POST" and one.status == 201
     )
     return {name: made[name.partition(".")[0]] for name in WORKLOADS} == STORED
 
@@ -117,16 +125,24 @@ def recorded_objects(recording: Recording) -> bool | None:
 def each_pod_has_a_node() -> bool:
     """A node for each, and not the tainted one."""
     nodes = [pod["spec"].get("nodeName") for pod in _after(COMMAND)["pods"]]
-    return len(nodes) == 3 and all(name and "control-plane" not in name for name in nodes)
+    return len(nodes) == 3 and all(
+        name and "control-plane" not in name for name in nodes
+    )
 
 
 @check("wrap-up-each-pod-assigned-to-suitable-node")
 def each_recorded_pod_has_a_node(recording: Recording) -> bool | None:
     """The journey's pods after the create."""
     for exchange in recording.exchanges("journey"):
-        if exchange.moment == "after create" and exchange.path.partition("?")[0].endswith("/journey/pods"):
-            nodes = [pod["spec"].get("nodeName", "") for pod in exchange.response["items"]]
-            return len(nodes) == 3 and all(name and "control-plane" not in name for name in nodes)
+        if exchange.moment == "after create" and exchange.path.partition("?")[
+            0
+        ].endswith("/journey/pods"):
+            nodes = [
+                pod["spec"].get("nodeName", "") for pod in exchange.response["items"]
+            ]
+            return len(nodes) == 3 and all(
+                name and "control-plane" not in name for name in nodes
+            )
     return None
 
 
@@ -144,7 +160,9 @@ def only_in_etcd() -> bool:
             heard.add(pod)
             if pod not in bound:
                 return False
-    created = [one.body for one in asked if one.method == "POST" and one.path.endswith("/pods")]
+    created = [
+        one.body for one in asked if one.method == "POST" and one.path.endswith("/pods")
+    ]
     return len(heard) == len(created) == 3 and not any(
         (pod.get("status") or {}).get("containerStatuses") for pod in created
     )
@@ -162,7 +180,9 @@ def nothing_before_the_kubelet(recording: Recording) -> bool | None:
     seen: set[str] = set()
     for event in _finished(recording):
         reference = event["objectRef"]
-        if reference["resource"] == "pods" and event["user"]["username"].startswith("system:node:"):
+        if reference["resource"] == "pods" and event["user"]["username"].startswith(
+            "system:node:"
+        ):
             name = reference["name"]
             if event["verb"] == "patch" and name in times and name not in seen:
                 seen.add(name)
@@ -173,10 +193,18 @@ def nothing_before_the_kubelet(recording: Recording) -> bool | None:
 
 @cache
 def _finished(recording: Recording) -> list[Object]:
-    return [event for event in recording.audit("journey") if event["stage"] == "ResponseComplete"]
+    return [
+        event
+        for event in recording.audit("journey")
+        if event["stage"] == "ResponseComplete"
+    ]
 
 
 def _bindings(recording: Recording) -> list[Object] | None:
     if not (recording.path / "audit").is_dir():
         return None
-    return [e for e in _finished(recording) if e["objectRef"].get("subresource") == "binding" and e["verb"] == "create"]
+    return [
+        e
+        for e in _finished(recording)
+        if e["objectRef"].get("subresource") == "binding" and e["verb"] == "create"
+    ]

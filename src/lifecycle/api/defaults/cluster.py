@@ -46,7 +46,9 @@ def set_network_policy_defaults(policy: Object) -> None:
             for port in rule.get("ports") or ():
                 _default(port, "protocol", "TCP")
     if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+        spec["policyTypes"] = (
+            ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+        )
 
 
 def set_storage_class_defaults(storage_class: Object) -> None:
@@ -146,7 +148,11 @@ def set_custom_resource_definition_defaults(definition: Object) -> None:
         _set_service_reference_defaults(webhook.get("clientConfig"))
     status = definition.setdefault("status", {})
     if not status.get("storedVersions"):
-        stored = [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]
+        stored = [
+            version.get("name", "")
+            for version in spec.get("versions") or ()
+            if version.get("storage")
+        ]
         status["storedVersions"] = stored[:1] or None
 
 

@@ -28,7 +28,9 @@ def set_service_defaults(service: Object) -> None:
     elif spec["sessionAffinity"] == "ClientIP":
         config = spec.get("sessionAffinityConfig") or {}
         if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
-            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": CLIENT_IP_TIMEOUT_SECONDS}}
+            spec["sessionAffinityConfig"] = {
+                "clientIP": {"timeoutSeconds": CLIENT_IP_TIMEOUT_SECONDS}
+            }
     type_ = spec.get("type")
     if not type_:
         type_ = spec["type"] = "ClusterIP"
@@ -48,7 +50,9 @@ def set_service_defaults(service: Object) -> None:
     if type_ == "LoadBalancer":
         if spec.get("allocateLoadBalancerNodePorts") is None:
             spec["allocateLoadBalancerNodePorts"] = True
-        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get(
+            "ingress"
+        ) or ():
             if ingress.get("ip") and ingress.get("ipMode") is None:
                 ingress["ipMode"] = "VIP"
 
@@ -58,7 +62,9 @@ def externally_accessible(spec: Object) -> bool:
     (`ExternallyAccessible`).
     """
     type_ = spec.get("type")
-    return type_ in ("LoadBalancer", "NodePort") or (type_ == "ClusterIP" and bool(spec.get("externalIPs")))
+    return type_ in ("LoadBalancer", "NodePort") or (
+        type_ == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
 
 
 def set_secret_defaults(secret: Object) -> None:
@@ -69,7 +75,10 @@ def set_secret_defaults(secret: Object) -> None:
         secret["type"] = "Opaque"
     plain = secret.pop("stringData", None)
     if plain:
-        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+        encoded = {
+            key: base64.b64encode(value.encode()).decode()
+            for key, value in plain.items()
+        }
         secret["data"] = {**(secret.get("data") or {}), **encoded}
 
 
@@ -97,7 +106,9 @@ def set_persistent_volume_defaults(volume: Object) -> None:
 
 def set_volume_attachment_defaults(attachment: Object) -> None:
     """A volume that stands in the attachment itself has its source's defaults."""
-    inline = ((attachment.get("spec") or {}).get("source") or {}).get("inlineVolumeSpec")
+    inline = ((attachment.get("spec") or {}).get("source") or {}).get(
+        "inlineVolumeSpec"
+    )
     if inline:
         set_volume_source_defaults(inline)
         round_up_resource_list(inline.get("capacity"))
@@ -139,8 +150,12 @@ def set_namespace_label(namespace: Object) -> None:
 def set_node_defaults(node: Object) -> None:
     """Everything a node has is allocatable unless it says otherwise."""
     spec, status = node.setdefault("spec", {}), node.setdefault("status", {})
-    if spec.get("podCIDR") and spec["podCIDR"] != next(iter(spec.get("podCIDRs") or ()), ""):
-        spec["podCIDRs"] = [spec["podCIDR"]]  # who knows only the older field has the last word
+    if spec.get("podCIDR") and spec["podCIDR"] != next(
+        iter(spec.get("podCIDRs") or ()), ""
+    ):
+        spec["podCIDRs"] = [
+            spec["podCIDR"]
+        ]  # who knows only the older field has the last word
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
     if status.get("allocatable") is None and status.get("capacity") is not None:

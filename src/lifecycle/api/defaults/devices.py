@@ -24,7 +24,9 @@ def set_resource_claim_template_defaults(template: Object) -> None:
 def _set_claim_spec_defaults(spec: Object) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
-        for one in ([exactly] if exactly is not None else []) + (request.get("firstAvailable") or []):
+        for one in ([exactly] if exactly is not None else []) + (
+            request.get("firstAvailable") or []
+        ):
             if not one.get("allocationMode"):
                 one["allocationMode"] = "ExactCount"
             if one["allocationMode"] == "ExactCount" and not one.get("count"):

@@ -21,7 +21,11 @@ def _supported(name: str) -> bool:
 
 def _add(total: dict[str, str], amounts: Object) -> dict[str, str]:
     for name, text in amounts.items():
-        total[name] = str(parse_quantity(total[name]) + parse_quantity(text)) if name in total else text
+        total[name] = (
+            str(parse_quantity(total[name]) + parse_quantity(text))
+            if name in total
+            else text
+        )
     return total
 
 
@@ -77,7 +81,8 @@ def set_pod_level_defaults(spec: Object) -> None:
         ]
         for name, text in aggregate_containers(spec, "limits").items():
             if name in ("cpu", "memory") and all(
-                name in ((c.get("resources") or {}).get("limits") or {}) for c in everyone
+                name in ((c.get("resources") or {}).get("limits") or {})
+                for c in everyone
             ):
                 limits[name] = text
     if limits:

@@ -61,7 +61,9 @@ def set_pod_defaults(pod: Object) -> None:
     if spec is None:
         spec = pod["spec"] = {}
     set_pod_spec_defaults(spec)
-    if spec["terminationGracePeriodSeconds"] < 0:  # kept in templates, where it may already be stored
+    if (
+        spec["terminationGracePeriodSeconds"] < 0
+    ):  # kept in templates, where it may already be stored
         spec["terminationGracePeriodSeconds"] = 1
     for group in ("containers", "initContainers"):
         for container in spec.get(group) or ():
@@ -69,7 +71,11 @@ def set_pod_defaults(pod: Object) -> None:
             limits = resources and resources.get("limits")
             if limits:
                 requests = resources.get("requests")
-                missing = {name: value for name, value in limits.items() if name not in (requests or ())}
+                missing = {
+                    name: value
+                    for name, value in limits.items()
+                    if name not in (requests or ())
+                }
                 if missing:
                     resources["requests"] = {**(requests or {}), **missing}
     if spec.get("resources"):

@@ -30,7 +30,9 @@ def set_deployment_defaults(deployment: Object) -> None:
     _default(spec, "progressDeadlineSeconds", 600)
 
 
-def _set_rolling_defaults(spec: Object, field: str, *, max_unavailable: int | str, max_surge: int | str) -> None:
+def _set_rolling_defaults(
+    spec: Object, field: str, *, max_unavailable: int | str, max_surge: int | str
+) -> None:
     strategy = spec.get(field)
     if strategy is None:
         strategy = spec[field] = {}
@@ -83,7 +85,10 @@ def set_stateful_set_defaults(stateful_set: Object) -> None:
         strategy["type"] = "RollingUpdate"
         if strategy.get("rollingUpdate") is None:
             strategy["rollingUpdate"] = {}
-    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+    if (
+        strategy["type"] == "RollingUpdate"
+        and strategy.get("rollingUpdate") is not None
+    ):
         _default(strategy["rollingUpdate"], "partition", 0)
         _default(strategy["rollingUpdate"], "maxUnavailable", 1)
     retention = spec.get("persistentVolumeClaimRetentionPolicy")
@@ -109,7 +114,9 @@ def set_job_defaults(job: Object) -> None:
         spec["completions"] = spec["parallelism"] = 1
     _default(spec, "parallelism", 1)
     if spec.get("backoffLimit") is None:
-        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else 2147483647
+        spec["backoffLimit"] = (
+            6 if spec.get("backoffLimitPerIndex") is None else 2147483647
+        )
     _default(spec, "completionMode", "NonIndexed")
     _default(spec, "suspend", False)
     _default(spec, "manualSelector", False)
@@ -153,7 +160,9 @@ def set_horizontal_pod_autoscaler_defaults(autoscaler: Object) -> None:
     _default(spec, "minReplicas", 1)
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+        spec["metrics"] = [
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+        ]
     behavior = spec.get("behavior")
     if behavior is not None:
         up = {

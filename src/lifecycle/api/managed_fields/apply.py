@@ -64,7 +64,11 @@ def apply_patch(
     """
     _check(live, patch_obj, type_)
     api_version = patch_obj["apiVersion"]
-    before = _without_managed_fields(live) if live is not None else empty_object(api_version, patch_obj["kind"])
+    before = (
+        _without_managed_fields(live)
+        if live is not None
+        else empty_object(api_version, patch_obj["kind"])
+    )
     try:
         managed = decode((live or {}).get("metadata", {}).get("managedFields"))
         if not managed:  # never tracked: whatever is there belongs to those before us
@@ -84,11 +88,15 @@ def apply_patch(
                 subresource=subresource,
                 now=now,
             )
-        attempt = _Apply(before, patch_obj, manager or "unknown", subresource, now, type_)
+        attempt = _Apply(
+            before, patch_obj, manager or "unknown", subresource, now, type_
+        )
         try:
             new = attempt.run(managed, force)
         except Conflicts as conflicts:
-            if manager != KUBECTL or not allowed_by_last_applied(before, patch_obj, conflicts.fields()):
+            if manager != KUBECTL or not allowed_by_last_applied(
+                before, patch_obj, conflicts.fields()
+            ):
                 raise conflicts.status_error() from None
             new = attempt.run(managed, True)
     except ValueError as wrong:
@@ -114,7 +122,11 @@ def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
 def _without_managed_fields(obj: Object) -> Object:
     return {
         **obj,
-        "metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"},
+        "metadata": {
+            key: value
+            for key, value in obj["metadata"].items()
+            if key != "managedFields"
+        },
     }
 
 
@@ -158,7 +170,13 @@ class _Apply:
         if mine is not None:
             fields = difference(mine.fields, STRIP_SET)
             if fields:
-                time = self.now if new != self.live else last.time if last is not None else ""
+                time = (
+                    self.now
+                    if new != self.live
+                    else last.time
+                    if last is not None
+                    else ""
+                )
                 managed[mine.identifier] = replace(mine, fields=fields, time=time)
             else:
                 del managed[mine.identifier]
@@ -175,10 +193,14 @@ class _Apply:
             owned = union(owned, entry.fields)
         pruned = remove(t, merged, with_named_fields(t, last))
         everything = with_named_fields(t, field_set(t, merged))
-        kept = union(with_named_fields(t, field_set(t, pruned)), with_named_fields(t, owned))
+        kept = union(
+            with_named_fields(t, field_set(t, pruned)), with_named_fields(t, owned)
+        )
         pruned = remove(t, merged, difference(everything, kept))
         left = with_named_fields(t, field_set(t, pruned))
-        dangling = intersection(difference(everything, left), with_named_fields(t, last))
+        dangling = intersection(
+            difference(everything, left), with_named_fields(t, last)
+        )
         pruned_object: Object = remove(t, merged, dangling)
         return pruned_object
 

@@ -38,7 +38,9 @@ def whole(t: Type, value: Any) -> Fields:
                 else:
                     element, child = known
                     below = value[name]
-                    out[element] = LEAF if child.leaf or not below else whole(child, below)
+                    out[element] = (
+                        LEAF if child.leaf or not below else whole(child, below)
+                    )
         else:
             child = t.element
             leaf = child.leaf
@@ -118,7 +120,9 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     return changed, gone
 
 
-def _enter(child: Type, element: str, old: Any, new: Any, changed: Fields, gone: Fields) -> None:
+def _enter(
+    child: Type, element: str, old: Any, new: Any, changed: Fields, gone: Fields
+) -> None:
     more, less = compare(child, old, new) if not child.leaf else ({SELF: LEAF}, LEAF)
     if more:
         changed[element] = LEAF if SELF in more else more
@@ -126,7 +130,9 @@ def _enter(child: Type, element: str, old: Any, new: Any, changed: Fields, gone:
         gone[element] = less
 
 
-def _lists(t: Type, old: dict[str, list[Any]], new: dict[str, list[Any]]) -> tuple[Fields, Fields]:
+def _lists(
+    t: Type, old: dict[str, list[Any]], new: dict[str, list[Any]]
+) -> tuple[Fields, Fields]:
     changed: Fields = {}
     gone: Fields = {}
     child = t.element if t.shape == KEYED else None

@@ -40,7 +40,11 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
     metadata = obj.get("metadata") or {}
     group, _, version = obj["apiVersion"].rpartition("/")
     name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {group}/{version}, Kind={obj['kind']}"
-    found = errors[0] if len(errors) == 1 else "errors:" + "".join(f"\n  {error}" for error in errors)
+    found = (
+        errors[0]
+        if len(errors) == 1
+        else "errors:" + "".join(f"\n  {error}" for error in errors)
+    )
     raise failure(500, "", f"failed to create typed patch object ({name}): {found}")
 
 
@@ -64,7 +68,9 @@ def _check(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
             errors.append(f"{path}: {wrong}")
 
 
-def _check_dict(schema: Schema, value: dict[str, Any], path: str, errors: list[str]) -> None:
+def _check_dict(
+    schema: Schema, value: dict[str, Any], path: str, errors: list[str]
+) -> None:
     for name, part in value.items():
         child = schema.child(name)
         if child is not None:
@@ -80,7 +86,9 @@ def _check_list(schema: Schema, value: list[Any], path: str, errors: list[str]) 
     for i, item in enumerate(value):
         if t.shape in (KEYED, SET):
             try:
-                element = t.item_element(item) if t.shape == KEYED else value_element(item)
+                element = (
+                    t.item_element(item) if t.shape == KEYED else value_element(item)
+                )
             except ValueError as wrong:
                 errors.append(f"{path}: element {i}: {wrong}")
                 return
@@ -98,11 +106,23 @@ def _wrong_scalar(schema: Schema, value: Any) -> str:
     kind = schema.kind
     if kind in _NUMERIC:
         good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "" if good else f"expected numeric (int or float), got {go_json_type(value)}"
+        return (
+            ""
+            if good
+            else f"expected numeric (int or float), got {go_json_type(value)}"
+        )
     if kind in _ANY_SCALAR or schema.format in ("date-time", "int-or-string"):
-        return "" if not isinstance(value, (dict, list)) else f"expected any scalar, got &{{{go_value(value)}}}"
+        return (
+            ""
+            if not isinstance(value, (dict, list))
+            else f"expected any scalar, got &{{{go_value(value)}}}"
+        )
     if kind == "boolean":
-        return "" if isinstance(value, bool) else f"expected boolean, got &{{{go_value(value)}}}"
+        return (
+            ""
+            if isinstance(value, bool)
+            else f"expected boolean, got &{{{go_value(value)}}}"
+        )
     if isinstance(value, str):
         return ""
     shown = go_quote(value) if isinstance(value, str) else go_value(value)

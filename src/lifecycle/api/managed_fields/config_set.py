@@ -36,7 +36,11 @@ def field_set(t: Type, value: Any) -> Fields:
     elif type(value) is list and t.shape in (KEYED, SET):
         for item in value:
             element = t.item_element(item) if t.shape == KEYED else value_element(item)
-            below = field_set(t.element, item) if element not in out and t.shape == KEYED else LEAF
+            below = (
+                field_set(t.element, item)
+                if element not in out and t.shape == KEYED
+                else LEAF
+            )
             out[element] = {SELF: LEAF, **below} if below else LEAF
     return in_order(out)
 
@@ -47,7 +51,9 @@ def _is_leaf(t: Type, value: Any) -> bool:
     """
     if t.leaf or value is None or value == {}:
         return True
-    return type(value) is not dict and (type(value) is not list or t.shape not in (KEYED, SET))
+    return type(value) is not dict and (
+        type(value) is not list or t.shape not in (KEYED, SET)
+    )
 
 
 def with_named_fields(t: Type, fields: Fields) -> Fields:
@@ -62,5 +68,7 @@ def with_named_fields(t: Type, fields: Fields) -> Fields:
         child = t.child(key)
         below = with_named_fields(child, node) if node else node
         named = key[:2] == "f:" and t.shape == STRUCT and key[2:] in t.fields
-        out[key] = {SELF: LEAF, **below} if below and named and SELF not in below else below
+        out[key] = (
+            {SELF: LEAF, **below} if below and named and SELF not in below else below
+        )
     return out

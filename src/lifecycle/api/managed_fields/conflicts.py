@@ -53,7 +53,9 @@ class Conflicts(Exception):
 def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
     """Conflicts, managers in order of their names."""
     disputed.sort(key=lambda pair: (pair[0].manager, pair[0].identifier))
-    return Conflicts([(entry, path) for entry, fields in disputed for path in paths(fields)])
+    return Conflicts(
+        [(entry, path) for entry, fields in disputed for path in paths(fields)]
+    )
 
 
 def _manager(entry: Entry) -> str:

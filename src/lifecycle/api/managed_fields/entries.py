@@ -93,7 +93,9 @@ def decode(encoded: Any, *, trusted: bool = True) -> Managed:
         if not fields_type:
             raise ValueError(f"missing fieldsType in managed fields entry {i}")
         if fields_type != "FieldsV1":
-            raise ValueError(f'invalid fieldsType "{fields_type}" in managed fields entry {i}')
+            raise ValueError(
+                f'invalid fieldsType "{fields_type}" in managed fields entry {i}'
+            )
         fields = given.get("fieldsV1") or {}
         entry = Entry(
             given.get("manager", ""),
@@ -111,7 +113,9 @@ def encode(managed: Managed) -> list[Object]:
     """The list for `metadata.managedFields`, in upstream's order."""
     entries = list(managed.values())
     if len(entries) > 1:
-        entries.sort(key=lambda e: (e.operation, e.time, e.manager, e.api_version, e.subresource))
+        entries.sort(
+            key=lambda e: (e.operation, e.time, e.manager, e.api_version, e.subresource)
+        )
     return [entry.encoded() for entry in entries]
 
 

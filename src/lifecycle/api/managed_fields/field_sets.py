@@ -132,10 +132,18 @@ def _minus(x: Fields, y: Fields) -> Fields | None:
     if member and not taken:
         if not below:
             return LEAF
-        return x if len(below) == len(x) - 1 and all(below[k] is x[k] for k in below) else {SELF: LEAF, **below}
+        return (
+            x
+            if len(below) == len(x) - 1 and all(below[k] is x[k] for k in below)
+            else {SELF: LEAF, **below}
+        )
     if not below:
         return None
-    return x if not member and len(below) == len(x) and all(below[k] is x[k] for k in below) else below
+    return (
+        x
+        if not member and len(below) == len(x) and all(below[k] is x[k] for k in below)
+        else below
+    )
 
 
 def recursive_difference(a: Fields, b: Fields) -> Fields:

@@ -49,8 +49,17 @@ def refresh_last_applied(new: Object, patch_obj: Object) -> None:
     if not annotations.get(LAST_APPLIED):
         return
     metadata = dict(patch_obj.get("metadata") or {})
-    mine = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key != LAST_APPLIED}
+    mine = {
+        key: value
+        for key, value in (metadata.pop("annotations", None) or {}).items()
+        if key != LAST_APPLIED
+    }
     if mine:
         metadata["annotations"] = mine
-    text = orjson.dumps({**patch_obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    text = (
+        orjson.dumps(
+            {**patch_obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS
+        ).decode()
+        + "\n"
+    )
     new["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}

@@ -24,7 +24,11 @@ def merge(t: Type, live: Any, config: Any) -> Any:
     if live is _ABSENT or t.leaf or (not live and not config):
         return config
     if isinstance(config, dict) or (config is None and isinstance(live, dict)):
-        return _dicts(t, live or {}, config or {}) if isinstance(live or {}, dict) else config
+        return (
+            _dicts(t, live or {}, config or {})
+            if isinstance(live or {}, dict)
+            else config
+        )
     if isinstance(config, list) and t.shape in (KEYED, SET):
         return _lists(t, live or [], config) if isinstance(live or [], list) else config
     if config is None and isinstance(live, list) and t.shape in (KEYED, SET):
@@ -50,7 +54,9 @@ def _lists(t: Type, live: list[Any], config: list[Any]) -> list[Any]:
     config_elements = [element_of(item) for item in config]
     mine: dict[str, Any] = {}
     for element, item in zip(live_elements, live):
-        mine[element] = None if element in mine else item  # several of the same: none to merge with
+        mine[element] = (
+            None if element in mine else item
+        )  # several of the same: none to merge with
     theirs = dict(zip(config_elements, config))
 
     def merged(element: str) -> Any:
@@ -72,7 +78,11 @@ def _lists(t: Type, live: list[Any], config: list[Any]) -> list[Any]:
                 out.append(merged(element))
                 i, j, next_shared = i + 1, j + 1, next_shared + 1
                 continue
-            if element in theirs and next_shared < len(shared) and shared[next_shared] != element:
+            if (
+                element in theirs
+                and next_shared < len(shared)
+                and shared[next_shared] != element
+            ):
                 i += 1  # out of order: comes where the configuration has it
                 continue
         if i < len(live):

@@ -81,7 +81,10 @@ def order(element: str) -> tuple[int, Any]:
     if kind == "f:":
         return 1, element
     if kind == "k:":
-        return 2, [(name, _ordered(value)) for name, value in sorted(orjson.loads(element[2:]).items())]
+        return 2, [
+            (name, _ordered(value))
+            for name, value in sorted(orjson.loads(element[2:]).items())
+        ]
     if kind == "v:":
         return 3, _ordered(orjson.loads(element[2:]))
     if kind == "i:":
@@ -108,7 +111,12 @@ def path_text(path: Iterable[str]) -> str:
             parts.append(f".{rest}")
         elif kind == "k:":
             parts.append(
-                "[" + ",".join(f"{name}={_shown(value)}" for name, value in sorted(orjson.loads(rest).items())) + "]"
+                "["
+                + ",".join(
+                    f"{name}={_shown(value)}"
+                    for name, value in sorted(orjson.loads(rest).items())
+                )
+                + "]"
             )
         elif kind == "v:":
             parts.append(f"[={_shown(orjson.loads(rest))}]")

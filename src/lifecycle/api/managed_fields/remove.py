@@ -30,10 +30,16 @@ def remove(t: Type, value: Any, fields: Fields) -> Any:
     if isinstance(value, list) and t.shape in (KEYED, SET):
         out = []
         for item in value:
-            node = fields.get(t.item_element(item) if t.shape == KEYED else value_element(item))
+            node = fields.get(
+                t.item_element(item) if t.shape == KEYED else value_element(item)
+            )
             if node is None:
                 out.append(item)
             elif not is_member(node):
-                out.append(remove(t.element, item, {k: v for k, v in node.items() if k != SELF}))
+                out.append(
+                    remove(
+                        t.element, item, {k: v for k, v in node.items() if k != SELF}
+                    )
+                )
         return out or None
     return value

@@ -60,7 +60,11 @@ def without_reset_fields(
     if not fields:
         return fields
     own = type_.resets if type_ is not None else None
-    reset = reset_fields(api_version, kind, subresource) if own is None else own.get(subresource, LEAF)
+    reset = (
+        reset_fields(api_version, kind, subresource)
+        if own is None
+        else own.get(subresource, LEAF)
+    )
     for key in reset:
         if key in fields:
             return recursive_difference(fields, reset)

@@ -24,11 +24,22 @@ _PATH = ("f:spec", "f:replicas")
 
 def scale_entries(parent_entries: list[Object] | None) -> list[Object]:
     """The entries of a parent that own its replicas, as entries of its Scale."""
-    found = {key: entry for key, entry in decode(parent_entries).items() if has(entry.fields, _PATH)}
-    return encode({key: replace(entry, api_version=SCALE_VERSION, fields=REPLICAS) for key, entry in found.items()})
+    found = {
+        key: entry
+        for key, entry in decode(parent_entries).items()
+        if has(entry.fields, _PATH)
+    }
+    return encode(
+        {
+            key: replace(entry, api_version=SCALE_VERSION, fields=REPLICAS)
+            for key, entry in found.items()
+        }
+    )
 
 
-def parent_entries(before: list[Object] | None, scale: list[Object] | None, api_version: str) -> list[Object]:
+def parent_entries(
+    before: list[Object] | None, scale: list[Object] | None, api_version: str
+) -> list[Object]:
     """The parent's entries after its Scale was written. `api_version` is the
     parent's.
     """
@@ -47,5 +58,7 @@ def parent_entries(before: list[Object] | None, scale: list[Object] | None, api_
     for identifier, entry in from_scale.items():
         if has(entry.fields, _PATH):
             time = out[identifier].time if identifier in out else ""
-            out[identifier] = replace(entry, api_version=api_version, fields=REPLICAS, time=time)
+            out[identifier] = replace(
+                entry, api_version=api_version, fields=REPLICAS, time=time
+            )
     return encode(out)

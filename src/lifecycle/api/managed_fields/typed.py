@@ -66,7 +66,9 @@ class Type:
         fields = self._fields
         if fields is None:
             known = self._schema.fields if self._schema is not None else {}
-            fields = self._fields = {name: (f"f:{name}", type_of(schema)) for name, schema in known.items()}
+            fields = self._fields = {
+                name: (f"f:{name}", type_of(schema)) for name, schema in known.items()
+            }
         return fields
 
     def item_element(self, item: Any) -> str:

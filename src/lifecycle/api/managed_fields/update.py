@@ -70,7 +70,9 @@ def _is_reset(given: list[Object] | None) -> bool:
     return given is not None and (not given or given == [{}])
 
 
-def _managed_before(live: Object | None, given: list[Object] | None, subresource: str) -> Managed:
+def _managed_before(
+    live: Object | None, given: list[Object] | None, subresource: str
+) -> Managed:
     """The entries to start from: those the client sent back, unless it may not, sent
     none, or sent nonsense.
     """
@@ -105,8 +107,12 @@ def changes(
     changed, gone = compare(t, live, new)
     if not changed and not gone:
         return LEAF, LEAF
-    changed = without_reset_fields(difference(changed, STRIP_SET), api_version, kind, subresource, t)
-    return changed, without_reset_fields(difference(gone, STRIP_SET), api_version, kind, subresource, t)
+    changed = without_reset_fields(
+        difference(changed, STRIP_SET), api_version, kind, subresource, t
+    )
+    return changed, without_reset_fields(
+        difference(gone, STRIP_SET), api_version, kind, subresource, t
+    )
 
 
 def update_managed_fields(
@@ -133,7 +139,11 @@ def update_managed_fields(
     if not managed and live is not None and live.get("metadata", {}).get("uid"):
         # untracked, or the tracking was reset: starts again with the first apply
         return
-    before = live if live is not None else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
+    before = (
+        live
+        if live is not None
+        else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
+    )
     try:
         changed, gone = changes(before, new, api_version, subresource, type_)
     except ValueError:
@@ -175,7 +185,9 @@ def record_update(
             else:
                 del managed[identifier]
     if changed:
-        mine = Entry(manager or "unknown", UPDATE, api_version, now, changed, subresource)
+        mine = Entry(
+            manager or "unknown", UPDATE, api_version, now, changed, subresource
+        )
         previous = managed.get(mine.identifier)
         owned = changed if previous is None else union(previous.fields, changed)
         managed[mine.identifier] = replace(mine, fields=shared(owned))

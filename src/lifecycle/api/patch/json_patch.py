@@ -68,7 +68,9 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
     a long list takes half a millisecond.
     """
     if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
-        raise bad_request(f"json: cannot unmarshal {_json_kind(ops)} into Go value of type jsonpatch.Patch")
+        raise bad_request(
+            f"json: cannot unmarshal {_json_kind(ops)} into Go value of type jsonpatch.Patch"
+        )
     if len(ops) > MAX_OPERATIONS:
         message = (
             "Request entity too large: The allowed maximum operations in a JSON patch"
@@ -89,7 +91,9 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
 def _json_kind(value: Any) -> str:
     if isinstance(value, list):
         value = next(item for item in value if not isinstance(item, dict))
-    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(
+        type(value), "number"
+    )
 
 
 def _pointer(op: dict[str, Any], name: str = "path") -> list[str]:
@@ -188,7 +192,9 @@ class _Patching:
             text = orjson.dumps(value)
         except orjson.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None
-        self._copied += len(text) + sum(6 - len(each.encode()) for each in _ESCAPED.findall(text.decode()))
+        self._copied += len(text) + sum(
+            6 - len(each.encode()) for each in _ESCAPED.findall(text.decode())
+        )
         if self._copied > MAX_COPIED:
             raise _Failed
         return orjson.loads(text)
@@ -232,7 +238,9 @@ def _replace(patching: _Patching, op: dict[str, Any]) -> None:
         patching.replace_all(value)
         return
     container = patching.container(path)
-    container[path[-1] if isinstance(container, dict) else _index(path[-1], len(container))] = value
+    container[
+        path[-1] if isinstance(container, dict) else _index(path[-1], len(container))
+    ] = value
 
 
 def _move(patching: _Patching, op: dict[str, Any]) -> None:

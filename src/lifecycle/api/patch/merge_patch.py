@@ -50,7 +50,13 @@ def in_key_order(doc: dict[str, Any]) -> dict[str, Any]:
 def _without_nulls(value: Any) -> Any:
     """What arrives where nothing was: there is nothing for its nulls to delete."""
     if isinstance(value, dict):
-        return in_key_order({key: _without_nulls(item) for key, item in value.items() if item is not None})
+        return in_key_order(
+            {
+                key: _without_nulls(item)
+                for key, item in value.items()
+                if item is not None
+            }
+        )
     if isinstance(value, list):
         return [_without_nulls(item) for item in value if item is not None]
     return value

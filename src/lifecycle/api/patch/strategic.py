@@ -34,7 +34,9 @@ DELETE_FROM = "$deleteFromPrimitiveList"
 SET_ORDER = "$setElementOrder"
 
 
-def strategic_merge_patch(doc: dict[str, Any], patch: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def strategic_merge_patch(
+    doc: dict[str, Any], patch: dict[str, Any], schema: Schema
+) -> dict[str, Any]:
     """A new object: `doc` with `patch` merged in as `schema` says. Shares unchanged
     parts with both, changes neither.
 
@@ -51,7 +53,9 @@ def unexpected(message: str) -> StatusError:
     return failure(500, "", message)
 
 
-def merge_map(original: dict[str, Any], patch: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
+def merge_map(
+    original: dict[str, Any], patch: dict[str, Any], schema: Schema | None
+) -> dict[str, Any]:
     """One object merged."""
     if DIRECTIVE in patch:
         directive = patch[DIRECTIVE]
@@ -59,7 +63,9 @@ def merge_map(original: dict[str, Any], patch: dict[str, Any], schema: Schema | 
             return {key: value for key, value in patch.items() if key != DIRECTIVE}
         if directive == "delete":
             return {}
-        raise unexpected(f"unknown patch type: {go_value(directive)} in map: {go_value(patch)}")
+        raise unexpected(
+            f"unknown patch type: {go_value(directive)} in map: {go_value(patch)}"
+        )
     original, patch = _retain_keys(dict(original), patch)
     patch = _set_element_orders(original, patch, schema)
     for key, value in patch.items():
@@ -75,7 +81,11 @@ def merge_map(original: dict[str, Any], patch: dict[str, Any], schema: Schema | 
                 _put(original, key, _without_nulls(value))
         elif isinstance(value, dict):
             child = _child(schema, key)
-            original[key] = value if _strategy(child) == "replace" else merge_map(current, value, child)
+            original[key] = (
+                value
+                if _strategy(child) == "replace"
+                else merge_map(current, value, child)
+            )
         elif isinstance(value, list):
             original[key] = _merge_field(current, value, _child(schema, key), deleting)
         else:
@@ -91,7 +101,9 @@ def _put(original: dict[str, Any], key: str, value: Any) -> None:
         original.pop(key, None)
 
 
-def _merge_field(current: list[Any], value: list[Any], child: Schema | None, deleting: bool) -> list[Any]:
+def _merge_field(
+    current: list[Any], value: list[Any], child: Schema | None, deleting: bool
+) -> list[Any]:
     if _strategy(child) == "merge" or deleting:
         return merge_list(
             current,
@@ -108,17 +120,25 @@ def _child(schema: Schema | None, key: str) -> Schema | None:
     if schema is None or schema.kind == "any":
         return None
     if schema.kind != "object":
-        raise unexpected(f"merging an object in json but data type is not struct, instead is: {schema.kind}")
+        raise unexpected(
+            f"merging an object in json but data type is not struct, instead is: {schema.kind}"
+        )
     child = schema.fields.get(key)
     if child is None:
         name = schema.name.rpartition(".")[2]
-        raise unexpected(f"unable to find api field in struct {name} for the json field {go_quote(key)}")
+        raise unexpected(
+            f"unable to find api field in struct {name} for the json field {go_quote(key)}"
+        )
     return child
 
 
 def _strategy(schema: Schema | None) -> str:
     """`merge`, `replace` or nothing, `retainKeys` aside."""
-    strategies = [s for s in schema.patch_strategy if s != "retainKeys"] if schema is not None else []
+    strategies = (
+        [s for s in schema.patch_strategy if s != "retainKeys"]
+        if schema is not None
+        else []
+    )
     return strategies[0] if strategies else ""
 
 
@@ -133,7 +153,9 @@ def _plain_key(key: str, prefix: str, message: str) -> str:
     return name
 
 
-def _retain_keys(original: dict[str, Any], patch: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _retain_keys(
+    original: dict[str, Any], patch: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     if RETAIN_KEYS not in patch:
         return original, patch
     patch = dict(patch)
@@ -141,12 +163,18 @@ def _retain_keys(original: dict[str, Any], patch: dict[str, Any]) -> tuple[dict[
     if not isinstance(retained, list):
         raise bad_request("invalid patch format of retainKeys")
     for key, value in patch.items():
-        if value is not None and not key.startswith((DELETE_FROM, SET_ORDER)) and key not in retained:
+        if (
+            value is not None
+            and not key.startswith((DELETE_FROM, SET_ORDER))
+            and key not in retained
+        ):
             raise bad_request("invalid patch format of retainKeys")
     return {key: value for key, value in original.items() if key in retained}, patch
 
 
-def _set_element_orders(original: dict[str, Any], patch: dict[str, Any], schema: Schema | None) -> dict[str, Any]:
+def _set_element_orders(
+    original: dict[str, Any], patch: dict[str, Any], schema: Schema | None
+) -> dict[str, Any]:
     """Merge and order the lists for which the patch gives an order; what remains of the
     patch. Changes `original`, a copy.
     """
@@ -156,7 +184,9 @@ def _set_element_orders(original: dict[str, Any], patch: dict[str, Any], schema:
     rest = {key: value for key, value in patch.items() if key not in orders}
     for key, order in orders.items():
         _need_list(order)
-        name = _plain_key(key, SET_ORDER, "invalid patch format of setElementOrder list")
+        name = _plain_key(
+            key, SET_ORDER, "invalid patch format of setElementOrder list"
+        )
         current, given = original.get(name), rest.get(name)
         for value in (current, given):
             if value is not None:
@@ -186,7 +216,9 @@ def _need_list(value: Any) -> None:
             int: "int64",
             float: "float64",
         }
-        raise unexpected(f"expected a []interface {{}}, but received a {kinds.get(type(value), '%!s(<nil>)')}")
+        raise unexpected(
+            f"expected a []interface {{}}, but received a {kinds.get(type(value), '%!s(<nil>)')}"
+        )
 
 
 def _check_order(given: list[Any], order: list[Any], merge_key: str) -> None:
@@ -198,9 +230,7 @@ def _check_order(given: list[Any], order: list[Any], merge_key: str) -> None:
         if isinstance(item, dict) and DIRECTIVE in item:
             continue
         if not any(_same_item(item, wanted, merge_key) for wanted in items):
-            message = (
-                f"The order in patch list:\n{go_value(given)}\n doesn't match {SET_ORDER} list:\n{go_value(order)}\n"
-            )
+            message = f"The order in patch list:\n{go_value(given)}\n doesn't match {SET_ORDER} list:\n{go_value(order)}\n"
             raise unexpected(message)
 
 
@@ -209,14 +239,18 @@ def _same_item(item: Any, wanted: Any, merge_key: str) -> bool:
         return bool(item == wanted)
     for one in (item, wanted):
         if not isinstance(one, dict) or merge_key not in one:
-            raise unexpected(f"map: {go_value(one)} does not contain declared merge key: {merge_key}")
+            raise unexpected(
+                f"map: {go_value(one)} does not contain declared merge key: {merge_key}"
+            )
     return bool(item[merge_key] == wanted[merge_key])
 
 
 def _without_nulls(value: Any) -> Any:
     """What arrives where nothing was: nulls in objects have nothing to delete."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {
+            key: _without_nulls(item) for key, item in value.items() if item is not None
+        }
     if isinstance(value, list):
         return [_without_nulls(item) for item in value]
     return value

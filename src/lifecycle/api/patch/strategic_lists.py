@@ -44,7 +44,9 @@ def merge_list(
         merged = list(dict.fromkeys([*original, *patch]))
         return ordered_list(merged, patch, original, "")
     if not key:
-        raise _unexpected(f"cannot merge lists without merge key for {items.name if items else 'Struct'}")
+        raise _unexpected(
+            f"cannot merge lists without merge key for {items.name if items else 'Struct'}"
+        )
     original, patch = _apply_item_directives(list(original), patch, key)
     merged = list(original)
     for item in patch:
@@ -57,7 +59,9 @@ def merge_list(
     return ordered_list(merged, patch, original, key)
 
 
-def ordered_list(merged: list[Any], patch_order: list[Any], server_order: list[Any], key: str) -> list[Any]:
+def ordered_list(
+    merged: list[Any], patch_order: list[Any], server_order: list[Any], key: str
+) -> list[Any]:
     """`merged` with the items named in `patch_order` in that order, and the server's
     own woven in where they were.
     """
@@ -72,12 +76,22 @@ def ordered_list(merged: list[Any], patch_order: list[Any], server_order: list[A
         key=lambda item: patch_names.index(name(item)),
     )
     own = [item for item in merged if name(item) not in patch_names]
-    own.sort(key=lambda item: server_names.index(name(item)) if name(item) in server_names else len(server_names))
+    own.sort(
+        key=lambda item: (
+            server_names.index(name(item))
+            if name(item) in server_names
+            else len(server_names)
+        )
+    )
     out: list[Any] = []
     i = j = 0
     while i < len(own) and j < len(by_patch):
         left, right = name(own[i]), name(by_patch[j])
-        if left in server_names and right in server_names and server_names.index(left) < server_names.index(right):
+        if (
+            left in server_names
+            and right in server_names
+            and server_names.index(left) < server_names.index(right)
+        ):
             out.append(own[i])
             i += 1
         else:
@@ -96,13 +110,17 @@ def _is_maps(original: list[Any], patch: list[Any]) -> bool:
             {},
         )
     if len(kinds) > 1:
-        raise _unexpected(f"list element types are not identical: {go_value([original, patch])}")
+        raise _unexpected(
+            f"list element types are not identical: {go_value([original, patch])}"
+        )
     return kinds == {dict}
 
 
 def _key_of(item: Any, key: str) -> Any:
     if not isinstance(item, dict) or key not in item:
-        raise _unexpected(f"map: {go_value(item)} does not contain declared merge key: {key}")
+        raise _unexpected(
+            f"map: {go_value(item)} does not contain declared merge key: {key}"
+        )
     return item[key]
 
 
@@ -113,7 +131,9 @@ def _find(items: list[Any], key: str, value: Any) -> int:
     )
 
 
-def _apply_item_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+def _apply_item_directives(
+    original: list[Any], patch: list[Any], key: str
+) -> tuple[list[Any], list[Any]]:
     """Items that carry `$patch` take effect on the list: (what is left of the original,
     the plain items of the patch).
     """
@@ -131,5 +151,7 @@ def _apply_item_directives(original: list[Any], patch: list[Any], key: str) -> t
         elif directive == "merge":
             raise _unexpected("merging lists cannot yet be specified in the patch")
         else:
-            raise _unexpected(f"unknown patch type: {go_value(directive)} in map: {go_value(item)}")
+            raise _unexpected(
+                f"unknown patch type: {go_value(directive)} in map: {go_value(item)}"
+            )
     return (plain, []) if replace else (original, plain)

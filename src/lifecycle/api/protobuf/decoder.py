@@ -86,7 +86,9 @@ def decoder(message: str) -> Decode:
             if how < _NUMBER:
                 size = data[position]
                 position += 1
-                if not size and how == _TEXT:  # the commonest field of all: an empty string that Go always writes
+                if (
+                    not size and how == _TEXT
+                ):  # the commonest field of all: an empty string that Go always writes
                     continue
                 if size > 0x7F:
                     if data[position] < 0x80:
@@ -258,16 +260,29 @@ def _packed(read: Callable[[int], Any]) -> Decode:
 
 def _map_entry(field: Field) -> Decode:
     """A map's entry: {key = 1, value = 2} → (key, value)."""
-    value_steps = {tag: (how, read) for tag, (how, _, read) in _steps(Field(2, "", field.type, "one", False, "keep"))}
-    zero: Callable[[], Any] = _default(Field(2, "", field.type, "one", True, "keep")) or (lambda: None)
+    value_steps = {
+        tag: (how, read)
+        for tag, (how, _, read) in _steps(
+            Field(2, "", field.type, "one", False, "keep")
+        )
+    }
+    zero: Callable[[], Any] = _default(
+        Field(2, "", field.type, "one", True, "keep")
+    ) or (lambda: None)
 
     plain = value_steps.get(0x12, (0, None))[1]
 
     def decode_entry(data: bytes) -> tuple[str, Any]:
         end = len(data)
-        if plain is not None and end > 3 and data[0] == 0x0A and data[1] < 0x80:  # as everybody writes it
+        if (
+            plain is not None and end > 3 and data[0] == 0x0A and data[1] < 0x80
+        ):  # as everybody writes it
             stop = 2 + data[1]
-            if stop + 1 < end and data[stop] == 0x12 and data[stop + 1] == end - stop - 2 < 0x80:
+            if (
+                stop + 1 < end
+                and data[stop] == 0x12
+                and data[stop + 1] == end - stop - 2 < 0x80
+            ):
                 return data[2:stop].decode(), plain(data[stop + 2 :])
         key, value, found = "", None, False
         position = 0

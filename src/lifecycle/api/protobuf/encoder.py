@@ -154,7 +154,11 @@ def _map(field: Field) -> Encode:
             content = entries[name]
             # A nil []byte is written without its value; a null text counts as empty.
             payload = key(name) + (
-                value(content) if content is not None else b"" if field.type == "bytes" else value(_zero(field.type))
+                value(content)
+                if content is not None
+                else b""
+                if field.type == "bytes"
+                else value(_zero(field.type))
             )
             parts.append(delimited(prefix, payload))
         return b"".join(parts)

@@ -106,7 +106,9 @@ def decode_raw(raw: bytes, api_version: str, kind: str) -> Object:
     without a protobuf form.
     """
     if not kind:
-        raise ValueError(f"Object 'Kind' is missing in '&runtime.TypeMeta{{APIVersion:\"{api_version}\", Kind:\"\"}}'")
+        raise ValueError(
+            f"Object 'Kind' is missing in '&runtime.TypeMeta{{APIVersion:\"{api_version}\", Kind:\"\"}}'"
+        )
     message = message_for(api_version, kind)
     if message is None:
         raise ValueError(f'no kind "{kind}" is registered for version "{api_version}"')

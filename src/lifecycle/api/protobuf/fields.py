@@ -29,7 +29,9 @@ _META_KINDS = frozenset(
 )  # fmt: skip
 """Kinds of `meta/v1` that every group and version knows."""
 
-_META_OF_CORE = frozenset({"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"})
+_META_OF_CORE = frozenset(
+    {"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"}
+)
 
 
 @dataclass(slots=True, frozen=True)

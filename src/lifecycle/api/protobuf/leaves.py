@@ -83,7 +83,11 @@ def encode_time(text: str) -> bytes:
 def encode_micro_time(text: str) -> bytes:
     """`metav1.MicroTime`: seconds, and nanoseconds cut to microseconds."""
     moment = _instant(text)
-    return b"" if moment == _ZERO_TIME else _timestamp((moment - _EPOCH) // _SECOND, moment.microsecond * 1000)
+    return (
+        b""
+        if moment == _ZERO_TIME
+        else _timestamp((moment - _EPOCH) // _SECOND, moment.microsecond * 1000)
+    )
 
 
 def _read_timestamp(data: bytes) -> tuple[datetime, int]:

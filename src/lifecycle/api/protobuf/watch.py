@@ -16,12 +16,16 @@ from lifecycle.api.wire import Object
 _HEADER = 4
 
 
-def encode_watch_frame(type: str, obj: Object, *, encoded: bytes | None = None) -> bytes:
+def encode_watch_frame(
+    type: str, obj: Object, *, encoded: bytes | None = None
+) -> bytes:
     """One event of a watch as it goes over the wire; `encoded` is the object's envelope
     if it is at hand already.
     """
     raw = encode(obj) if encoded is None else encoded
-    event = delimited(b"\x0a", type.encode()) + delimited(b"\x12", delimited(b"\x0a", raw))
+    event = delimited(b"\x0a", type.encode()) + delimited(
+        b"\x12", delimited(b"\x0a", raw)
+    )
     return len(event).to_bytes(_HEADER, "big") + event
 
 

@@ -21,7 +21,11 @@ KUBERNETES_VERSION = "v1.36.2"
 
 @cache
 def _archive() -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").read_bytes()))
+    return zipfile.ZipFile(
+        io.BytesIO(
+            files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").read_bytes()
+        )
+    )
 
 
 @cache

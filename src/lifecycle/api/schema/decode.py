@@ -70,7 +70,9 @@ class Findings:
             given = f"number {value!r}"
         struct, names = _struct_and_names(path)
         where = f"Go struct field {struct}.{names} of" if names else "Go value of"
-        self.saved = f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+        self.saved = (
+            f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+        )
 
 
 def render_path(path: Path) -> str:
@@ -105,7 +107,9 @@ def _struct_and_names(path: Path) -> tuple[str, str]:
     return struct, ".".join(reversed(names))
 
 
-def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Object, list[str]]:
+def decode(
+    obj: Any, api_version: str, kind: str, *, path: str = ""
+) -> tuple[Object, list[str]]:
     """The normal form of an object sent for a kind, and the strict errors (`unknown
     field "spec.foo"`), in the order of the text.
 
@@ -129,14 +133,22 @@ def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Ob
         raise cannot_be_handled(kind, api_version, kind, str(error)) from None
     if findings.saved:
         raise cannot_be_handled(kind, api_version, kind, findings.saved)
-    if struct is not None and not struct.startswith("meta/") and not ("kind" in decoded and "apiVersion" in decoded):
+    if (
+        struct is not None
+        and not struct.startswith("meta/")
+        and not ("kind" in decoded and "apiVersion" in decoded)
+    ):
         decoded = {"kind": kind, "apiVersion": api_version, **decoded}
     return decoded, findings.strict
 
 
-def cannot_be_handled(kind: str, api_version: str, wanted: str, why: str) -> StatusError:
+def cannot_be_handled(
+    kind: str, api_version: str, wanted: str, why: str
+) -> StatusError:
     """400: `Pod in version "v1" cannot be handled as a Pod: …`."""
-    return bad_request(f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}')
+    return bad_request(
+        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}'
+    )
 
 
 def unrecognized(wanted: str) -> str:
@@ -146,7 +158,9 @@ def unrecognized(wanted: str) -> str:
 
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
-        raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error")
+        raise bad_request(
+            f"{unrecognized(kind)}couldn't get version/kind; json parse error"
+        )
     given_kind = obj.get("kind") or kind
     given_version = obj.get("apiVersion") or api_version
     if given_kind == kind and given_version == api_version:
@@ -154,13 +168,20 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
             why = f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct field .{key} of type string"
-            raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}")
-    if struct_for(api_version, kind) is None or (struct_for(api_version, kind) or "").startswith("meta/"):
+            raise bad_request(
+                f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}"
+            )
+    if struct_for(api_version, kind) is None or (
+        struct_for(api_version, kind) or ""
+    ).startswith("meta/"):
         return
     if not _is_registered(given_version, given_kind):
         why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
         raise cannot_be_handled(given_kind, given_version, kind, why)
-    if given_kind != kind or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
+    if (
+        given_kind != kind
+        or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]
+    ):
         version = given_version.rpartition("/")[2]
         package = internal_package(api_version.rpartition("/")[0])
         why = f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown conversion"
@@ -186,7 +207,9 @@ def _is_registered(api_version: str, kind: str) -> bool:
     if not any(row.api_version == api_version for row in all_resources()):
         return False
     struct = struct_for(api_version, kind)
-    return struct is not None and {"kind", "apiVersion"} <= {field.json_name for field in json_fields(struct)}
+    return struct is not None and {"kind", "apiVersion"} <= {
+        field.json_name for field in json_fields(struct)
+    }
 
 
 def _custom(obj: Object, path: Path, findings: Findings) -> Object:
@@ -268,7 +291,10 @@ def struct_decoder(name: str) -> Decoder:
     def prepare() -> None:
         for json_name, (index, key, _, omit, field) in fields.items():
             fields[json_name] = (index, key, _decoder(field.type), omit, field)
-        zeros.extend((fields[json_name][0], json_name, _zero(field.type)) for json_name, field in always)
+        zeros.extend(
+            (fields[json_name][0], json_name, _zero(field.type))
+            for json_name, field in always
+        )
 
     def decode_struct(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is not dict:
@@ -433,7 +459,8 @@ def _list(type_: str, item_type: str) -> Decoder:
             pending.append((_decoder(item_type), _zero(item_type)))
         decoder, zero = pending[0]
         return [
-            decoder(item, (path, index), findings) if item is not None else zero() for index, item in enumerate(value)
+            decoder(item, (path, index), findings) if item is not None else zero()
+            for index, item in enumerate(value)
         ]
 
     return decode_list
@@ -448,7 +475,8 @@ def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
             findings.wrong_type(value, path, type_)
             return {}
         return {
-            key: decoder(item, (path, key), findings) if item is not None else zero() for key, item in value.items()
+            key: decoder(item, (path, key), findings) if item is not None else zero()
+            for key, item in value.items()
         }
 
     return decode_map

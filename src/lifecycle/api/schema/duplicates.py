@@ -34,7 +34,9 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
     """
     try:
         known = orjson.loads(body) if parsed is None else parsed
-        if orjson.dumps(known).count(b'":') >= len(_KEY_ENDS(body)):  # no key of the text was swallowed
+        if orjson.dumps(known).count(b'":') >= len(
+            _KEY_ENDS(body)
+        ):  # no key of the text was swallowed
             return []
         tree = json.loads(body, object_pairs_hook=_Pairs)
     except (

@@ -37,7 +37,9 @@ class GoField(NamedTuple):
 def _blocks() -> dict[str, list[str]]:
     blocks: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines():
+    for line in (
+        files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines()
+    ):
         if line[0] == "\t":
             current.append(line)
         else:

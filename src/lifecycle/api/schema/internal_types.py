@@ -89,10 +89,18 @@ def internal_value(type_: str, value: Any) -> Any:
     if prefix.startswith("*"):
         return None if value is None else internal_value(type_[1:], value)
     if prefix.startswith("[]"):
-        return value if value is None or base == "byte" else [internal_value(type_[2:], item) for item in value]
+        return (
+            value
+            if value is None or base == "byte"
+            else [internal_value(type_[2:], item) for item in value]
+        )
     if prefix.startswith("map["):
         inner = type_[type_.index("]") + 1 :]
-        return None if value is None else {key: internal_value(inner, value[key]) for key in sorted(value)}
+        return (
+            None
+            if value is None
+            else {key: internal_value(inner, value[key]) for key in sorted(value)}
+        )
     if base.startswith(("meta/v1.", "runtime.")):
         return value  # these keep their tags
     alias = alias_of(base)
@@ -107,7 +115,9 @@ def _struct(name: str, given: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field in _fields(name):
         if field.type == "meta/v1.TypeMeta":
-            shown.update((key, given[key]) for key in ("kind", "apiVersion") if given.get(key))
+            shown.update(
+                (key, given[key]) for key in ("kind", "apiVersion") if given.get(key)
+            )
         elif field.type == "meta/v1.ObjectMeta":
             shown.update(given.get("metadata") or {})  # embedded, with tags of its own
         elif field.inline:
@@ -117,10 +127,15 @@ def _struct(name: str, given: dict[str, Any]) -> dict[str, Any]:
                 "core/v1.PodSecurityContext", given.get("securityContext") or {}
             )
         else:
-            shown[field.go_name] = internal_value(field.type, given.get(field.json_name))
+            shown[field.go_name] = internal_value(
+                field.type, given.get(field.json_name)
+            )
     return shown
 
 
 def _host_fields(spec: dict[str, Any]) -> dict[str, Any]:
     by_name = {field.go_name: field for field in declared_fields("core/v1.PodSpec")}
-    return {name: internal_value(by_name[name].type, spec.get(by_name[name].json_name)) for name in _HOST_FIELDS}
+    return {
+        name: internal_value(by_name[name].type, spec.get(by_name[name].json_name))
+        for name in _HOST_FIELDS
+    }

@@ -74,7 +74,9 @@ class Schema:
         self.format = ""
         self.preserve_unknown = False
         self._load = load
-        self._parts: tuple[Mapping[str, Schema], Schema | None, Schema | None] | None = None
+        self._parts: (
+            tuple[Mapping[str, Schema], Schema | None, Schema | None] | None
+        ) = None
 
     def _children(self) -> tuple[Mapping[str, Schema], Schema | None, Schema | None]:
         parts = self._parts
@@ -105,7 +107,11 @@ class Schema:
         items = self.items
         if items is None:
             return {}
-        found = {key: items.fields[key].default for key in self.list_map_keys if key in items.fields}
+        found = {
+            key: items.fields[key].default
+            for key in self.list_map_keys
+            if key in items.fields
+        }
         return {key: value for key, value in found.items() if value is not None}
 
     def child(self, key: str) -> Schema | None:

@@ -28,7 +28,11 @@ _components: dict[str, Schema] = {}
 
 
 def _document(api_version: str) -> Any:
-    return published(f"openapi/apis/{api_version}.json" if "/" in api_version else f"openapi/api/{api_version}.json")
+    return published(
+        f"openapi/apis/{api_version}.json"
+        if "/" in api_version
+        else f"openapi/api/{api_version}.json"
+    )
 
 
 @cache
@@ -75,7 +79,9 @@ def _speakers(api_version: str, kind: str) -> list[str]:
     )
 
 
-def compile_schema(schema: Mapping[str, Any], components: Mapping[str, Any] = EMPTY) -> Schema:
+def compile_schema(
+    schema: Mapping[str, Any], components: Mapping[str, Any] = EMPTY
+) -> Schema:
     """A node from an OpenAPI schema object, e.g. a CustomResourceDefinition's
     `openAPIV3Schema`.
     """
@@ -85,7 +91,9 @@ def compile_schema(schema: Mapping[str, Any], components: Mapping[str, Any] = EM
         reference = parts[0].get("$ref")
     if reference is not None:
         shared = _component(reference.removeprefix(_PREFIX), components)
-        if not any(key.startswith("x-kubernetes-") or key == "default" for key in schema):
+        if not any(
+            key.startswith("x-kubernetes-") or key == "default" for key in schema
+        ):
             return shared
         node = Schema(shared.name, shared.kind, shared._children)
         node.map_type, node.format, node.preserve_unknown = (
@@ -106,13 +114,18 @@ def _component(name: str, components: Mapping[str, Any]) -> Schema:
     if node is None:
         schema = components[name]
         kind = _LEAVES.get(name) or _kind(schema)
-        node = _components[name] = Schema(name, kind, lambda: _children(schema, components))
+        node = _components[name] = Schema(
+            name, kind, lambda: _children(schema, components)
+        )
         _annotate(node, schema)
     return node
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
+    if (
+        schema.get("x-kubernetes-int-or-string")
+        or schema.get("format") == "int-or-string"
+    ):
         return "int-or-string"
     type_ = schema.get("type", "any")
     if type_ == "array":
@@ -120,14 +133,19 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if type_ == "object":
         if "properties" in schema:
             return "object"
-        return "map" if isinstance(schema.get("additionalProperties"), Mapping) else "any"
+        return (
+            "map" if isinstance(schema.get("additionalProperties"), Mapping) else "any"
+        )
     return str(type_)
 
 
 def _children(
     schema: Mapping[str, Any], components: Mapping[str, Any]
 ) -> tuple[Mapping[str, Schema], Schema | None, Schema | None]:
-    fields = {key: compile_schema(value, components) for key, value in schema.get("properties", EMPTY).items()}
+    fields = {
+        key: compile_schema(value, components)
+        for key, value in schema.get("properties", EMPTY).items()
+    }
     items = schema.get("items")
     values = schema.get("additionalProperties")
     return (
@@ -139,11 +157,15 @@ def _children(
 
 def _annotate(node: Schema, schema: Mapping[str, Any]) -> None:
     node.list_type = schema.get("x-kubernetes-list-type", node.list_type)
-    node.list_map_keys = tuple(schema.get("x-kubernetes-list-map-keys", node.list_map_keys))
+    node.list_map_keys = tuple(
+        schema.get("x-kubernetes-list-map-keys", node.list_map_keys)
+    )
     node.map_type = schema.get("x-kubernetes-map-type", node.map_type)
     node.patch_merge_key = schema.get("x-kubernetes-patch-merge-key", "")
     strategy = schema.get("x-kubernetes-patch-strategy", "")
     node.patch_strategy = tuple(strategy.split(",")) if strategy else ()
     node.default = schema.get("default")
     node.format = schema.get("format", node.format)
-    node.preserve_unknown = schema.get("x-kubernetes-preserve-unknown-fields", node.preserve_unknown)
+    node.preserve_unknown = schema.get(
+        "x-kubernetes-preserve-unknown-fields", node.preserve_unknown
+    )

@@ -21,7 +21,9 @@ from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_duration import go_duration, parse_duration
 
 QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)")
+_RFC3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)"
+)
 
 
 @short_lru_cache(4096)
@@ -55,7 +57,9 @@ def micro_time(value: Any) -> str | None:
 
 def _parse_time(value: Any, micro: bool = False) -> datetime | None:
     if type(value) is not str:
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
+        )
     match = _RFC3339.fullmatch(value)
     if match is None or (micro and len(match[7] or "") != 6):
         raise ValueError(_time_complaint(value, micro))
@@ -97,7 +101,9 @@ _MICROSECONDS = (r"[.,]\d{6}", ".000000")
 
 
 def _time_complaint(value: str, micro: bool) -> str:
-    layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    layout = (
+        "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    )
     rest = value
     for pattern, name in (*_STEPS, _MICROSECONDS if micro else _FRACTION, _ZONE):
         match = re.match(pattern, rest)
@@ -115,11 +121,17 @@ def _time_complaint(value: str, micro: bool) -> str:
 
 def base64_bytes(value: Any) -> str:
     """`[]byte`: standard base64, line breaks allowed and dropped."""
-    text = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
+    text = (
+        value.replace("\n", "").replace("\r", "")
+        if "\n" in value or "\r" in value
+        else value
+    )
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(value)}") from None
+        raise ValueError(
+            f"illegal base64 data at input byte {_first_bad_byte(value)}"
+        ) from None
     return text if len(text) % 4 == 0 else base64.b64encode(raw).decode()
 
 
@@ -148,7 +160,9 @@ def _first_bad_byte(text: str) -> int:
 def duration(value: Any) -> str:
     """`metav1.Duration` as Go prints it: `90s` → `1m30s`."""
     if type(value) is not str:
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
+        )
     return go_duration(parse_duration(value))
 
 

@@ -25,12 +25,21 @@ def prepare_data_sources(spec: Object, old: Object | None) -> None:
     """
     before = old or {}
     reference = spec.get("dataSourceRef")
-    if reference is not None and reference.get("namespace") and before.get("dataSourceRef") is None:
+    if (
+        reference is not None
+        and reference.get("namespace")
+        and before.get("dataSourceRef") is None
+    ):
         del spec["dataSourceRef"]
         reference = None
     source = spec.get("dataSource")
-    used = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
-    foreign = source is not None and (source.get("apiGroup") or "", source.get("kind")) not in _OLD_KINDS
+    used = (
+        before.get("dataSource") is not None or before.get("dataSourceRef") is not None
+    )
+    foreign = (
+        source is not None
+        and (source.get("apiGroup") or "", source.get("kind")) not in _OLD_KINDS
+    )
     if foreign and reference is None and not used:
         del spec["dataSource"]
     elif source is not None and reference is None:

@@ -40,11 +40,15 @@ def drop_disabled_pod_fields(spec: Object, old: Object | None) -> None:
         spec.pop("schedulingGroup", None)
     for field in _PROJECTIONS:
         if _has_projection(spec, field) and not _has_projection(before, field):
-            spec["volumes"] = [_without_projection(volume, field) for volume in spec["volumes"]]
+            spec["volumes"] = [
+                _without_projection(volume, field) for volume in spec["volumes"]
+            ]
     if any(_stop_signals(spec)) and not any(_stop_signals(before)):
         for group in _GROUPS:
             if spec.get(group):
-                spec[group] = [_without_stop_signal(container) for container in spec[group]]
+                spec[group] = [
+                    _without_stop_signal(container) for container in spec[group]
+                ]
 
 
 def _has_projection(spec: Object, field: str) -> bool:
@@ -60,7 +64,10 @@ def _without_projection(volume: Object, field: str) -> Object:
     projected = volume.get("projected")
     if not projected:
         return volume
-    sources = [{k: v for k, v in source.items() if k != field} for source in projected.get("sources") or ()]
+    sources = [
+        {k: v for k, v in source.items() if k != field}
+        for source in projected.get("sources") or ()
+    ]
     return {**volume, "projected": {**projected, "sources": sources}}
 
 
@@ -76,4 +83,8 @@ def _without_stop_signal(container: Object) -> Object:
         return container
     kept = {key: value for key, value in lifecycle.items() if key != "stopSignal"}
     slim = {key: value for key, value in container.items() if key != "lifecycle"}
-    return {**container, "lifecycle": kept} if any(v is not None for v in kept.values()) else slim
+    return (
+        {**container, "lifecycle": kept}
+        if any(v is not None for v in kept.values())
+        else slim
+    )

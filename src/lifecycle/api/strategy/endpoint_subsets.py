@@ -41,18 +41,28 @@ def repack_subsets(endpoints: Object) -> None:
                     )
                     if who not in found or (ready and not found[who][0]):
                         found[who] = (ready, address)
-    by_addresses: dict[bytes, tuple[list[Any], dict[tuple[str, str], tuple[bool, Object]]]] = {}
+    by_addresses: dict[
+        bytes, tuple[list[Any], dict[tuple[str, str], tuple[bool, Object]]]
+    ] = {}
     for key in order:
         port, found = by_port[key]
-        signature = _sort_key(sorted((ip, uid, ready) for (ip, uid), (ready, _) in found.items()))
+        signature = _sort_key(
+            sorted((ip, uid, ready) for (ip, uid), (ready, _) in found.items())
+        )
         ports, _ = by_addresses.setdefault(signature, ([], found))
         if port is not None:
             ports.append(port)
     packed = []
     for ports, found in by_addresses.values():
         subset = {}
-        good = [address for who, (is_ready, address) in sorted(found.items()) if is_ready]
-        waiting = [address for who, (is_ready, address) in sorted(found.items()) if not is_ready]
+        good = [
+            address for who, (is_ready, address) in sorted(found.items()) if is_ready
+        ]
+        waiting = [
+            address
+            for who, (is_ready, address) in sorted(found.items())
+            if not is_ready
+        ]
         if good:
             subset["addresses"] = good
         if waiting:

@@ -42,7 +42,8 @@ def merge_match_label_keys(pod: Object) -> None:
     spec = pod["spec"]
     if spec.get("topologySpreadConstraints"):
         spec["topologySpreadConstraints"] = [
-            _with_keys(constraint, labels) for constraint in spec["topologySpreadConstraints"]
+            _with_keys(constraint, labels)
+            for constraint in spec["topologySpreadConstraints"]
         ]
     for name in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(name)
@@ -51,7 +52,9 @@ def merge_match_label_keys(pod: Object) -> None:
         merged = dict(affinity)
         required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
         if required:
-            merged["requiredDuringSchedulingIgnoredDuringExecution"] = [_with_keys(term, labels) for term in required]
+            merged["requiredDuringSchedulingIgnoredDuringExecution"] = [
+                _with_keys(term, labels) for term in required
+            ]
         preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution")
         if preferred:
             merged["preferredDuringSchedulingIgnoredDuringExecution"] = [

@@ -26,7 +26,9 @@ def _create_pod(pod: Object) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": (pod.get("metadata") or {}).get("creationTimestamp"),
+                "lastTransitionTime": (pod.get("metadata") or {}).get(
+                    "creationTimestamp"
+                ),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -66,7 +68,9 @@ def _create_job(job: Object) -> None:
     for prefix in ("batch.kubernetes.io/", ""):
         labels.setdefault(prefix + "job-name", name)
         labels.setdefault(prefix + "controller-uid", uid)
-    if given and meta.get("labels") is given:  # defaulted: one map, seen from two places
+    if (
+        given and meta.get("labels") is given
+    ):  # defaulted: one map, seen from two places
         meta["labels"] = dict(labels)
     selector = dict(spec.get("selector") or {})
     selector["matchLabels"] = {
@@ -77,7 +81,11 @@ def _create_job(job: Object) -> None:
 
 
 def _create_custom_resource_definition(definition: Object) -> None:
-    stored = [v["name"] for v in (definition.get("spec") or {}).get("versions") or () if v.get("storage")]
+    stored = [
+        v["name"]
+        for v in (definition.get("spec") or {}).get("versions") or ()
+        if v.get("storage")
+    ]
     definition["status"] = {
         "conditions": None,
         "acceptedNames": {"plural": "", "kind": ""},
@@ -103,7 +111,10 @@ def clean_secret_references(account: Object) -> None:
     `cleanSecretReferences`.
     """
     if account.get("secrets"):
-        account["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in account["secrets"]]
+        account["secrets"] = [
+            {"name": one["name"]} if one.get("name") else {}
+            for one in account["secrets"]
+        ]
 
 
 ON_CREATE: dict[str, Callable[[Object], None]] = {

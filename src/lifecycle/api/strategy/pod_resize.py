@@ -19,12 +19,19 @@ def prepare_resize(new: Object, old: Object) -> None:
     validation to find.
     """
     spec, before = new.get("spec") or {}, old["spec"]
-    groups = {group: (spec.get(group) or [], before.get(group) or []) for group in ("containers", "initContainers")}
+    groups = {
+        group: (spec.get(group) or [], before.get(group) or [])
+        for group in ("containers", "initContainers")
+    }
     if any(len(after) != len(known) for after, known in groups.values()):
         return
     given = new["metadata"]
     new["metadata"] = {
-        **{key: value for key, value in old["metadata"].items() if key not in _FROM_CLIENT},
+        **{
+            key: value
+            for key, value in old["metadata"].items()
+            if key not in _FROM_CLIENT
+        },
         **{key: given[key] for key in _FROM_CLIENT if key in given},
     }
     new["status"] = old.get("status") or {}
@@ -36,7 +43,9 @@ def prepare_resize(new: Object, old: Object) -> None:
 
 
 def _resized(after: list[Object], known: list[Object]) -> list[Object]:
-    if any(container.get("name") != old.get("name") for container, old in zip(after, known)):
+    if any(
+        container.get("name") != old.get("name") for container, old in zip(after, known)
+    ):
         return after
     containers = [dict(old) for old in known]
     for container, given in zip(containers, after):

@@ -76,7 +76,9 @@ _STRATEGIES: dict[str, Strategy] = {
     "Job": _SPEC,
     "CronJob": _SPEC,
     "HorizontalPodAutoscaler": _STATUS,
-    "PodDisruptionBudget": Strategy(generation=SPEC, status=True, unconditional_update=False),
+    "PodDisruptionBudget": Strategy(
+        generation=SPEC, status=True, unconditional_update=False
+    ),
     "Ingress": _SPEC,
     "IngressClass": Strategy(generation=SPEC),
     "NetworkPolicy": Strategy(generation=SPEC),
@@ -89,13 +91,25 @@ _STRATEGIES: dict[str, Strategy] = {
     "RoleBinding": Strategy(create_on_update=True),
     "ClusterRole": Strategy(create_on_update=True),
     "ClusterRoleBinding": Strategy(create_on_update=True),
-    "MutatingWebhookConfiguration": Strategy(generation=WHOLE, unconditional_update=False),
-    "ValidatingWebhookConfiguration": Strategy(generation=WHOLE, unconditional_update=False),
-    "ValidatingAdmissionPolicy": Strategy(generation=SPEC, status=True, unconditional_update=False),
-    "ValidatingAdmissionPolicyBinding": Strategy(generation=SPEC, unconditional_update=False),
+    "MutatingWebhookConfiguration": Strategy(
+        generation=WHOLE, unconditional_update=False
+    ),
+    "ValidatingWebhookConfiguration": Strategy(
+        generation=WHOLE, unconditional_update=False
+    ),
+    "ValidatingAdmissionPolicy": Strategy(
+        generation=SPEC, status=True, unconditional_update=False
+    ),
+    "ValidatingAdmissionPolicyBinding": Strategy(
+        generation=SPEC, unconditional_update=False
+    ),
     "MutatingAdmissionPolicy": Strategy(generation=SPEC, unconditional_update=False),
-    "MutatingAdmissionPolicyBinding": Strategy(generation=SPEC, unconditional_update=False),
-    "CustomResourceDefinition": Strategy(generation=SPEC, status=True, unconditional_update=False),
+    "MutatingAdmissionPolicyBinding": Strategy(
+        generation=SPEC, unconditional_update=False
+    ),
+    "CustomResourceDefinition": Strategy(
+        generation=SPEC, status=True, unconditional_update=False
+    ),
     "APIService": Strategy(status=True, unconditional_update=False),
     "FlowSchema": _SPEC,
     "PriorityLevelConfiguration": _SPEC,
@@ -155,7 +169,9 @@ def prepare_for_create(obj: Object) -> None:
         meta["generation"] = 1
     elif not meta.get("generation"):
         meta.pop("generation", None)
-    if strategy.status and kind != "Node":  # a kubelet registers its node with the status filled in
+    if (
+        strategy.status and kind != "Node"
+    ):  # a kubelet registers its node with the status filled in
         status = _zero_status(obj)
         if status is not None:
             obj["status"] = status
@@ -232,13 +248,17 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
             drop_disabled_pod_fields(pod_spec, pod_spec_of(old))
     elif kind == "CertificateSigningRequest":
         _take_over(new, old, "spec")
-    if _counts(strategy.generation, new, old) or (kind == "CSIDriver" and _driver_changed(new, old)):
+    if _counts(strategy.generation, new, old) or (
+        kind == "CSIDriver" and _driver_changed(new, old)
+    ):
         meta["generation"] = old_meta.get("generation", 0) + 1
 
 
 def _prepare_status_update(new: Object, old: Object, kind: str) -> None:
     meta, old_meta = new["metadata"], old["metadata"]
-    for key in [key for key in new if key not in ("metadata", "status", "apiVersion", "kind")] + ["spec"]:
+    for key in [
+        key for key in new if key not in ("metadata", "status", "apiVersion", "kind")
+    ] + ["spec"]:
         _take_over(new, old, key)
     for key in old:
         if key not in new and key != "status":
@@ -256,9 +276,17 @@ def _prepare_status_update(new: Object, old: Object, kind: str) -> None:
     elif kind in ("Deployment", "ReplicationController"):
         _take_over(meta, old_meta, "labels")
     elif kind in _STATUS_KEEPS_METADATA:
-        kept = {key: meta[key] for key in ("managedFields", "resourceVersion") if key in meta}
+        kept = {
+            key: meta[key]
+            for key in ("managedFields", "resourceVersion")
+            if key in meta
+        }
         new["metadata"] = {
-            **{k: v for k, v in old_meta.items() if k not in ("managedFields", "resourceVersion")},
+            **{
+                k: v
+                for k, v in old_meta.items()
+                if k not in ("managedFields", "resourceVersion")
+            },
             **kept,
         }
 
@@ -281,7 +309,9 @@ def _keep_observed_generations(new: Object, old: Object) -> None:
     status = new.get("status") or {}
     known: dict[str, list[int]] = {}
     for condition in old_status.get("conditions") or ():
-        known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
+        known.setdefault(condition.get("type", ""), []).append(
+            condition.get("observedGeneration", 0)
+        )
     if not any(map(any, known.values())) and not old_status.get("observedGeneration"):
         return
     conditions = []
@@ -309,7 +339,10 @@ def _take_over(new: Object, old: Object, key: str) -> None:
 def _driver_changed(new: Object, old: Object) -> bool:
     """A CSIDriver counts only changes of what may change, and starts at zero."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    return any(spec.get(field) != before.get(field) for field in ("tokenRequests", "requiresRepublish", "seLinuxMount"))
+    return any(
+        spec.get(field) != before.get(field)
+        for field in ("tokenRequests", "requiresRepublish", "seLinuxMount")
+    )
 
 
 def _counts(rule: str, new: Object, old: Object) -> bool:
@@ -317,14 +350,18 @@ def _counts(rule: str, new: Object, old: Object) -> bool:
         return False
     if rule == WHOLE:
         ignored = ("metadata", "status", "kind", "apiVersion")
-        if {k: v for k, v in new.items() if k not in ignored} != {k: v for k, v in old.items() if k not in ignored}:
+        if {k: v for k, v in new.items() if k not in ignored} != {
+            k: v for k, v in old.items() if k not in ignored
+        }:
             return True
-        return new.get("kind") == "EndpointSlice" and new["metadata"].get("labels") != old["metadata"].get("labels")
+        return new.get("kind") == "EndpointSlice" and new["metadata"].get(
+            "labels"
+        ) != old["metadata"].get("labels")
     if new.get("spec") != old.get("spec"):
         return True
-    return rule == "spec+annotations" and (new["metadata"].get("annotations") or {}) != (
-        old["metadata"].get("annotations") or {}
-    )
+    return rule == "spec+annotations" and (
+        new["metadata"].get("annotations") or {}
+    ) != (old["metadata"].get("annotations") or {})
 
 
 def canonicalize(obj: Object) -> None:
@@ -337,7 +374,11 @@ def canonicalize(obj: Object) -> None:
         set_namespace_label(obj)
     elif kind == "Endpoints":
         repack_subsets(obj)
-    elif kind == "Job" and not obj["metadata"].get("labels"):  # what reading it back from storage would default
-        labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
+    elif kind == "Job" and not obj["metadata"].get(
+        "labels"
+    ):  # what reading it back from storage would default
+        labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get(
+            "labels"
+        )
         if labels:
             obj["metadata"]["labels"] = dict(labels)

@@ -27,7 +27,8 @@ def needs_cluster_ip(spec: Object) -> bool:
 def needs_node_ports(spec: Object) -> bool:
     """NodePort, and LoadBalancer unless it opts out."""
     return spec.get("type") == "NodePort" or (
-        spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+        spec.get("type") == "LoadBalancer"
+        and spec.get("allocateLoadBalancerNodePorts") is not False
     )
 
 
@@ -40,7 +41,9 @@ def prepare_service_for_update(new: Object, old: Object) -> None:
     _patch_allocated_values(spec, before)
     _normalize_cluster_ips(spec, before)
     _drop_type_dependent_fields(spec, before)
-    if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get("loadBalancer"):
+    if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get(
+        "loadBalancer"
+    ):
         new["status"] = {
             **new["status"],
             "loadBalancer": {},
@@ -51,10 +54,16 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
-        if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP") and before.get("clusterIPs"):
+        if (
+            not spec.get("clusterIPs")
+            and spec.get("clusterIP") == before.get("clusterIP")
+            and before.get("clusterIPs")
+        ):
             spec["clusterIPs"] = before["clusterIPs"]
     if {spec.get("type"), before.get("type")} <= OUTSIDE:
-        spec["ports"] = _with_node_ports(spec.get("ports") or (), before.get("ports") or ())
+        spec["ports"] = _with_node_ports(
+            spec.get("ports") or (), before.get("ports") or ()
+        )
     if (
         before.get("healthCheckNodePort")
         and needs_health_check(before)
@@ -75,27 +84,44 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
             spec[key] = before[key]
 
 
-def _with_node_ports(ports: Sequence[Object], old_ports: Sequence[Object]) -> list[Object]:
+def _with_node_ports(
+    ports: Sequence[Object], old_ports: Sequence[Object]
+) -> list[Object]:
     """A port that does not say its node port keeps the one that the port of that name
     had, unless another port has it now.
     """
-    known = {port.get("name", ""): port["nodePort"] for port in old_ports if port.get("nodePort")}
+    known = {
+        port.get("name", ""): port["nodePort"]
+        for port in old_ports
+        if port.get("nodePort")
+    }
     used = {port.get("nodePort") for port in ports}
-    found = [known.get(port.get("name", "")) if not port.get("nodePort") else None for port in ports]
-    return [{**port, "nodePort": n} if n and n not in used else port for port, n in zip(ports, found)]
+    found = [
+        known.get(port.get("name", "")) if not port.get("nodePort") else None
+        for port in ports
+    ]
+    return [
+        {**port, "nodePort": n} if n and n not in used else port
+        for port, n in zip(ports, found)
+    ]
 
 
 def needs_health_check(spec: Object) -> bool:
     """A load balancer that sends traffic only to nodes with endpoints has to ask each
     node whether it has some.
     """
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+    return (
+        spec.get("type") == "LoadBalancer"
+        and spec.get("externalTrafficPolicy") == "Local"
+    )
 
 
 def _normalize_cluster_ips(spec: Object, before: Object) -> None:
     ip, ips = spec.get("clusterIP"), spec.get("clusterIPs")
     old_ip, old_ips = before.get("clusterIP"), before.get("clusterIPs")
-    if ip != old_ip and ips == old_ips:  # an old client changed the one field that it knows
+    if (
+        ip != old_ip and ips == old_ips
+    ):  # an old client changed the one field that it knows
         if ip:
             spec["clusterIPs"] = [ip]
         else:
@@ -111,8 +137,13 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
                 spec.pop(key, None)
     if before.get("type") in OUTSIDE and spec.get("type") not in OUTSIDE:
         old_ports = {port.get("nodePort", 0) for port in before.get("ports") or ()}
-        if all(port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()):
-            spec["ports"] = [{k: v for k, v in port.items() if k != "nodePort"} for port in spec.get("ports") or ()]
+        if all(
+            port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()
+        ):
+            spec["ports"] = [
+                {k: v for k, v in port.items() if k != "nodePort"}
+                for port in spec.get("ports") or ()
+            ]
     if (
         needs_health_check(before)
         and not needs_health_check(spec)
@@ -124,7 +155,9 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
             if spec.get(key) == before.get(key):
                 spec.pop(key, None)
     withdrawn = externally_accessible(before) and not externally_accessible(spec)
-    if withdrawn and spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
+    if withdrawn and spec.get("externalTrafficPolicy") == before.get(
+        "externalTrafficPolicy"
+    ):
         spec.pop("externalTrafficPolicy", None)
     if (
         before.get("type") == "ExternalName"

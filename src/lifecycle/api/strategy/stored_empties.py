@@ -46,9 +46,19 @@ def _plan(struct: str) -> _Plan:
             more, base = split_type(alias)
             prefix += more
         collection = "[]" in prefix or "map[" in prefix
-        if collection and base != "byte" and not field.omit_empty and not prefix.startswith("*"):
+        if (
+            collection
+            and base != "byte"
+            and not field.omit_empty
+            and not prefix.startswith("*")
+        ):
             empties.append(field.json_name)
-        if is_struct(base) and "map[" not in prefix and not base.startswith("meta/v1.") and any(_plan(base)):
+        if (
+            is_struct(base)
+            and "map[" not in prefix
+            and not base.startswith("meta/v1.")
+            and any(_plan(base))
+        ):
             inner.append((field.json_name, base))
     return _Plan(tuple(empties), tuple(inner))
 

@@ -22,7 +22,11 @@ def _print_role_binding(obj: Object, now: float) -> Cells:
         age(obj, now),
         ", ".join(s["name"] for s in subjects if s["kind"] == "User"),
         ", ".join(s["name"] for s in subjects if s["kind"] == "Group"),
-        ", ".join(f"{s.get('namespace', '')}/{s['name']}" for s in subjects if s["kind"] == "ServiceAccount"),
+        ", ".join(
+            f"{s.get('namespace', '')}/{s['name']}"
+            for s in subjects
+            if s["kind"] == "ServiceAccount"
+        ),
     ]
 
 
@@ -32,7 +36,10 @@ def _binding_columns(kind: str) -> tuple[Column, ...]:
         NAME,
         Column("Role", field(f"rbac/v1.{kind}", "roleRef")),
         AGE,
-        *(Column(who, f"{who} in the {word}", priority=1) for who in ("Users", "Groups", "ServiceAccounts")),
+        *(
+            Column(who, f"{who} in the {word}", priority=1)
+            for who in ("Users", "Groups", "ServiceAccounts")
+        ),
     )
 
 
@@ -54,7 +61,13 @@ def _print_certificate_signing_request(obj: Object, now: float) -> Cells:
 def _request_state(status: Object) -> str:
     """Upstream: `extractCSRStatus`; a denial outweighs an approval."""
     types = {condition["type"] for condition in status.get("conditions") or ()}
-    state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
+    state = (
+        "Denied"
+        if "Denied" in types
+        else "Approved"
+        if "Approved" in types
+        else "Pending"
+    )
     if "Failed" in types:
         state += ",Failed"
     return state + ",Issued" if status.get("certificate") else state
@@ -63,8 +76,12 @@ def _request_state(status: Object) -> str:
 _REQUEST = "certificates/v1.CertificateSigningRequest"
 
 PRINTERS = {
-    "serviceaccounts": Printer((NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]),
-    "rolebindings.rbac.authorization.k8s.io": Printer(_binding_columns("RoleBinding"), _print_role_binding),
+    "serviceaccounts": Printer(
+        (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
+    ),
+    "rolebindings.rbac.authorization.k8s.io": Printer(
+        _binding_columns("RoleBinding"), _print_role_binding
+    ),
     "clusterrolebindings.rbac.authorization.k8s.io": Printer(
         _binding_columns("ClusterRoleBinding"), _print_role_binding
     ),

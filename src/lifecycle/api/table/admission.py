@@ -22,7 +22,11 @@ def _print_policy(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     param = spec.get("paramKind")
     rules = spec.get("validations") or spec.get("mutations") or ()
-    kind = "<unset>" if param is None else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
+    kind = (
+        "<unset>"
+        if param is None
+        else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
+    )
     return [obj["metadata"]["name"], len(rules), kind, age(obj, now)]
 
 
@@ -56,7 +60,11 @@ def _print_api_service(obj: Object, now: float) -> Cells:
         state = available["status"]
         if state != "True" and available.get("reason"):
             state = f"{state} ({available['reason']})"
-    where = "Local" if service is None else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    where = (
+        "Local"
+        if service is None
+        else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    )
     return [obj["metadata"]["name"], where, state, age(obj, now)]
 
 
@@ -127,7 +135,9 @@ PRINTERS = {
     "apiservices.apiregistration.k8s.io": Printer(
         (
             NAME,
-            Column("Service", "The reference to the service that hosts this API endpoint."),
+            Column(
+                "Service", "The reference to the service that hosts this API endpoint."
+            ),
             Column("Available", "Whether this service is available."),
             AGE,
         ),

@@ -32,7 +32,9 @@ def _print_autoscaler_v1(obj: Object, now: float) -> Cells:
     target = (obj.get("spec") or {}).get("targetCPUUtilizationPercentage")
     current = (obj.get("status") or {}).get("currentCPUUtilizationPercentage")
     metrics = [] if target is None else [_cpu("target", target)]
-    return _row(obj, metrics, [] if current is None else [_cpu("current", current)], now)
+    return _row(
+        obj, metrics, [] if current is None else [_cpu("current", current)], now
+    )
 
 
 def _cpu(key: str, utilization: int) -> Object:
@@ -42,7 +44,9 @@ def _cpu(key: str, utilization: int) -> Object:
     }
 
 
-def _row(obj: Object, metrics: list[Object], current: list[Object], now: float) -> Cells:
+def _row(
+    obj: Object, metrics: list[Object], current: list[Object], now: float
+) -> Cells:
     spec = obj.get("spec") or {}
     target, minimum = spec.get("scaleTargetRef") or {}, spec.get("minReplicas")
     return [
@@ -59,7 +63,10 @@ def _row(obj: Object, metrics: list[Object], current: list[Object], now: float) 
 def _metrics(specs: list[Object], statuses: list[Object]) -> str:
     if not specs:
         return "<none>"
-    texts = [_metric(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(specs)]
+    texts = [
+        _metric(spec, statuses[i] if i < len(statuses) else {})
+        for i, spec in enumerate(specs)
+    ]
     text = ", ".join(texts[:_SHOWN])
     return f"{text} + {len(texts) - _SHOWN} more..." if len(texts) > _SHOWN else text
 
@@ -118,6 +125,8 @@ _COLUMNS = (
     AGE,
 )
 
-PRINTERS = {"horizontalpodautoscalers.autoscaling": Printer(_COLUMNS, _print_autoscaler)}
+PRINTERS = {
+    "horizontalpodautoscalers.autoscaling": Printer(_COLUMNS, _print_autoscaler)
+}
 VERSION_1 = Printer(_COLUMNS, _print_autoscaler_v1)
 """The same table for objects of `autoscaling/v1`."""

@@ -92,8 +92,12 @@ PRINTERS = {
     "poddisruptionbudgets.policy": Printer(
         (
             NAME,
-            Column("Min Available", "The minimum number of pods that must be available."),
-            Column("Max Unavailable", "The maximum number of pods that may be unavailable."),
+            Column(
+                "Min Available", "The minimum number of pods that must be available."
+            ),
+            Column(
+                "Max Unavailable", "The maximum number of pods that may be unavailable."
+            ),
             Column(
                 "Allowed Disruptions",
                 "Calculated number of pods that may be disrupted at this time.",

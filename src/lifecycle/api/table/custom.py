@@ -61,13 +61,19 @@ def _step(match: re.Match[str]) -> Step:
     key = match["field"] or match["quoted"]
     if key is not None:
         name = re.sub(r"\\(.)", r"\1", key)
-        return lambda value: [value[name]] if isinstance(value, dict) and name in value else []
+        return lambda value: (
+            [value[name]] if isinstance(value, dict) and name in value else []
+        )
     if match["index"] is not None:
         index = int(match["index"])
         return lambda value: value[index:][:1] if isinstance(value, list) else []
     if match["all"]:
         return lambda value: (
-            list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+            list(value.values())
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else []
         )
     inner, negated = json_path(match["path"]), match["operator"] == "!="
     literal = match["literal"]
@@ -75,7 +81,11 @@ def _step(match: re.Match[str]) -> Step:
 
     def keep(value: Any) -> list[Any]:
         items = value if isinstance(value, list) else []
-        return [i for i in items if any((_text(v) == wanted) is not negated for v in inner(i))]
+        return [
+            i
+            for i in items
+            if any((_text(v) == wanted) is not negated for v in inner(i))
+        ]
 
     return keep
 

@@ -56,7 +56,9 @@ _NEW_NAMES = {
 
 
 def _print_new_event(obj: Object, now: float) -> Cells:
-    return _print_event({_NEW_NAMES.get(key, key): value for key, value in obj.items()}, now)
+    return _print_event(
+        {_NEW_NAMES.get(key, key): value for key, value in obj.items()}, now
+    )
 
 
 _EVENT = "core/v1.Event"

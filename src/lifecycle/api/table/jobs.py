@@ -67,7 +67,9 @@ def _duration(status: Object, now: float) -> str:
     started, completed = status.get("startTime"), status.get("completionTime")
     if not started:
         return ""
-    return human_duration((parse_time(completed) if completed else now) - parse_time(started))
+    return human_duration(
+        (parse_time(completed) if completed else now) - parse_time(started)
+    )
 
 
 def _print_cron_job(obj: Object, now: float) -> Cells:
@@ -107,7 +109,9 @@ PRINTERS = {
             Column("Timezone", field("batch/v1.CronJobSpec", "timeZone")),
             Column("Suspend", field("batch/v1.CronJobSpec", "suspend"), "boolean"),
             Column("Active", field("batch/v1.CronJobStatus", "active"), "integer"),
-            Column("Last Schedule", field("batch/v1.CronJobStatus", "lastScheduleTime")),
+            Column(
+                "Last Schedule", field("batch/v1.CronJobStatus", "lastScheduleTime")
+            ),
             AGE,
             *CONTAINERS,
             _SELECTOR,

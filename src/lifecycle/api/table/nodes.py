@@ -18,10 +18,16 @@ def _print_node(node: Object, now: float) -> Cells:
     status = node.get("status") or {}
     info = status.get("nodeInfo") or {}
     ready = next(
-        (c["status"] for c in reversed(status.get("conditions") or ()) if c["type"] == "Ready"),
+        (
+            c["status"]
+            for c in reversed(status.get("conditions") or ())
+            if c["type"] == "Ready"
+        ),
         None,
     )
-    states = ["Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"]
+    states = [
+        "Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"
+    ]
     if (node.get("spec") or {}).get("unschedulable"):
         states.append("SchedulingDisabled")
     return [
@@ -54,7 +60,9 @@ def _roles(node: Object) -> list[str]:
     `kubernetes.io/role=ROLE`.
     """
     labels = node["metadata"].get("labels") or {}
-    roles = {key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)} | {labels.get(_ROLE, "")}
+    roles = {
+        key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)
+    } | {labels.get(_ROLE, "")}
     return sorted(roles - {""})
 
 
@@ -66,7 +74,9 @@ def _address(status: Object, type: str) -> str:
 
 
 def _print_component_status(obj: Object, now: float) -> Cells:
-    healthy = next((c for c in obj.get("conditions") or () if c["type"] == "Healthy"), None)
+    healthy = next(
+        (c for c in obj.get("conditions") or () if c["type"] == "Healthy"), None
+    )
     if healthy is None:
         return [obj["metadata"]["name"], "Unknown", "", ""]
     state = "Healthy" if healthy["status"] == "True" else "Unhealthy"

@@ -36,7 +36,9 @@ _COLUMNS = (
     AGE,
     Column("IP", field("core/v1.PodStatus", "podIP"), priority=1),
     Column("Node", field("core/v1.PodSpec", "nodeName"), priority=1),
-    Column("Nominated Node", field("core/v1.PodStatus", "nominatedNodeName"), priority=1),
+    Column(
+        "Nominated Node", field("core/v1.PodStatus", "nominatedNodeName"), priority=1
+    ),
     Column("Readiness Gates", field("core/v1.PodSpec", "readinessGates"), priority=1),
 )
 
@@ -53,7 +55,9 @@ class _Digest:
     def restarted(self, status: Object) -> None:
         """Count a container's restarts and remember the latest end of life."""
         self.restarts += status.get("restartCount", 0)
-        finished = ((status.get("lastState") or {}).get("terminated") or {}).get("finishedAt")
+        finished = ((status.get("lastState") or {}).get("terminated") or {}).get(
+            "finishedAt"
+        )
         if finished:
             self.last_restart = max(self.last_restart, parse_time(finished))
 
@@ -66,10 +70,17 @@ def _print_pod(pod: Object, now: float) -> Cells:
     )
     phase, conditions = status.get("phase", ""), status.get("conditions") or []
     digest = _Digest(status.get("reason") or phase)
-    if any(c["type"] == "PodScheduled" and c.get("reason") == "SchedulingGated" for c in conditions):
+    if any(
+        c["type"] == "PodScheduled" and c.get("reason") == "SchedulingGated"
+        for c in conditions
+    ):
         digest.reason = "SchedulingGated"
 
-    sidecars = {c["name"] for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
+    sidecars = {
+        c["name"]
+        for c in spec.get("initContainers") or ()
+        if c.get("restartPolicy") == "Always"
+    }
     total = len(spec.get("containers") or ()) + len(sidecars)
     initializing = _init_containers(digest, spec, status, sidecars)
     if not initializing or _is_true(conditions, "Initialized"):
@@ -82,7 +93,9 @@ def _print_pod(pod: Object, now: float) -> Cells:
 
     restarts = str(digest.restarts)
     if digest.restarts and digest.last_restart:
-        restarts = f"{digest.restarts} ({human_duration(now - digest.last_restart)} ago)"
+        restarts = (
+            f"{digest.restarts} ({human_duration(now - digest.last_restart)} ago)"
+        )
     ips = status.get("podIPs") or []
     return [
         metadata["name"],
@@ -97,7 +110,9 @@ def _print_pod(pod: Object, now: float) -> Cells:
     ]
 
 
-def _init_containers(digest: _Digest, spec: Object, status: Object, sidecars: set[str]) -> bool:
+def _init_containers(
+    digest: _Digest, spec: Object, status: Object, sidecars: set[str]
+) -> bool:
     """The first init container that is not through says what the pod waits for. Returns
     whether there is one.
     """
@@ -112,7 +127,9 @@ def _init_containers(digest: _Digest, spec: Object, status: Object, sidecars: se
             continue
         if terminated is not None:
             digest.reason = "Init:" + (terminated.get("reason") or _death(terminated))
-        elif waiting and waiting.get("reason") and waiting["reason"] != "PodInitializing":
+        elif (
+            waiting and waiting.get("reason") and waiting["reason"] != "PodInitializing"
+        ):
             digest.reason = "Init:" + waiting["reason"]
         else:
             digest.reason = f"Init:{index}/{len(spec.get('initContainers') or ())}"
@@ -120,7 +137,9 @@ def _init_containers(digest: _Digest, spec: Object, status: Object, sidecars: se
     return False
 
 
-def _containers(digest: _Digest, status: Object, conditions: list[Object], sidecars: set[str]) -> None:
+def _containers(
+    digest: _Digest, status: Object, conditions: list[Object], sidecars: set[str]
+) -> None:
     """The containers, last to first, so that the first one's trouble is what shows.
 
     Restarts are counted anew: of init containers only those of sidecars matter now.
@@ -175,7 +194,11 @@ _OVER = {
 def _row_conditions(pod: Object) -> list[Object] | None:
     phase = (pod.get("status") or {}).get("phase")
     message = _OVER.get(phase or "")
-    return [{"type": "Completed", "status": "True", "reason": phase, "message": message}] if message else None
+    return (
+        [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
+        if message
+        else None
+    )
 
 
 def _print_pod_template(obj: Object, now: float) -> Cells:

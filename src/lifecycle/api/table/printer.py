@@ -83,7 +83,11 @@ class Column:
 
     def definition(self) -> Object:
         """The column as it stands in a Table."""
-        text = self.description if isinstance(self.description, str) else self.description.text()
+        text = (
+            self.description
+            if isinstance(self.description, str)
+            else self.description.text()
+        )
         return {
             "name": self.name,
             "type": self.type,
@@ -116,7 +120,9 @@ NAME = Column("Name", field("meta/v1.ObjectMeta", "name"), format="name")
 AGE = Column("Age", field("meta/v1.ObjectMeta", "creationTimestamp"))
 CONTAINERS = (
     Column("Containers", "Names of each container in the template.", priority=1),
-    Column("Images", "Images referenced by each container in the template.", priority=1),
+    Column(
+        "Images", "Images referenced by each container in the template.", priority=1
+    ),
 )
 
 
@@ -130,10 +136,15 @@ def container_cells(template: Object | None) -> Cells:
 
 def format_labels(labels: dict[str, str] | None) -> str:
     """`a=1,b=2` in order, or `<none>`. Upstream: `labels.FormatLabels`."""
-    return ",".join(sorted(f"{key}={value}" for key, value in (labels or {}).items())) or "<none>"
+    return (
+        ",".join(sorted(f"{key}={value}" for key, value in (labels or {}).items()))
+        or "<none>"
+    )
 
 
-def list_with_more(items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>") -> str:
+def list_with_more(
+    items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>"
+) -> str:
     """The first few items and how many there are besides. Upstream:
     `listWithMoreString`.
     """

@@ -46,7 +46,8 @@ def _print_priority_level(obj: Object, now: float) -> Cells:
     queuing = ((limited or {}).get("limitResponse") or {}).get("queuing")
     shares = "<none>" if limited is None else limited.get("nominalConcurrencyShares", 0)
     queues = (
-        "<none>" if queuing is None else queuing.get(key, 0) for key in ("queues", "handSize", "queueLengthLimit")
+        "<none>" if queuing is None else queuing.get(key, 0)
+        for key in ("queues", "handSize", "queueLengthLimit")
     )
     return [
         obj["metadata"]["name"],
@@ -64,7 +65,9 @@ def _print_resource_claim(obj: Object, now: float) -> Cells:
     )
     states = ["deleted"] if deleted else []
     if status.get("allocation") is not None:
-        states += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+        states += (
+            ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+        )
     elif not deleted:
         states.append("pending")
     return [obj["metadata"]["name"], ",".join(states), age(obj, now)]
@@ -82,7 +85,9 @@ def _print_resource_slice(obj: Object, now: float) -> Cells:
     ]
 
 
-_NAME_AND_AGE = Printer((NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)])
+_NAME_AND_AGE = Printer(
+    (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
+)
 _FLOW, _RESOURCE = "flowcontrol.apiserver.k8s.io", "resource.k8s.io"
 
 PRINTERS = {
@@ -133,7 +138,9 @@ PRINTERS = {
     f"prioritylevelconfigurations.{_FLOW}": Printer(
         (
             NAME,
-            Column("Type", field("flowcontrol/v1.PriorityLevelConfigurationSpec", "type")),
+            Column(
+                "Type", field("flowcontrol/v1.PriorityLevelConfigurationSpec", "type")
+            ),
             Column(
                 "NominalConcurrencyShares",
                 field(
@@ -142,7 +149,9 @@ PRINTERS = {
                 ),
             ),
             Column("Queues", field("flowcontrol/v1.QueuingConfiguration", "queues")),
-            Column("HandSize", field("flowcontrol/v1.QueuingConfiguration", "handSize")),
+            Column(
+                "HandSize", field("flowcontrol/v1.QueuingConfiguration", "handSize")
+            ),
             Column(
                 "QueueLengthLimit",
                 field("flowcontrol/v1.QueuingConfiguration", "queueLengthLimit"),

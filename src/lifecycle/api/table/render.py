@@ -86,7 +86,11 @@ def table(
     `printer_columns`.
     """
     objs = list(objs)
-    printer = custom_printer(orjson.dumps(printer_columns or [])) if custom else printer_for(resource)
+    printer = (
+        custom_printer(orjson.dumps(printer_columns or []))
+        if custom
+        else printer_for(resource)
+    )
     if objs and objs[0].get("kind") == "Scale" and resource.kind != "Scale":
         printer = workloads.SCALE
     if printer.order is not None and list_meta is not None:
@@ -94,17 +98,24 @@ def table(
     single = objs[0]["metadata"] if list_meta is None and objs else {}
     metadata = {key: single[key] for key in ("resourceVersion",) if key in single}
     if list_meta is not None:
-        metadata = {key: list_meta[key] for key in _LIST_META if list_meta.get(key) not in (None, "")}
+        metadata = {
+            key: list_meta[key]
+            for key in _LIST_META
+            if list_meta.get(key) not in (None, "")
+        }
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
         "columnDefinitions": None if no_headers else _definitions(printer),
-        "rows": [_row(printer, resource, obj, now, include_object) for obj in objs] or _no_rows(printer),
+        "rows": [_row(printer, resource, obj, now, include_object) for obj in objs]
+        or _no_rows(printer),
     }
 
 
-def _row(printer: Printer, resource: Resource, obj: Object, now: float, include_object: str) -> Object:
+def _row(
+    printer: Printer, resource: Resource, obj: Object, now: float, include_object: str
+) -> Object:
     row: Object = {"cells": printer.row(obj, now)}
     conditions = printer.conditions(obj) if printer.conditions is not None else None
     if conditions:
@@ -137,8 +148,14 @@ def _printed_metadata(metadata: Object) -> Object:
     annotations = metadata.get("annotations")
     if not annotations or TEMPLATE_GENERATION not in annotations:
         return metadata
-    kept = {key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION}
-    return {k: kept if k == "annotations" else v for k, v in metadata.items() if k != "annotations" or kept}
+    kept = {
+        key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION
+    }
+    return {
+        k: kept if k == "annotations" else v
+        for k, v in metadata.items()
+        if k != "annotations" or kept
+    }
 
 
 def _no_rows(printer: Printer) -> list[Object] | None:

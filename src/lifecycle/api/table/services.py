@@ -41,7 +41,11 @@ def _print_service(obj: Object, now: float) -> Cells:
 def _port(port: Object) -> str:
     protocol = port.get("protocol", "")
     node_port = port.get("nodePort", 0)
-    return f"{port['port']}:{node_port}/{protocol}" if node_port > 0 else f"{port['port']}/{protocol}"
+    return (
+        f"{port['port']}:{node_port}/{protocol}"
+        if node_port > 0
+        else f"{port['port']}/{protocol}"
+    )
 
 
 def _external_ip(obj: Object, spec: Object) -> str:
@@ -60,7 +64,9 @@ def _external_ip(obj: Object, spec: Object) -> str:
 def _ingress_points(obj: Object) -> list[str]:
     """A load balancer's addresses, each once, in order."""
     points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    return sorted({point.get("ip") or point.get("hostname", "") for point in points} - {""})
+    return sorted(
+        {point.get("ip") or point.get("hostname", "") for point in points} - {""}
+    )
 
 
 def _print_endpoints(obj: Object, now: float) -> Cells:
@@ -81,7 +87,9 @@ def _endpoints(subsets: list[Object] | tuple[()]) -> str:
         if not ports:  # headless without ports
             pairs += addresses
         for port in ports:
-            pairs += [f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}" for ip in addresses]
+            pairs += [
+                f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}" for ip in addresses
+            ]
     return list_with_more(pairs, len(pairs), empty="")
 
 
@@ -93,7 +101,11 @@ def _slice_port(port: Object) -> str:
 
 def _print_endpoint_slice(obj: Object, now: float) -> Cells:
     ports = [_slice_port(port) for port in obj.get("ports") or ()]
-    addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    addresses = [
+        address
+        for endpoint in obj.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
+    ]
     return [
         obj["metadata"]["name"],
         obj.get("addressType", ""),
@@ -132,7 +144,9 @@ def _print_ingress_class(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     parameters, text = spec.get("parameters"), "<none>"
     if parameters is not None:
-        group = "" if parameters.get("apiGroup") is None else f".{parameters['apiGroup']}"
+        group = (
+            "" if parameters.get("apiGroup") is None else f".{parameters['apiGroup']}"
+        )
         text = f"{parameters['kind']}{group}/{parameters['name']}"
     return [obj["metadata"]["name"], spec.get("controller", ""), text, age(obj, now)]
 
@@ -150,9 +164,15 @@ def _print_ip_address(obj: Object, now: float) -> Cells:
     text = "<none>"
     if parent is not None:
         resource = (
-            f"{parent.get('resource', '')}.{parent['group']}" if parent.get("group") else parent.get("resource", "")
+            f"{parent.get('resource', '')}.{parent['group']}"
+            if parent.get("group")
+            else parent.get("resource", "")
         )
-        text = "/".join(part for part in (resource.lower(), parent.get("namespace"), parent.get("name")) if part)
+        text = "/".join(
+            part
+            for part in (resource.lower(), parent.get("namespace"), parent.get("name"))
+            if part
+        )
     return [obj["metadata"]["name"], text, age(obj, now)]
 
 
@@ -208,8 +228,12 @@ PRINTERS = {
     "ingressclasses.networking.k8s.io": Printer(
         (
             NAME,
-            Column("Controller", "Controller that is responsible for handling this class"),
-            Column("Parameters", "A reference to a resource with additional parameters"),
+            Column(
+                "Controller", "Controller that is responsible for handling this class"
+            ),
+            Column(
+                "Parameters", "A reference to a resource with additional parameters"
+            ),
             AGE,
         ),
         _print_ingress_class,
@@ -217,7 +241,9 @@ PRINTERS = {
     "networkpolicies.networking.k8s.io": Printer(
         (
             NAME,
-            Column("Pod-Selector", field("networking/v1.NetworkPolicySpec", "podSelector")),
+            Column(
+                "Pod-Selector", field("networking/v1.NetworkPolicySpec", "podSelector")
+            ),
             AGE,
         ),
         _print_network_policy,

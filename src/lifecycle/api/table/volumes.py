@@ -75,7 +75,9 @@ def _print_persistent_volume_claim(obj: Object, now: float) -> Cells:
         obj["metadata"]["name"],
         _phase(obj),
         volume,
-        canonical_quantity((status.get("capacity") or {}).get("storage", "0")) if volume else "",
+        canonical_quantity((status.get("capacity") or {}).get("storage", "0"))
+        if volume
+        else "",
         _modes(status.get("accessModes")) if volume else "",
         _class(obj),
         _or_unset(spec.get("volumeAttributesClassName")),
@@ -123,7 +125,9 @@ def _print_csi_driver(obj: Object, now: float) -> Cells:
         True if attach is None else attach,
         bool(spec.get("podInfoOnMount")),
         bool(spec.get("storageCapacity")),
-        "<unset>" if requests is None else ",".join(r.get("audience", "") for r in requests),
+        "<unset>"
+        if requests is None
+        else ",".join(r.get("audience", "") for r in requests),
         bool(spec.get("requiresRepublish")),
         ",".join(spec.get("volumeLifecycleModes") or ()) or "<none>",
         age(obj, now),
@@ -148,7 +152,9 @@ PRINTERS = {
             NAME,
             Column("Capacity", field(f"{_PV}Spec", "capacity")),
             Column("Access Modes", field(f"{_PV}Spec", "accessModes")),
-            Column("Reclaim Policy", field(f"{_PV}Spec", "persistentVolumeReclaimPolicy")),
+            Column(
+                "Reclaim Policy", field(f"{_PV}Spec", "persistentVolumeReclaimPolicy")
+            ),
             Column("Status", field(f"{_PV}Status", "phase")),
             Column("Claim", field(f"{_PV}Spec", "claimRef")),
             Column("StorageClass", "StorageClass of the pv"),
@@ -193,7 +199,9 @@ PRINTERS = {
     "volumeattributesclasses.storage.k8s.io": Printer(
         (
             NAME,
-            Column("DriverName", field("storage/v1.VolumeAttributesClass", "driverName")),
+            Column(
+                "DriverName", field("storage/v1.VolumeAttributesClass", "driverName")
+            ),
             AGE,
         ),
         lambda obj, now: [
@@ -210,7 +218,9 @@ PRINTERS = {
                 field("storage/v1.VolumeAttachmentSpec", "attacher"),
                 format="name",
             ),
-            Column("PV", field("storage/v1.VolumeAttachmentSource", "persistentVolumeName")),
+            Column(
+                "PV", field("storage/v1.VolumeAttachmentSource", "persistentVolumeName")
+            ),
             Column("Node", field("storage/v1.VolumeAttachmentSpec", "nodeName")),
             Column(
                 "Attached",

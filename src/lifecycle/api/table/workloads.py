@@ -102,13 +102,19 @@ def _print_stateful_set(obj: Object, now: float) -> Cells:
 
 def _print_controller_revision(obj: Object, now: float) -> Cells:
     owner = next(
-        (o for o in obj["metadata"].get("ownerReferences") or () if o.get("controller")),
+        (
+            o
+            for o in obj["metadata"].get("ownerReferences") or ()
+            if o.get("controller")
+        ),
         None,
     )
     controller = "<none>"
     if owner is not None:
         group = owner["apiVersion"].rpartition("/")[0]
-        controller = f"{owner['kind']}.{group}".rstrip(".").lower() + "/" + owner["name"]
+        controller = (
+            f"{owner['kind']}.{group}".rstrip(".").lower() + "/" + owner["name"]
+        )
     return [obj["metadata"]["name"], controller, obj.get("revision", 0), age(obj, now)]
 
 
@@ -147,8 +153,12 @@ PRINTERS = {
         ),
         _print_deployment,
     ),
-    "replicasets.apps": Printer(_replica_columns("apps/v1.ReplicaSet"), _print_replica_set),
-    "replicationcontrollers": Printer(_replica_columns("core/v1.ReplicationController"), _print_replication_controller),
+    "replicasets.apps": Printer(
+        _replica_columns("apps/v1.ReplicaSet"), _print_replica_set
+    ),
+    "replicationcontrollers": Printer(
+        _replica_columns("core/v1.ReplicationController"), _print_replication_controller
+    ),
     "daemonsets.apps": Printer(
         (
             NAME,

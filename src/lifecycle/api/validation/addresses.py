@@ -32,7 +32,9 @@ def parse_ip(text: str) -> Address | None:
     try:
         if ":" not in text:
             parts = text.split(".")
-            if len(parts) == 4 and all(part.isascii() and part.isdigit() for part in parts):
+            if len(parts) == 4 and all(
+                part.isascii() and part.isdigit() for part in parts
+            ):
                 return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
             return None
         return ipaddress.IPv6Address(text)
@@ -57,11 +59,19 @@ def canonical_form(address: Address) -> str:
 
 def _has_leading_zeros(text: str) -> bool:
     """In one of the decimal parts of an address that `parse_ip` takes."""
-    return any(len(part) > 1 and part[0] == "0" for part in text.rpartition(":")[2].split(".")) and "." in text
+    return (
+        any(
+            len(part) > 1 and part[0] == "0"
+            for part in text.rpartition(":")[2].split(".")
+        )
+        and "." in text
+    )
 
 
 def _is_mapped(address: Address) -> bool:
-    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    return (
+        isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    )
 
 
 def _strict_ip(text: str, path: str) -> list[FieldError]:
@@ -76,10 +86,16 @@ def _strict_ip(text: str, path: str) -> list[FieldError]:
         ]
     if _has_leading_zeros(text):
         return [invalid(path, text, "must not have leading 0s")]
-    return [invalid(path, text, "must not be an IPv4-mapped IPv6 address")] if _is_mapped(address) else []
+    return (
+        [invalid(path, text, "must not be an IPv4-mapped IPv6 address")]
+        if _is_mapped(address)
+        else []
+    )
 
 
-def validate_legacy_ip(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
+def validate_legacy_ip(
+    text: str, path: str, old: Collection[str] = ()
+) -> list[FieldError]:
     """An address in a field that predates strict parsing; one that stands in the `old`
     object may stay.
     """
@@ -105,7 +121,12 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
     """Address and network of a CIDR, or None."""
     head, slash, tail = text.partition("/")
     address = parse_ip(head)
-    if address is None or not slash or not (tail.isascii() and tail.isdigit()) or len(tail) > 3:
+    if (
+        address is None
+        or not slash
+        or not (tail.isascii() and tail.isdigit())
+        or len(tail) > 3
+    ):
         return None
     try:
         return address, ipaddress.ip_network(f"{address}/{int(tail)}", strict=False)
@@ -134,7 +155,9 @@ def _strict_cidr(text: str, path: str) -> list[FieldError]:
     return []
 
 
-def validate_legacy_cidr(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
+def validate_legacy_cidr(
+    text: str, path: str, old: Collection[str] = ()
+) -> list[FieldError]:
     """A network in a field that predates strict parsing; one that stands in the `old`
     object may stay.
     """
@@ -145,7 +168,11 @@ def validate_cidr(text: str, path: str) -> list[FieldError]:
     """A network in a newer field: in canonical form. Upstream: `IsValidCIDR`."""
     errors, parsed = _strict_cidr(text, path), parse_network(text)
     if not errors and parsed is not None and str(parsed[1]) != text:
-        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(str(parsed[1]))})"))
+        errors.append(
+            invalid(
+                path, text, f"must be in canonical form ({go_quote(str(parsed[1]))})"
+            )
+        )
     return errors
 
 
@@ -160,7 +187,11 @@ def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
     if address.is_unspecified:
         errors.append(invalid(path, text, f"may not be unspecified ({text})"))
     if address.is_loopback:
-        errors.append(invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"))
+        errors.append(
+            invalid(
+                path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+            )
+        )
     if address.is_link_local:
         errors.append(
             invalid(
@@ -169,7 +200,9 @@ def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
                 "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
             )
         )
-    link_local_multicast = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+    link_local_multicast = ipaddress.ip_network(
+        "224.0.0.0/24" if address.version == 4 else "ff02::/16"
+    )
     if address in link_local_multicast:
         errors.append(
             invalid(
@@ -190,9 +223,13 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     if isinstance(address, ipaddress.IPv4Address) or address.ipv4_mapped is not None:
         if canonical == text:
             return []
-        return [f"{path}: non-standard IP address {go_quote(text)} is invalid: use {go_quote(canonical)}"]
+        return [
+            f"{path}: non-standard IP address {go_quote(text)} is invalid: use {go_quote(canonical)}"
+        ]
     if canonical != text:
-        return [f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(canonical)})"]
+        return [
+            f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(canonical)})"
+        ]
     return []
 
 
@@ -210,7 +247,9 @@ def warnings_for_cidr(text: str, path: str) -> list[str]:
     head, _, tail = text.partition("/")
     odd = isinstance(address, ipaddress.IPv4Address) and str(address) != head
     if odd or str(network.prefixlen) != tail:
-        warnings.append(f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use {go_quote(str(network))}")
+        warnings.append(
+            f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use {go_quote(str(network))}"
+        )
     elif not warnings and network.version == 6 and str(network) != text:
         warnings.append(
             f"{path}: IPv6 CIDR value {go_quote(text)} should be in RFC 5952 canonical"

@@ -25,7 +25,11 @@ def validate_api_service(service: Object) -> list[FieldError]:
 
     def named(name: str, prefix: bool) -> content.Messages:
         found = content.name_is_path_segment(name, False)
-        return found or (() if name == wanted else (f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}',))
+        return found or (
+            ()
+            if name == wanted
+            else (f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}',)
+        )
 
     errors = validate_object_meta(service.get("metadata") or {}, False, named)
     if not group and version != "v1":
@@ -36,8 +40,13 @@ def validate_api_service(service: Object) -> list[FieldError]:
             )
         )
     if group:
-        errors += [invalid("spec.group", group, why) for why in content.dns1123_subdomain(group)]
-    errors += [invalid("spec.version", version, why) for why in content.dns1035_label(version)]
+        errors += [
+            invalid("spec.group", group, why)
+            for why in content.dns1123_subdomain(group)
+        ]
+    errors += [
+        invalid("spec.version", version, why) for why in content.dns1035_label(version)
+    ]
     for field, most in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
         if not 0 < spec.get(field, 0) <= most:
             errors.append(
@@ -60,12 +69,20 @@ def _validate_backend(spec: Object) -> list[FieldError]:
     if service is None:
         if bundle:
             size = f"{len(base64.b64decode(bundle))} bytes"
-            errors.append(invalid("spec.caBundle", size, "local APIServices may not have a caBundle"))
+            errors.append(
+                invalid(
+                    "spec.caBundle", size, "local APIServices may not have a caBundle"
+                )
+            )
         if insecure:
             why = "local APIServices may not have insecureSkipTLSVerify"
             errors.append(invalid("spec.insecureSkipTLSVerify", True, why))
         return errors
-    errors += [required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)]
+    errors += [
+        required(f"spec.service.{field}")
+        for field in ("namespace", "name")
+        if not service.get(field)
+    ]
     messages = content.port_number(service.get("port", 0))
     if messages:
         why = f"port is not valid: {', '.join(messages)}"
@@ -83,13 +100,17 @@ def _validate_backend(spec: Object) -> list[FieldError]:
 
 def validate_api_service_update(new: Object, old: Object) -> list[FieldError]:
     """A changed API service."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate_api_service(new)
+    return validate_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_api_service(new)
 
 
 def validate_api_service_status_update(new: Object, old: Object) -> list[FieldError]:
     """Conditions are true, false or unknown."""
     errors = validate_object_meta_update(new["metadata"], old["metadata"])
-    for index, condition in enumerate((new.get("status") or {}).get("conditions") or ()):
+    for index, condition in enumerate(
+        (new.get("status") or {}).get("conditions") or ()
+    ):
         status = condition.get("status", "")
         if status not in ("True", "False", "Unknown"):
             errors.append(

@@ -45,8 +45,14 @@ _FINAL = ("Approved", "Denied", "Failed")
 
 def validate_signing_request(request: Object) -> list[FieldError]:
     """A new request. Any name will do."""
-    errors = validate_core_object_meta(request.get("metadata") or {}, False, lambda name, prefix: ())
-    return errors + _validate_spec(request.get("spec") or {}) + _validate_conditions(request)
+    errors = validate_core_object_meta(
+        request.get("metadata") or {}, False, lambda name, prefix: ()
+    )
+    return (
+        errors
+        + _validate_spec(request.get("spec") or {})
+        + _validate_conditions(request)
+    )
 
 
 def validate_signing_request_update(new: Object, old: Object) -> list[FieldError]:
@@ -66,7 +72,10 @@ def validate_signing_request_update(new: Object, old: Object) -> list[FieldError
 
 
 def _count(request: Object, kind: str) -> int:
-    return sum(condition.get("type") == kind for condition in (request.get("status") or {}).get("conditions") or ())
+    return sum(
+        condition.get("type") == kind
+        for condition in (request.get("status") or {}).get("conditions") or ()
+    )
 
 
 def _validate_spec(spec: Object) -> list[FieldError]:
@@ -78,9 +87,15 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     if not usages:
         errors.append(required("spec.usages", "usages must be provided"))
     errors += [
-        not_supported(f"spec.usages[{i}]", usage, _USAGES) for i, usage in enumerate(usages) if usage not in _USAGES
+        not_supported(f"spec.usages[{i}]", usage, _USAGES)
+        for i, usage in enumerate(usages)
+        if usage not in _USAGES
     ]
-    errors += [duplicate(f"spec.usages[{i}]", usage) for i, usage in enumerate(usages) if usage in usages[:i]]
+    errors += [
+        duplicate(f"spec.usages[{i}]", usage)
+        for i, usage in enumerate(usages)
+        if usage in usages[:i]
+    ]
     if signer == _LEGACY_SIGNER:
         errors.append(
             invalid(
@@ -110,7 +125,9 @@ def _request_complaint(encoded: str) -> str:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
         request = x509.load_pem_x509_csr(pem)
-        return "" if request.is_signature_valid else "x509: signature verification failed"
+        return (
+            "" if request.is_signature_valid else "x509: signature verification failed"
+        )
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as error:
         return str(error)
 
@@ -144,18 +161,25 @@ def validate_signer_name(name: str, path: str) -> list[FieldError]:
     return errors + ([too_long(path, longest)] if len(name) > longest else [])
 
 
-def _validate_labels(labels: list[str], whole: str, path: str, rule: content.Rule) -> list[FieldError]:
+def _validate_labels(
+    labels: list[str], whole: str, path: str, rule: content.Rule
+) -> list[FieldError]:
     for label in labels:
         messages = rule(label)
         if messages:
-            return [invalid(path, whole, f"validating label {go_quote(label)}: {why}") for why in messages]
+            return [
+                invalid(path, whole, f"validating label {go_quote(label)}: {why}")
+                for why in messages
+            ]
     return []
 
 
 def _validate_conditions(request: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, condition in enumerate((request.get("status") or {}).get("conditions") or ()):
+    for index, condition in enumerate(
+        (request.get("status") or {}).get("conditions") or ()
+    ):
         here, type_, status = (
             f"status.conditions[{index}]",
             condition.get("type", ""),

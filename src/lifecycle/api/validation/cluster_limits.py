@@ -41,12 +41,16 @@ from lifecycle.api.wire import Object
 
 
 def _validate_finalizer(name: str, path: str) -> list[FieldError]:
-    return [invalid(path, name, why) for why in content.qualified_name(name)] + validate_kube_finalizer_name(name, path)
+    return [
+        invalid(path, name, why) for why in content.qualified_name(name)
+    ] + validate_kube_finalizer_name(name, path)
 
 
 def validate_namespace(namespace: Object) -> list[FieldError]:
     """A DNS label for a name, proper finalizers."""
-    errors = validate_core_object_meta(namespace.get("metadata") or {}, False, content.name_is_dns_label)
+    errors = validate_core_object_meta(
+        namespace.get("metadata") or {}, False, content.name_is_dns_label
+    )
     for name in (namespace.get("spec") or {}).get("finalizers") or ():
         errors += _validate_finalizer(name, "spec.finalizers")
     return errors
@@ -96,8 +100,14 @@ def _validate_taints(taints: list[Object], path: str) -> list[FieldError]:
         errors += validate_label_name(key, f"{here}.key")
         messages = content.label_value(taint.get("value", ""))
         if messages:
-            errors.append(invalid(f"{here}.value", taint.get("value", ""), ";".join(messages)))
-        errors += validate_taint_effect(effect, f"{here}.effect") if effect else [required(f"{here}.effect")]
+            errors.append(
+                invalid(f"{here}.value", taint.get("value", ""), ";".join(messages))
+            )
+        errors += (
+            validate_taint_effect(effect, f"{here}.effect")
+            if effect
+            else [required(f"{here}.effect")]
+        )
         if (key, effect) in seen:
             shown = internal_value("core/v1.Taint", taint)
             errors.append(
@@ -122,7 +132,9 @@ def _validate_node_resources(node: Object) -> list[FieldError]:
 
 def validate_node(node: Object) -> list[FieldError]:
     """Taints, amounts and pod networks."""
-    errors = validate_core_object_meta(node.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        node.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     spec = node.get("spec") or {}
     errors += _validate_taints(spec.get("taints") or [], "metadata.taints")
     errors += _validate_node_resources(node)
@@ -193,11 +205,15 @@ _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 def validate_limit_range(limit_range: Object) -> list[FieldError]:
     """Minimum ≤ default request ≤ default ≤ maximum."""
-    errors = validate_core_object_meta(limit_range.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        limit_range.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     types: set[str] = set()
     for index, limit in enumerate((limit_range.get("spec") or {}).get("limits") or ()):
         here, type_ = f"spec.limits[{index}]", limit.get("type", "")
-        found = [invalid(f"{here}.type", type_, why) for why in content.qualified_name(type_)]
+        found = [
+            invalid(f"{here}.type", type_, why) for why in content.qualified_name(type_)
+        ]
         if not found and "/" not in type_ and type_ not in _LIMIT_TYPES:
             found.append(
                 invalid(
@@ -217,24 +233,37 @@ def validate_limit_range(limit_range: Object) -> list[FieldError]:
 def _validate_limit_item(limit: Object, type_: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     groups = {
-        name: limit.get(name) or {} for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+        name: limit.get(name) or {}
+        for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
     }
 
     def names(group: str) -> None:
         for name in groups[group]:
-            errors.extend(validate_limit_range_resource_name(type_, name, f"{path}.{group}[{name}]"))
+            errors.extend(
+                validate_limit_range_resource_name(
+                    type_, name, f"{path}.{group}[{name}]"
+                )
+            )
 
     names("max")
     names("min")
     if type_ == "Pod":
         for group in ("default", "defaultRequest"):
             if groups[group]:
-                errors.append(forbidden(f"{path}.{group}", "may not be specified when `type` is 'Pod'"))
+                errors.append(
+                    forbidden(
+                        f"{path}.{group}", "may not be specified when `type` is 'Pod'"
+                    )
+                )
                 groups[group] = {}
     else:
         names("default")
         names("defaultRequest")
-    if type_ == "PersistentVolumeClaim" and "storage" not in groups["min"] and "storage" not in groups["max"]:
+    if (
+        type_ == "PersistentVolumeClaim"
+        and "storage" not in groups["min"]
+        and "storage" not in groups["max"]
+    ):
         why = "either minimum or maximum storage value is required, but neither was provided"
         errors.append(required(f"{path}.limits", why))
     names("maxLimitRequestRatio")
@@ -243,7 +272,9 @@ def _validate_limit_item(limit: Object, type_: str, path: str) -> list[FieldErro
     return errors
 
 
-def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> list[FieldError]:
+def _validate_limit_order(
+    name: str, groups: dict[str, Object], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     low, high = groups["min"].get(name), groups["max"].get(name)
     default, request, ratio = (
@@ -253,7 +284,11 @@ def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> li
     )
 
     def greater(one: str | None, other: str | None) -> bool:
-        return one is not None and other is not None and parse_quantity(one) > parse_quantity(other)
+        return (
+            one is not None
+            and other is not None
+            and parse_quantity(one) > parse_quantity(other)
+        )
 
     def complain(group: str, value: str | None, why: str) -> None:
         errors.append(invalid(f"{path}.{group}[{name}]", value, why))
@@ -279,9 +314,13 @@ def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> li
             f"default request value {request} is greater than default limit value {default}",
         )
     if greater(low, default):
-        complain("default", low, f"min value {low} is greater than default value {default}")
+        complain(
+            "default", low, f"min value {low} is greater than default value {default}"
+        )
     if greater(default, high):
-        complain("default", high, f"default value {default} is greater than max value {high}")
+        complain(
+            "default", high, f"default value {default} is greater than max value {high}"
+        )
     if ratio is not None:
         if parse_quantity(ratio) < parse_quantity("1"):
             complain("maxLimitRequestRatio", ratio, f"ratio {ratio} is less than 1")
@@ -360,7 +399,11 @@ def validate_resource_quota_spec(spec: Object) -> list[FieldError]:
     """Known resources, amounts, and scopes that fit them."""
     errors = _validate_quota_amounts(spec.get("hard"), "spec.hard")
     scopes = spec.get("scopes") or []
-    standard = [name for name in sorted(spec.get("hard") or ()) if is_standard_quota_resource(name)]
+    standard = [
+        name
+        for name in sorted(spec.get("hard") or ())
+        if is_standard_quota_resource(name)
+    ]
     for scope in scopes:
         if scope not in _SCOPES:
             errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
@@ -369,14 +412,18 @@ def validate_resource_quota_spec(spec: Object) -> list[FieldError]:
             for name in standard
             if not _scope_fits(scope, name)
         ]
-    errors += [invalid("spec.scopes", scopes, "conflicting scopes")] * _conflicting(scopes)
+    errors += [invalid("spec.scopes", scopes, "conflicting scopes")] * _conflicting(
+        scopes
+    )
     selector = spec.get("scopeSelector")
     if selector is not None:
         errors += _validate_scope_selector(selector, standard, scopes)
     return errors
 
 
-def _validate_scope_selector(selector: Object, standard: list[str], scopes: list[str]) -> list[FieldError]:
+def _validate_scope_selector(
+    selector: Object, standard: list[str], scopes: list[str]
+) -> list[FieldError]:
     errors: list[FieldError] = []
     path = "spec.scopeSelector.matchExpressions"
     requirements = selector.get("matchExpressions") or []
@@ -394,7 +441,11 @@ def _validate_scope_selector(selector: Object, standard: list[str], scopes: list
             for name in standard
             if not _scope_fits(scope, name)
         ]
-        if scope in _SCOPES and scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
+        if (
+            scope in _SCOPES
+            and scope not in ("PriorityClass", "VolumeAttributesClass")
+            and operator != "Exists"
+        ):
             why = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating,"
                 " ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort,"
@@ -411,14 +462,20 @@ def _validate_scope_selector(selector: Object, standard: list[str], scopes: list
                 why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
                 errors.append(invalid(f"{path}.values", values, why))
         else:
-            errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    count = _conflicting([requirement.get("scopeName", "") for requirement in requirements])
+            errors.append(
+                invalid(f"{path}.operator", operator, "not a valid selector operator")
+            )
+    count = _conflicting(
+        [requirement.get("scopeName", "") for requirement in requirements]
+    )
     return errors + [invalid(path, scopes, "conflicting scopes")] * count
 
 
 def validate_resource_quota(quota: Object) -> list[FieldError]:
     """A new quota."""
-    errors = validate_core_object_meta(quota.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        quota.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_resource_quota_spec(quota.get("spec") or {})
 
 

@@ -84,9 +84,13 @@ def _validate_name(name: str, path: str) -> list[FieldError]:
     if (
         not errors
         and "/" not in name
-        and not (name in _STANDARD_QUOTA or name == "storage" or _is_quota_huge_page(name))
+        and not (
+            name in _STANDARD_QUOTA or name == "storage" or _is_quota_huge_page(name)
+        )
     ):
-        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+        errors.append(
+            invalid(path, name, "must be a standard resource type or fully qualified")
+        )
     return errors
 
 
@@ -95,9 +99,13 @@ def validate_container_resource_name(name: str, path: str) -> list[FieldError]:
     errors = _validate_name(name, path)
     if "/" not in name:
         if name not in _COMPUTE and not is_huge_page(name):
-            errors.append(invalid(path, name, "must be a standard resource for containers"))
+            errors.append(
+                invalid(path, name, "must be a standard resource for containers")
+            )
     elif not is_native(name) and not is_extended(name):
-        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
+        errors.append(
+            invalid(path, name, "doesn't follow extended resource name standard")
+        )
     return errors
 
 
@@ -117,7 +125,9 @@ def validate_quota_resource_name(name: str, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_limit_range_resource_name(limit_type: str, name: str, path: str) -> list[FieldError]:
+def validate_limit_range_resource_name(
+    limit_type: str, name: str, path: str
+) -> list[FieldError]:
     """A name in a LimitRange: what containers may ask for, or anything storage-like for
     other types.
     """
@@ -130,7 +140,11 @@ def validate_limit_range_resource_name(limit_type: str, name: str, path: str) ->
 
 def validate_quantity(name: str, amount: str, path: str) -> list[FieldError]:
     """Not negative; whole where halves make no sense."""
-    return list(_quantity_errors(name, amount, path)) if not _plainly_fine(name, amount) else []
+    return (
+        list(_quantity_errors(name, amount, path))
+        if not _plainly_fine(name, amount)
+        else []
+    )
 
 
 @lru_cache(4096)
@@ -152,7 +166,9 @@ def validate_resource_requirements(
     requirements: Object | None,
     path: str,
     claims: set[str] | None = None,
-    name_rule: Callable[[str, str], list[FieldError]] = validate_container_resource_name,
+    name_rule: Callable[
+        [str, str], list[FieldError]
+    ] = validate_container_resource_name,
 ) -> list[FieldError]:
     """Limits and requests of a container (or, with another `name_rule`, a pod)."""
     if not requirements:
@@ -203,7 +219,9 @@ def validate_resource_requirements(
     if not names & {"cpu", "memory"} and any(map(is_huge_page, names)):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
     if requirements.get("claims"):
-        errors += _validate_claim_names(requirements["claims"], claims or set(), f"{path}.claims")
+        errors += _validate_claim_names(
+            requirements["claims"], claims or set(), f"{path}.claims"
+        )
     return errors
 
 
@@ -216,11 +234,17 @@ def _validate_huge_page_amount(name: str, amount: str, path: str) -> list[FieldE
         size = 0
     value = parse_quantity(amount).value()
     if size <= 0 or value < 0 or value % size:
-        return [invalid(path, amount, f"{amount} is not positive integer multiple of {name}")]
+        return [
+            invalid(
+                path, amount, f"{amount} is not positive integer multiple of {name}"
+            )
+        ]
     return []
 
 
-def _validate_claim_names(claims: list[Object], known: set[str], path: str) -> list[FieldError]:
+def _validate_claim_names(
+    claims: list[Object], known: set[str], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, claim in enumerate(claims):
@@ -234,13 +258,18 @@ def _validate_claim_names(claims: list[Object], known: set[str], path: str) -> l
             key = name
             if claim.get("request"):
                 errors += [
-                    invalid(f"{here}.request", claim["request"], why) for why in content.dns1123_label(claim["request"])
+                    invalid(f"{here}.request", claim["request"], why)
+                    for why in content.dns1123_label(claim["request"])
                 ]
                 key = f"{name}/{claim['request']}"
             if key in seen:
                 errors.append(duplicate(here, key))
             elif not claim.get("request"):
-                errors += [duplicate(here, name) for other in seen if other.partition("/")[0] == name]
+                errors += [
+                    duplicate(here, name)
+                    for other in seen
+                    if other.partition("/")[0] == name
+                ]
             seen.add(key)
         if name not in known:
             which = f": {', '.join(sorted(known))}" if known else " which is empty"

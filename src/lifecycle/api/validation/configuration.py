@@ -36,33 +36,52 @@ def _decoded_size(text: str | None) -> int:
 
 def validate_config_map(config_map: Object) -> list[FieldError]:
     """Keys that can be file names, in one of the two bags; a megabyte at most."""
-    errors = validate_core_object_meta(config_map.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        config_map.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     data, binary = config_map.get("data") or {}, config_map.get("binaryData") or {}
     size = 0
     for key, value in data.items():
-        errors += [invalid(f"data[{key}]", key, why) for why in content.config_map_key(key)]
+        errors += [
+            invalid(f"data[{key}]", key, why) for why in content.config_map_key(key)
+        ]
         if key in binary:
-            errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+            errors.append(
+                invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+            )
         size += len(value) if value.isascii() else len(value.encode())
     for key, value in binary.items():
-        errors += [invalid(f"binaryData[{key}]", key, why) for why in content.config_map_key(key)]
+        errors += [
+            invalid(f"binaryData[{key}]", key, why)
+            for why in content.config_map_key(key)
+        ]
         size += _decoded_size(value)
     if size > MAX_SIZE:
         errors.append(too_long("", MAX_SIZE))
     return errors
 
 
-def _validate_frozen(new: Object, old: Object, bags: tuple[str, ...]) -> list[FieldError]:
+def _validate_frozen(
+    new: Object, old: Object, bags: tuple[str, ...]
+) -> list[FieldError]:
     if not old.get("immutable"):
         return []
     errors = [] if new.get("immutable") else [forbidden("immutable", _FROZEN)]
-    return errors + [forbidden(bag, _FROZEN) for bag in bags if (new.get(bag) or {}) != (old.get(bag) or {})]
+    return errors + [
+        forbidden(bag, _FROZEN)
+        for bag in bags
+        if (new.get(bag) or {}) != (old.get(bag) or {})
+    ]
 
 
 def validate_config_map_update(new: Object, old: Object) -> list[FieldError]:
     """An immutable ConfigMap stays as it is."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_frozen(new, old, ("data", "binaryData")) + validate_config_map(new)
+    return (
+        errors
+        + _validate_frozen(new, old, ("data", "binaryData"))
+        + validate_config_map(new)
+    )
 
 
 def validate_secret(secret: Object) -> list[FieldError]:
@@ -70,13 +89,19 @@ def validate_secret(secret: Object) -> list[FieldError]:
     meta, data = secret.get("metadata") or {}, secret.get("data") or {}
     errors = validate_core_object_meta(meta, True, content.name_is_dns_subdomain)
     for key in data:
-        errors += [invalid(f"data[{key}]", key, why) for why in content.config_map_key(key)]
+        errors += [
+            invalid(f"data[{key}]", key, why) for why in content.config_map_key(key)
+        ]
     if sum(map(_decoded_size, data.values())) > MAX_SIZE:
         errors.append(too_long("data", MAX_SIZE))
     type_ = secret.get("type", "")
     if type_ == "kubernetes.io/service-account-token":
-        if not (meta.get("annotations") or {}).get("kubernetes.io/service-account.name"):
-            errors.append(required("metadata.annotations[kubernetes.io/service-account.name]"))
+        if not (meta.get("annotations") or {}).get(
+            "kubernetes.io/service-account.name"
+        ):
+            errors.append(
+                required("metadata.annotations[kubernetes.io/service-account.name]")
+            )
     elif type_ in _DOCKER_KEYS:
         key = _DOCKER_KEYS[type_]
         if key not in data:
@@ -84,7 +109,9 @@ def validate_secret(secret: Object) -> list[FieldError]:
         else:
             complaint = json_object_complaint(base64.b64decode(data[key] or ""))
             if complaint:
-                errors.append(invalid(f"data[{key}]", "<secret contents redacted>", complaint))
+                errors.append(
+                    invalid(f"data[{key}]", "<secret contents redacted>", complaint)
+                )
     elif type_ == "kubernetes.io/basic-auth":
         if "username" not in data and "password" not in data:
             errors += [required("data[username]"), required("data[password]")]
@@ -92,7 +119,11 @@ def validate_secret(secret: Object) -> list[FieldError]:
         if not data.get("ssh-privatekey"):
             errors.append(required("data[ssh-privatekey]"))
     elif type_ == "kubernetes.io/tls":
-        errors += [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+        errors += [
+            required(f"data[{key}]")
+            for key in ("tls.crt", "tls.key")
+            if key not in data
+        ]
     return errors
 
 
@@ -112,9 +143,13 @@ def validate_secret_update(new: Object, old: Object) -> list[FieldError]:
 
 def validate_service_account(account: Object) -> list[FieldError]:
     """Only its metadata."""
-    return validate_core_object_meta(account.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    return validate_core_object_meta(
+        account.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
 
 
 def validate_service_account_update(new: Object, old: Object) -> list[FieldError]:
     """Only its metadata."""
-    return validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_service_account(new)
+    return validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_service_account(new)

@@ -81,14 +81,18 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
     if not name:
         errors.append(required(f"{path}.name"))
     else:
-        errors += [invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)
+        ]
     if not container.get("image"):
         errors.append(required(f"{path}.image"))
     policy = container.get("terminationMessagePolicy", "")
     if not policy:
         errors.append(required(f"{path}.terminationMessagePolicy"))
     elif policy not in _MESSAGE_POLICIES:
-        errors.append(not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES))
+        errors.append(
+            not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES)
+        )
     if container.get("ports"):
         errors += _validate_ports(container["ports"], f"{path}.ports")
     if container.get("env"):
@@ -98,18 +102,26 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
     if container.get("volumeMounts"):
         errors += validate_volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
     if container.get("volumeDevices"):
-        errors += validate_volume_devices(container, pod.volumes, f"{path}.volumeDevices")
+        errors += validate_volume_devices(
+            container, pod.volumes, f"{path}.volumeDevices"
+        )
     pull = container.get("imagePullPolicy", "")
     if not pull:
         errors.append(required(f"{path}.imagePullPolicy"))
     elif pull not in _PULL_POLICIES:
         errors.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
     if container.get("resources"):
-        errors += validate_resource_requirements(container["resources"], f"{path}.resources", pod.claims)
+        errors += validate_resource_requirements(
+            container["resources"], f"{path}.resources", pod.claims
+        )
     if container.get("resizePolicy"):
-        errors += _validate_resize_policy(container["resizePolicy"], pod.restart_policy, f"{path}.resizePolicy")
+        errors += _validate_resize_policy(
+            container["resizePolicy"], pod.restart_policy, f"{path}.resizePolicy"
+        )
     if container.get("securityContext"):
-        errors += validate_security_context(container["securityContext"], pod.host_users, f"{path}.securityContext")
+        errors += validate_security_context(
+            container["securityContext"], pod.host_users, f"{path}.securityContext"
+        )
     return errors
 
 
@@ -130,10 +142,14 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
         if not number:
             errors.append(required(f"{here}.containerPort"))
         else:
-            errors += [invalid(f"{here}.containerPort", number, why) for why in content.port_number(number)]
+            errors += [
+                invalid(f"{here}.containerPort", number, why)
+                for why in content.port_number(number)
+            ]
         if port.get("hostPort"):
             errors += [
-                invalid(f"{here}.hostPort", port["hostPort"], why) for why in content.port_number(port["hostPort"])
+                invalid(f"{here}.hostPort", port["hostPort"], why)
+                for why in content.port_number(port["hostPort"])
             ]
         protocol = port.get("protocol", "")
         if not protocol:
@@ -143,7 +159,9 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_resize_policy(policies: list[Object], restart_policy: str, path: str) -> list[FieldError]:
+def _validate_resize_policy(
+    policies: list[Object], restart_policy: str, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, policy in enumerate(policies):
@@ -173,7 +191,9 @@ def _validate_resize_policy(policies: list[Object], restart_policy: str, path: s
     return errors
 
 
-def _host_port_conflicts(containers: list[Object], path: str, first: int = 0) -> list[FieldError]:
+def _host_port_conflicts(
+    containers: list[Object], path: str, first: int = 0
+) -> list[FieldError]:
     errors: list[FieldError] = []
     taken: set[str] = set()
     for index, container in enumerate(containers):
@@ -182,12 +202,18 @@ def _host_port_conflicts(containers: list[Object], path: str, first: int = 0) ->
             if number:
                 key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{number}"
                 if key in taken:
-                    errors.append(duplicate(f"{path}[{index + first}].ports[{position}].hostPort", key))
+                    errors.append(
+                        duplicate(
+                            f"{path}[{index + first}].ports[{position}].hostPort", key
+                        )
+                    )
                 taken.add(key)
     return errors
 
 
-def validate_containers(containers: list[Object], pod: PodContext, path: str) -> list[FieldError]:
+def validate_containers(
+    containers: list[Object], pod: PodContext, path: str
+) -> list[FieldError]:
     """The regular containers: at least one."""
     if not containers:
         return [required(path)]
@@ -248,7 +274,9 @@ def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
 
 
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
-_NO_SIDECAR_RULES = "restartPolicyRules are not allowed for init containers with restart policy Always"
+_NO_SIDECAR_RULES = (
+    "restartPolicyRules are not allowed for init containers with restart policy Always"
+)
 
 
 def validate_init_containers(
@@ -265,7 +293,9 @@ def validate_init_containers(
         policy = container.get("restartPolicy")
         if policy == "Always":
             if container.get("restartPolicyRules"):
-                errors.append(forbidden(f"{here}.restartPolicyRules", _NO_SIDECAR_RULES))
+                errors.append(
+                    forbidden(f"{here}.restartPolicyRules", _NO_SIDECAR_RULES)
+                )
         elif policy is not None:
             errors += _validate_restart_policy(container, here)
         name = container.get("name", "")
@@ -293,7 +323,11 @@ def validate_ephemeral_containers(
 ) -> list[FieldError]:
     """Ephemeral containers: a short list of allowed fields."""
     errors: list[FieldError] = []
-    others = {c.get("name", "") for group in ("containers", "initContainers") for c in spec.get(group) or ()}
+    others = {
+        c.get("name", "")
+        for group in ("containers", "initContainers")
+        for c in spec.get(group) or ()
+    }
     names = set(others)
     for index, container in enumerate(containers):
         here, name = f"{path}[{index}]", container.get("name", "")
@@ -306,8 +340,14 @@ def validate_ephemeral_containers(
         if target and target not in others:
             errors.append(not_found(f"{here}.targetContainerName", target))
         for field, value in container.items():
-            if field not in _EPHEMERAL_FIELDS and (value or (value is not None and field in _EPHEMERAL_POINTERS)):
-                errors.append(forbidden(f"{here}.{field}", "cannot be set for an Ephemeral Container"))
+            if field not in _EPHEMERAL_FIELDS and (
+                value or (value is not None and field in _EPHEMERAL_POINTERS)
+            ):
+                errors.append(
+                    forbidden(
+                        f"{here}.{field}", "cannot be set for an Ephemeral Container"
+                    )
+                )
         for position, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
@@ -324,5 +364,9 @@ def validate_image_whitespace(container: Object, path: str) -> list[FieldError]:
     """What only real pods are judged for."""
     image = container.get("image", "")
     if image != image.strip():
-        return [invalid(f"{path}.image", image, "must not have leading or trailing whitespace")]
+        return [
+            invalid(
+                f"{path}.image", image, "must not have leading or trailing whitespace"
+            )
+        ]
     return []

@@ -189,7 +189,9 @@ def relaxed_env_name(text: str) -> Messages:
     """An environment variable's name: printable ASCII without `=`."""
     found = [] if text else ["environment variable name must be non-empty"]
     if not all(" " <= char <= "~" and char != "=" for char in text):
-        found.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
+        found.append(
+            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+        )
     return tuple(found)
 
 
@@ -200,7 +202,9 @@ def port_name(text: str) -> Messages:
     if len(text) > 15:
         found.append(_max_characters(15))
     if not _matches("[-a-z0-9]+", text):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        found.append(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        )
     if not any("a" <= char <= "z" for char in text):
         found.append("must contain at least one letter (a-z)")
     if "--" in text:

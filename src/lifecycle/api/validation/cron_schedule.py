@@ -30,7 +30,10 @@ _MONTHS = {
         1,
     )
 }
-_DAYS = {name: index for index, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])}
+_DAYS = {
+    name: index
+    for index, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+}
 _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}),
     (0, 23, {}),
@@ -98,7 +101,9 @@ def _number(text: str, names: dict[str, int]) -> int:
             raise ValueError
         number = int(text)
     except ValueError:
-        raise ValueError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax') from None
+        raise ValueError(
+            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
+        ) from None
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number
@@ -127,6 +132,8 @@ def _check_range(part: str, low: int, high: int, names: dict[str, int]) -> None:
     if end > high:
         raise ValueError(f"end of range ({end}) above maximum ({high}): {part}")
     if start > end:
-        raise ValueError(f"beginning of range ({start}) beyond end of range ({end}): {part}")
+        raise ValueError(
+            f"beginning of range ({start}) beyond end of range ({end}): {part}"
+        )
     if step == 0:
         raise ValueError(f"step of range should be a positive number: {part}")

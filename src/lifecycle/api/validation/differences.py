@@ -26,5 +26,7 @@ def internal_difference(type_: str, old: Any, new: Any) -> str:
     """The diff of two values of a Go type such as `core/v1.PodSpec`; empty if they
     print alike.
     """
-    lines = difflib.unified_diff(_lines(internal_value(type_, old)), _lines(internal_value(type_, new)))
+    lines = difflib.unified_diff(
+        _lines(internal_value(type_, old)), _lines(internal_value(type_, new))
+    )
     return "".join(list(lines)[2:])  # without the two lines that would name the files

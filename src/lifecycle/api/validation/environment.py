@@ -81,7 +81,10 @@ def validate_env(variables: list[Object], path: str) -> list[FieldError]:
         if not name:
             errors.append(required(f"{path}[{index}].name"))
         else:
-            errors += [invalid(f"{path}[{index}].name", name, why) for why in content.relaxed_env_name(name)]
+            errors += [
+                invalid(f"{path}[{index}].name", name, why)
+                for why in content.relaxed_env_name(name)
+            ]
         if variable.get("valueFrom") is not None:
             errors += _validate_value_from(variable, f"{path}[{index}].valueFrom")
     return errors
@@ -92,7 +95,9 @@ def _validate_value_from(variable: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     given = [name for name in _SOURCES if source.get(name) is not None]
     if "fieldRef" in given:
-        errors += validate_object_field_selector(source["fieldRef"], ENV_FIELDS, f"{path}.fieldRef")
+        errors += validate_object_field_selector(
+            source["fieldRef"], ENV_FIELDS, f"{path}.fieldRef"
+        )
     if "resourceFieldRef" in given:
         errors += validate_resource_field_selector(
             source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False
@@ -101,24 +106,34 @@ def _validate_value_from(variable: Object, path: str) -> list[FieldError]:
         if name in given:
             errors += _validate_key_selector(source[name], f"{path}.{name}")
     if "fileKeyRef" in given:
-        errors += _validate_file_key_selector(source["fileKeyRef"], f"{path}.fileKeyRef")
+        errors += _validate_file_key_selector(
+            source["fileKeyRef"], f"{path}.fileKeyRef"
+        )
     if not given:
         why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         errors.append(invalid(path, "", why))
     elif variable.get("value"):
-        errors.append(invalid(path, "", "may not be specified when `value` is not empty"))
+        errors.append(
+            invalid(path, "", "may not be specified when `value` is not empty")
+        )
     elif len(given) > 1:
-        errors.append(invalid(path, "", "may not have more than one field specified at a time"))
+        errors.append(
+            invalid(path, "", "may not have more than one field specified at a time")
+        )
     return errors
 
 
 def _validate_key_selector(selector: Object, path: str) -> list[FieldError]:
     name, key = selector.get("name", ""), selector.get("key", "")
-    errors = [invalid(f"{path}.name", name, why) for why in content.dns1123_subdomain(name)]
+    errors = [
+        invalid(f"{path}.name", name, why) for why in content.dns1123_subdomain(name)
+    ]
     if not key:
         errors.append(required(f"{path}.key"))
     else:
-        errors += [invalid(f"{path}.key", key, why) for why in content.config_map_key(key)]
+        errors += [
+            invalid(f"{path}.key", key, why) for why in content.config_map_key(key)
+        ]
     return errors
 
 
@@ -132,17 +147,24 @@ def _validate_file_key_selector(selector: Object, path: str) -> list[FieldError]
     if not key:
         errors.append(required(f"{path}.key"))
     else:
-        errors += [invalid(f"{path}.key", key, why) for why in content.relaxed_env_name(key)]
+        errors += [
+            invalid(f"{path}.key", key, why) for why in content.relaxed_env_name(key)
+        ]
     if not volume:
         errors.append(required(f"{path}.volumeName"))
     else:
-        errors += [invalid(f"{path}.volumeName", volume, why) for why in content.dns1123_label(volume)]
+        errors += [
+            invalid(f"{path}.volumeName", volume, why)
+            for why in content.dns1123_label(volume)
+        ]
     if not file:
         errors.append(required(f"{path}.path"))
     return errors + validate_no_backsteps(file, f"{path}.path")
 
 
-def validate_object_field_selector(selector: Object, supported: tuple[str, ...], path: str) -> list[FieldError]:
+def validate_object_field_selector(
+    selector: Object, supported: tuple[str, ...], path: str
+) -> list[FieldError]:
     """A pod's own field, by path."""
     version, field = selector.get("apiVersion", ""), selector.get("fieldPath", "")
     if not version:
@@ -169,12 +191,22 @@ def validate_object_field_selector(selector: Object, supported: tuple[str, ...],
             )
         ]
     if subscripted:
-        key = subscripted[2].lower() if subscripted[1] == "metadata.annotations" else subscripted[2]
+        key = (
+            subscripted[2].lower()
+            if subscripted[1] == "metadata.annotations"
+            else subscripted[2]
+        )
         return [invalid(path, key, why) for why in content.qualified_name(key)]
-    return [] if field in supported else [not_supported(f"{path}.fieldPath", field, sorted(supported))]
+    return (
+        []
+        if field in supported
+        else [not_supported(f"{path}.fieldPath", field, sorted(supported))]
+    )
 
 
-def validate_resource_field_selector(selector: Object, path: str, *, in_volume: bool) -> list[FieldError]:
+def validate_resource_field_selector(
+    selector: Object, path: str, *, in_volume: bool
+) -> list[FieldError]:
     """A container's own request or limit, and the unit to print it in."""
     errors: list[FieldError] = []
     resource = selector.get("resource", "")
@@ -182,7 +214,9 @@ def validate_resource_field_selector(selector: Object, path: str, *, in_volume: 
         errors.append(required(f"{path}.containerName"))
     elif not resource:
         errors.append(required(f"{path}.resource"))
-    elif resource not in _RESOURCE_FIELDS and not resource.startswith(("requests.hugepages-", "limits.hugepages-")):
+    elif resource not in _RESOURCE_FIELDS and not resource.startswith(
+        ("requests.hugepages-", "limits.hugepages-")
+    ):
         errors.append(not_supported(f"{path}.resource", resource, _RESOURCE_FIELDS))
     divisor = selector.get("divisor") or "0"
     if parse_quantity(divisor) == parse_quantity("0"):
@@ -223,17 +257,33 @@ def validate_env_from(sources: list[Object], path: str) -> list[FieldError]:
     for index, source in enumerate(sources):
         prefix = source.get("prefix", "")
         if prefix:
-            errors += [invalid(f"{path}[{index}].prefix", prefix, why) for why in content.relaxed_env_name(prefix)]
-        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+            errors += [
+                invalid(f"{path}[{index}].prefix", prefix, why)
+                for why in content.relaxed_env_name(prefix)
+            ]
+        given = [
+            name
+            for name in ("configMapRef", "secretRef")
+            if source.get(name) is not None
+        ]
         for name in given:
             referred = source[name].get("name", "")
             here = f"{path}[{index}].{name}.name"
             if not referred:
                 errors.append(required(here))
             else:
-                errors += [invalid(here, referred, why) for why in content.name_is_dns_subdomain(referred, True)]
+                errors += [
+                    invalid(here, referred, why)
+                    for why in content.name_is_dns_subdomain(referred, True)
+                ]
         if not given:
-            errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
+            errors.append(
+                invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+            )
         elif len(given) > 1:
-            errors.append(invalid(path, "", "may not have more than one field specified at a time"))
+            errors.append(
+                invalid(
+                    path, "", "may not have more than one field specified at a time"
+                )
+            )
     return errors

@@ -37,7 +37,9 @@ def _validate_legacy(event: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     namespace = (event.get("metadata") or {}).get("namespace", "")
     about = (event.get("involvedObject") or {}).get("namespace", "")
-    mismatch = invalid("involvedObject.namespace", about, "does not match event.namespace")
+    mismatch = invalid(
+        "involvedObject.namespace", about, "does not match event.namespace"
+    )
     if event.get("eventTime") is None:
         if (namespace != about) if about else (namespace not in ("", "default")):
             errors.append(mismatch)
@@ -45,7 +47,10 @@ def _validate_legacy(event: Object) -> list[FieldError]:
         if not about and namespace not in ("default", "kube-system"):
             errors.append(mismatch)
         errors += _validate_reporter(event)
-    return errors + [invalid("namespace", namespace, why) for why in content.dns1123_subdomain(namespace)]
+    return errors + [
+        invalid("namespace", namespace, why)
+        for why in content.dns1123_subdomain(namespace)
+    ]
 
 
 def _validate_reporter(event: Object) -> list[FieldError]:
@@ -53,7 +58,10 @@ def _validate_reporter(event: Object) -> list[FieldError]:
     controller = event.get("reportingComponent", "")
     if not controller:
         errors.append(required("reportingController"))
-    errors += [invalid("reportingController", controller, why) for why in content.qualified_name(controller)]
+    errors += [
+        invalid("reportingController", controller, why)
+        for why in content.qualified_name(controller)
+    ]
     for field in ("reportingInstance", "action", "reason"):
         value = event.get(field, "")
         if not value:
@@ -61,7 +69,9 @@ def _validate_reporter(event: Object) -> list[FieldError]:
         if len(value.encode()) > _LONGEST:
             errors.append(invalid(field, "", f"can have at most {_LONGEST} characters"))
     if len(event.get("message", "").encode()) > _LONGEST_NOTE:
-        errors.append(invalid("message", "", f"can have at most {_LONGEST_NOTE} characters"))
+        errors.append(
+            invalid("message", "", f"can have at most {_LONGEST_NOTE} characters")
+        )
     return errors
 
 
@@ -69,8 +79,14 @@ def _validate_series(event: Object) -> list[FieldError]:
     series = event.get("series")
     if series is None:
         return []
-    errors = [] if series.get("count", 0) >= 2 else [invalid("series.count", "", "should be at least 2")]
-    return errors + ([] if series.get("lastObservedTime") else [required("series.lastObservedTime")])
+    errors = (
+        []
+        if series.get("count", 0) >= 2
+        else [invalid("series.count", "", "should be at least 2")]
+    )
+    return errors + (
+        [] if series.get("lastObservedTime") else [required("series.lastObservedTime")]
+    )
 
 
 def validate_core_event(event: Object) -> list[FieldError]:
@@ -87,7 +103,9 @@ def validate_event(event: Object) -> list[FieldError]:
     """A new Event of `events.k8s.io/v1`: complete, and without what is deprecated."""
     old = _legacy(event)
     errors = _validate_legacy(old)
-    errors += validate_core_object_meta(event.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors += validate_core_object_meta(
+        event.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     errors += _validate_series(event)
     if event.get("eventTime") is None:
         errors.append(required("eventTime"))
@@ -95,7 +113,11 @@ def validate_event(event: Object) -> list[FieldError]:
     if type_ not in ("Normal", "Warning"):
         errors.append(invalid("type", "", f"has invalid value: {type_}"))
     unset = "needs to be unset"
-    errors += [invalid(field, "", unset) for field in ("firstTimestamp", "lastTimestamp", "count") if old.get(field)]
+    errors += [
+        invalid(field, "", unset)
+        for field in ("firstTimestamp", "lastTimestamp", "count")
+        if old.get(field)
+    ]
     source = old.get("source") or {}
     if source.get("component") or source.get("host"):
         errors.append(invalid("source", "", unset))
@@ -115,7 +137,9 @@ _FIXED = (
 def validate_event_update(new: Object, old: Object) -> list[FieldError]:
     """A changed Event of `events.k8s.io/v1`: only its series goes on."""
     after, before = _legacy(new), _legacy(old)
-    errors = _validate_legacy(after) + validate_core_object_meta_update(new["metadata"], old["metadata"])
+    errors = _validate_legacy(after) + validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    )
     if new.get("series") != old.get("series"):
         errors += _validate_series(new)
     for field, shown in _FIXED:

@@ -24,7 +24,9 @@ def validate_custom_resource_definition(definition: Object) -> list[FieldError]:
 
     def name_rule(name: str, prefix: bool) -> tuple[str, ...]:
         messages = content.name_is_dns_subdomain(name, prefix)
-        return messages or (() if name == wanted else ('must be spec.names.plural+"."+spec.group',))
+        return messages or (
+            () if name == wanted else ('must be spec.names.plural+"."+spec.group',)
+        )
 
     errors = validate_object_meta(definition.get("metadata") or {}, False, name_rule)
     if not group:
@@ -36,11 +38,15 @@ def validate_custom_resource_definition(definition: Object) -> list[FieldError]:
             if messages
         ]
         if "." not in group:
-            errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
+            errors.append(
+                invalid("spec.group", group, "should be a domain with at least one dot")
+            )
     scope = spec.get("scope", "")
     if scope not in ("Cluster", "Namespaced"):
         errors.append(
-            not_supported("spec.scope", scope, ("Cluster", "Namespaced")) if scope else required("spec.scope")
+            not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
+            if scope
+            else required("spec.scope")
         )
     errors += _validate_versions(spec)
     return errors + _validate_names(names)
@@ -53,14 +59,20 @@ def _validate_versions(spec: Object) -> list[FieldError]:
     for index, version in enumerate(versions):
         here, name = f"spec.versions[{index}]", version.get("name", "")
         if name in seen:
-            errors.append(invalid("spec.versions", None, "must contain unique version names"))
+            errors.append(
+                invalid("spec.versions", None, "must contain unique version names")
+            )
         seen.add(name)
         errors += [
-            invalid(f"{here}.name", name, ",".join(messages)) for messages in [content.dns1035_label(name)] if messages
+            invalid(f"{here}.name", name, ",".join(messages))
+            for messages in [content.dns1035_label(name)]
+            if messages
         ]
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is None:
-            errors.append(required(f"{here}.schema.openAPIV3Schema", "schemas are required"))
+            errors.append(
+                required(f"{here}.schema.openAPIV3Schema", "schemas are required")
+            )
         elif not schema.get("type"):
             errors.append(
                 required(
@@ -95,20 +107,26 @@ def _validate_names(names: Object) -> list[FieldError]:
         if not value:
             errors.append(required(here))
             continue
-        messages = content.dns1035_label(value.lower() if field in ("kind", "listKind") else value)
+        messages = content.dns1035_label(
+            value.lower() if field in ("kind", "listKind") else value
+        )
         if messages:
             shown = ",".join(messages)
             errors.append(
                 invalid(
                     here,
                     value,
-                    f"may have mixed case, but should otherwise match: {shown}" if "ind" in field else shown,
+                    f"may have mixed case, but should otherwise match: {shown}"
+                    if "ind" in field
+                    else shown,
                 )
             )
     for index, name in enumerate(names.get("shortNames") or ()):
         messages = content.dns1035_label(name)
         if messages:
-            errors.append(invalid(f"spec.names.shortNames[{index}]", name, ",".join(messages)))
+            errors.append(
+                invalid(f"spec.names.shortNames[{index}]", name, ",".join(messages))
+            )
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         errors.append(
             invalid(
@@ -120,7 +138,9 @@ def _validate_names(names: Object) -> list[FieldError]:
     return errors
 
 
-def validate_custom_resource_definition_update(new: Object, old: Object) -> list[FieldError]:
+def validate_custom_resource_definition_update(
+    new: Object, old: Object
+) -> list[FieldError]:
     """Group, scope and names stay once established."""
     errors = validate_object_meta_update(new["metadata"], old["metadata"])
     return errors + validate_custom_resource_definition(new)

@@ -13,12 +13,20 @@ FILE_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 
 def validate_no_backsteps(target: str, path: str) -> list[FieldError]:
     """No `..` among the elements."""
-    return [invalid(path, target, "must not contain '..'")] if ".." in target.split("/") else []
+    return (
+        [invalid(path, target, "must not contain '..'")]
+        if ".." in target.split("/")
+        else []
+    )
 
 
 def validate_local_descending_path(target: str, path: str) -> list[FieldError]:
     """Relative, and never upwards."""
-    errors = [invalid(path, target, "must be a relative path")] if target.startswith("/") else []
+    errors = (
+        [invalid(path, target, "must be a relative path")]
+        if target.startswith("/")
+        else []
+    )
     return errors + validate_no_backsteps(target, path)
 
 
@@ -32,4 +40,8 @@ def validate_local_non_reserved_path(target: str, path: str) -> list[FieldError]
 
 def validate_mode(mode: int | None, path: str) -> list[FieldError]:
     """Permission bits."""
-    return [invalid(path, mode, FILE_MODE)] if mode is not None and not 0 <= mode <= 0o777 else []
+    return (
+        [invalid(path, mode, FILE_MODE)]
+        if mode is not None and not 0 <= mode <= 0o777
+        else []
+    )

@@ -46,7 +46,9 @@ def validate_flow_schema(schema: Object) -> list[FieldError]:
     if precedence <= 0:
         errors.append(invalid(path, precedence, "must be a positive value"))
     if precedence > _HIGHEST_PRECEDENCE:
-        errors.append(invalid(path, precedence, f"must not be greater than {_HIGHEST_PRECEDENCE}"))
+        errors.append(
+            invalid(path, precedence, f"must not be greater than {_HIGHEST_PRECEDENCE}")
+        )
     if precedence == 1 and meta.get("name") != "exempt":
         errors.append(
             invalid(
@@ -58,7 +60,11 @@ def validate_flow_schema(schema: Object) -> list[FieldError]:
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in ("ByNamespace", "ByUser"):
         shown = {"Type": method.get("type", "")}
-        errors.append(not_supported("spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")))
+        errors.append(
+            not_supported(
+                "spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")
+            )
+        )
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
     if not level:
         errors.append(
@@ -68,20 +74,26 @@ def validate_flow_schema(schema: Object) -> list[FieldError]:
             )
         )
     else:
-        errors += _complaints("spec.priorityLevelConfiguration.name", level, content.dns1123_subdomain)
+        errors += _complaints(
+            "spec.priorityLevelConfiguration.name", level, content.dns1123_subdomain
+        )
     for index, rule in enumerate(spec.get("rules") or ()):
         errors += _validate_rule(rule, f"spec.rules[{index}]")
     return errors + _validate_conditions(schema)
 
 
-def _complaints(path: str, value: str, rule: Callable[[str], tuple[str, ...]]) -> list[FieldError]:
+def _complaints(
+    path: str, value: str, rule: Callable[[str], tuple[str, ...]]
+) -> list[FieldError]:
     return [invalid(path, value, why) for why in rule(value)]
 
 
 def _validate_conditions(obj: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
+    for index, condition in enumerate(
+        (obj.get("status") or {}).get("conditions") or ()
+    ):
         type_, path = condition.get("type", ""), f"status.conditions[{index}].type"
         if type_ in seen:
             errors.append(duplicate(path, type_))
@@ -94,7 +106,9 @@ def _validate_conditions(obj: Object) -> list[FieldError]:
 def _validate_rule(rule: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not rule.get("subjects"):
-        errors.append(required(f"{path}.subjects", "subjects must contain at least one value"))
+        errors.append(
+            required(f"{path}.subjects", "subjects must contain at least one value")
+        )
     for index, subject in enumerate(rule.get("subjects") or ()):
         errors += _validate_subject(subject, f"{path}.subjects[{index}]")
     resources, urls = (
@@ -123,7 +137,9 @@ def _validate_subject(subject: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     given, here = subject.get(field), f"{path}.{field}"
     if given is None:
-        errors.append(required(here, f"{field} is required when subject kind is '{kind}'"))
+        errors.append(
+            required(here, f"{field} is required when subject kind is '{kind}'")
+        )
     else:
         name, namespace = given.get("name", ""), given.get("namespace", "")
         if not name:
@@ -133,7 +149,11 @@ def _validate_subject(subject: Object, path: str) -> list[FieldError]:
         if kind == "ServiceAccount" and namespace:
             errors += _complaints(f"{here}.namespace", namespace, content.dns1123_label)
         elif kind == "ServiceAccount":
-            errors.append(required(f"{here}.namespace", "must specify namespace for service account"))
+            errors.append(
+                required(
+                    f"{here}.namespace", "must specify namespace for service account"
+                )
+            )
     for other in ("serviceAccount", "user", "group"):
         if other != field and subject.get(other) is not None:
             wanted = next(kind for kind, name in _KINDS.items() if name == other)
@@ -152,12 +172,18 @@ def _validate_verbs(rule: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.verbs", "verbs must contain at least one value")]
     if "*" in verbs:
         return _alone(verbs, f"{path}.verbs", "verbs")
-    return [] if set(verbs) <= set(_VERBS) else [not_supported(f"{path}.verbs", verbs, _VERBS)]
+    return (
+        []
+        if set(verbs) <= set(_VERBS)
+        else [not_supported(f"{path}.verbs", verbs, _VERBS)]
+    )
 
 
 def _alone(values: list[str], path: str, what: str) -> list[FieldError]:
     if "*" in values and len(values) > 1:
-        return [invalid(path, values, f"if '*' is present, must not specify other {what}")]
+        return [
+            invalid(path, values, f"if '*' is present, must not specify other {what}")
+        ]
     return []
 
 
@@ -166,7 +192,11 @@ def _validate_resource_rule(rule: Object, path: str) -> list[FieldError]:
     for field, what in (("apiGroups", "api group"), ("resources", "resource")):
         values = rule.get(field) or []
         if not values:
-            errors.append(required(f"{path}.{field}", f"resource rules must supply at least one {what}"))
+            errors.append(
+                required(
+                    f"{path}.{field}", f"resource rules must supply at least one {what}"
+                )
+            )
         errors += _alone(values, f"{path}.{field}", f"{what}s")
     namespaces = rule.get("namespaces") or []
     if not namespaces and not rule.get("clusterScope"):
@@ -212,7 +242,11 @@ def _url_complaint(url: str) -> str:
     if "//" in url:
         return "must not contain double slash"
     stars = url.count("*")
-    return "wildcard can only do suffix matching" if stars > 1 or (stars and not url.endswith("/*")) else ""
+    return (
+        "wildcard can only do suffix matching"
+        if stars > 1 or (stars and not url.endswith("/*"))
+        else ""
+    )
 
 
 # --- priority levels ------------------------------------------------------------------
@@ -237,16 +271,26 @@ def validate_priority_level(level: Object) -> list[FieldError]:
         )
     if type_ == "Exempt":
         if limited is not None:
-            errors.append(forbidden("spec.limited", "must be nil if the type is not Limited"))
+            errors.append(
+                forbidden("spec.limited", "must be nil if the type is not Limited")
+            )
         if exempt is None:
-            errors.append(required("spec.exempt", "must not be empty when type is Exempt"))
+            errors.append(
+                required("spec.exempt", "must not be empty when type is Exempt")
+            )
         else:
-            errors += _validate_shares(exempt, "spec.exempt") + _validate_lending(exempt, "spec.exempt")
+            errors += _validate_shares(exempt, "spec.exempt") + _validate_lending(
+                exempt, "spec.exempt"
+            )
     elif type_ == "Limited":
         if exempt is not None:
-            errors.append(forbidden("spec.exempt", "must be nil if the type is Limited"))
+            errors.append(
+                forbidden("spec.exempt", "must be nil if the type is Limited")
+            )
         if limited is None:
-            errors.append(required("spec.limited", "must not be empty when type is Limited"))
+            errors.append(
+                required("spec.limited", "must not be empty when type is Limited")
+            )
         else:
             errors += _validate_limited(limited, "spec.limited")
     else:
@@ -270,7 +314,9 @@ def _validate_shares(one: Object, path: str) -> list[FieldError]:
 def _validate_lending(one: Object, path: str) -> list[FieldError]:
     percent = one.get("lendablePercent")
     if percent is not None and not 0 <= percent <= 100:
-        return [invalid(f"{path}.lendablePercent", percent, content.range_error(0, 100))]
+        return [
+            invalid(f"{path}.lendablePercent", percent, content.range_error(0, 100))
+        ]
     return []
 
 
@@ -304,13 +350,19 @@ def _validate_limited(limited: Object, path: str) -> list[FieldError]:
 
 def _validate_queuing(queuing: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    limit, queues, hand = (queuing.get(field, 0) for field in ("queueLengthLimit", "queues", "handSize"))
+    limit, queues, hand = (
+        queuing.get(field, 0) for field in ("queueLengthLimit", "queues", "handSize")
+    )
     if limit <= 0:
         errors.append(invalid(f"{path}.queueLengthLimit", limit, "must be positive"))
     if queues <= 0:
         errors.append(invalid(f"{path}.queues", queues, "must be positive"))
     elif queues > _MOST_QUEUES:
-        errors.append(invalid(f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}"))
+        errors.append(
+            invalid(
+                f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}"
+            )
+        )
     if hand <= 0:
         errors.append(invalid(f"{path}.handSize", hand, "must be positive"))
     elif hand > queues:

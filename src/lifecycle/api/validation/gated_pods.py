@@ -13,7 +13,9 @@ from lifecycle.api.wire import Object
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def validate_node_selector_mutation(after: Object | None, before: Object) -> list[FieldError]:
+def validate_node_selector_mutation(
+    after: Object | None, before: Object
+) -> list[FieldError]:
     """Labels may be added."""
     given = after or {}
     if all(given.get(key) == value for key, value in before.items()):
@@ -23,7 +25,9 @@ def validate_node_selector_mutation(after: Object | None, before: Object) -> lis
     return [invalid("spec.nodeSelector", shown, why)]
 
 
-def validate_node_affinity_mutation(after: Object | None, before: Object | None) -> list[FieldError]:
+def validate_node_affinity_mutation(
+    after: Object | None, before: Object | None
+) -> list[FieldError]:
     """The number of alternatives stays once there are some; each may ask for more."""
     old = ((before or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
     new = ((after or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms")
@@ -43,7 +47,10 @@ def validate_node_affinity_mutation(after: Object | None, before: Object | None)
 
 
 def _only_additions(term: Object, known: Object) -> bool:
-    groups = [(term.get(g) or [], known.get(g) or []) for g in ("matchExpressions", "matchFields")]
+    groups = [
+        (term.get(g) or [], known.get(g) or [])
+        for g in ("matchExpressions", "matchFields")
+    ]
     if not any(before for _, before in groups):
         return not any(after for after, _ in groups)
     return all(after[: len(before)] == before for after, before in groups)
@@ -53,7 +60,11 @@ def unsteered(spec: Object, before: Object) -> Object:
     """The new spec with the selector and node affinity of the old one: what is left
     must be equal.
     """
-    munged = {key: value for key, value in spec.items() if key not in ("nodeSelector", "affinity")}
+    munged = {
+        key: value
+        for key, value in spec.items()
+        if key not in ("nodeSelector", "affinity")
+    }
     if before.get("nodeSelector"):
         munged["nodeSelector"] = before["nodeSelector"]
     affinity, old_affinity = (

@@ -21,8 +21,12 @@ def json_object_complaint(data: bytes) -> str:
         return _syntax_complaint(data.decode("utf-8", "replace"))
     if value is None or isinstance(value, dict):
         return ""
-    kind = {bool: "bool", str: "string", int: "number", float: "number", list: "array"}[type(value)]
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    kind = {bool: "bool", str: "string", int: "number", float: "number", list: "array"}[
+        type(value)
+    ]
+    return (
+        f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    )
 
 
 def _quoted(char: str) -> str:
@@ -30,7 +34,11 @@ def _quoted(char: str) -> str:
         return "'\\''"
     if char == '"':
         return "'\"'"
-    return "'" + char.encode("unicode_escape").decode() + "'" if not char.isprintable() else f"'{char}'"
+    return (
+        "'" + char.encode("unicode_escape").decode() + "'"
+        if not char.isprintable()
+        else f"'{char}'"
+    )
 
 
 class _Stop(Exception):
@@ -77,7 +85,9 @@ def _value(text: str, at: int, context: str) -> int:
             for index, wanted in enumerate(literal[1:], 1):
                 found = _char(text, at + index)
                 if found != wanted:
-                    raise _fail(found, f"in literal {name} (expecting {_quoted(wanted)})")
+                    raise _fail(
+                        found, f"in literal {name} (expecting {_quoted(wanted)})"
+                    )
             return at + len(literal)
     if char == "-" or char.isdigit():
         at += 1
@@ -113,7 +123,9 @@ def _object(text: str, at: int) -> int:
         at = _space(text, _string(text, at + 1))
         if _char(text, at) != ":":
             raise _fail(text[at], "after object key")
-        at = _space(text, _value(text, _space(text, at + 1), "looking for beginning of value"))
+        at = _space(
+            text, _value(text, _space(text, at + 1), "looking for beginning of value")
+        )
         char = _char(text, at)
         if char == "}":
             return at + 1
@@ -127,7 +139,9 @@ def _array(text: str, at: int) -> int:
     if _char(text, at) == "]":
         return at + 1
     while True:
-        at = _space(text, _value(text, _space(text, at), "looking for beginning of value"))
+        at = _space(
+            text, _value(text, _space(text, at), "looking for beginning of value")
+        )
         char = _char(text, at)
         if char == "]":
             return at + 1

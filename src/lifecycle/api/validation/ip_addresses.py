@@ -25,17 +25,25 @@ def _name_is_address(name: str, prefix: bool) -> content.Messages:
 
 def validate_ip_address(address: Object) -> list[FieldError]:
     """Named by the address, held by somebody."""
-    errors = validate_core_object_meta(address.get("metadata") or {}, False, _name_is_address)
+    errors = validate_core_object_meta(
+        address.get("metadata") or {}, False, _name_is_address
+    )
     parent, path = (address.get("spec") or {}).get("parentRef"), "spec.parentRef"
     if parent is None:
         return [*errors, required(path)]
     group = parent.get("group", "")
     if group:
-        errors += [invalid(f"{path}.group", group, why) for why in content.dns1123_subdomain(group)]
+        errors += [
+            invalid(f"{path}.group", group, why)
+            for why in content.dns1123_subdomain(group)
+        ]
     for field in ("resource", "name", "namespace"):
         value = parent.get(field, "")
         if value:
-            errors += [invalid(f"{path}.{field}", value, why) for why in content.name_is_path_segment(value, False)]
+            errors += [
+                invalid(f"{path}.{field}", value, why)
+                for why in content.name_is_path_segment(value, False)
+            ]
         elif field != "namespace":
             errors.append(required(f"{path}.{field}"))
     return errors

@@ -34,12 +34,22 @@ def _valid_values(values: tuple[str, ...]) -> str:
     return f"valid values: [{' '.join(map(go_quote, values))}]"
 
 
-def validate_failure_policy(policy: Object, spec: Object, path: str) -> list[FieldError]:
+def validate_failure_policy(
+    policy: Object, spec: Object, path: str
+) -> list[FieldError]:
     """What a failed pod means."""
     rules = policy.get("rules") or []
-    errors = [too_many(f"{path}.rules", len(rules), _MOST_RULES)] if len(rules) > _MOST_RULES else []
+    errors = (
+        [too_many(f"{path}.rules", len(rules), _MOST_RULES)]
+        if len(rules) > _MOST_RULES
+        else []
+    )
     template = (spec.get("template") or {}).get("spec") or {}
-    names = {c.get("name", "") for group in ("containers", "initContainers") for c in template.get(group) or ()}
+    names = {
+        c.get("name", "")
+        for group in ("containers", "initContainers")
+        for c in template.get(group) or ()
+    }
     for index, rule in enumerate(rules):
         here, action = f"{path}.rules[{index}]", rule.get("action", "")
         if not action:
@@ -99,7 +109,11 @@ def _validate_exit_codes(codes: Object, names: set[str], path: str) -> list[Fiel
         errors.append(too_many(f"{path}.values", len(values), _MOST_CODES))
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
-            errors.append(invalid(f"{path}.values[{index}]", 0, "must not be 0 for the In operator"))
+            errors.append(
+                invalid(
+                    f"{path}.values[{index}]", 0, "must not be 0 for the In operator"
+                )
+            )
         if value in values[:index]:
             errors.append(duplicate(f"{path}.values[{index}]", value))
     if values != sorted(values):
@@ -108,14 +122,20 @@ def _validate_exit_codes(codes: Object, names: set[str], path: str) -> list[Fiel
 
 
 def _validate_conditions(patterns: list[Object], path: str) -> list[FieldError]:
-    errors = [too_many(path, len(patterns), _MOST_PATTERNS)] if len(patterns) > _MOST_PATTERNS else []
+    errors = (
+        [too_many(path, len(patterns), _MOST_PATTERNS)]
+        if len(patterns) > _MOST_PATTERNS
+        else []
+    )
     for index, pattern in enumerate(patterns):
         here, type_, status = (
             f"{path}[{index}]",
             pattern.get("type", ""),
             pattern.get("status", ""),
         )
-        errors += [invalid(f"{here}.type", type_, why) for why in content.qualified_name(type_)]
+        errors += [
+            invalid(f"{here}.type", type_, why) for why in content.qualified_name(type_)
+        ]
         if not status:
             errors.append(required(f"{here}.status", _valid_values(_STATUSES)))
         elif status not in _STATUSES:
@@ -123,7 +143,9 @@ def _validate_conditions(patterns: list[Object], path: str) -> list[FieldError]:
     return errors
 
 
-def validate_success_policy(policy: Object, completions: int, path: str) -> list[FieldError]:
+def validate_success_policy(
+    policy: Object, completions: int, path: str
+) -> list[FieldError]:
     """Which indexes, or how many, are enough."""
     rules = policy.get("rules") or []
     errors: list[FieldError] = []
@@ -137,7 +159,9 @@ def validate_success_policy(policy: Object, completions: int, path: str) -> list
     return errors
 
 
-def _validate_success_rule(rule: Object, completions: int, path: str) -> list[FieldError]:
+def _validate_success_rule(
+    rule: Object, completions: int, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     if count is None and indexes is None:
@@ -154,7 +178,9 @@ def _validate_success_rule(rule: Object, completions: int, path: str) -> list[Fi
             errors.append(too_long(here, _LONGEST_INDEXES))
         total, complaint = count_indexes(indexes, completions)
         if complaint:
-            errors.append(invalid(here, indexes, f"error parsing succeededIndexes: {complaint}"))
+            errors.append(
+                invalid(here, indexes, f"error parsing succeededIndexes: {complaint}")
+            )
     if count is not None:
         here = f"{path}.succeededCount"
         errors += not_negative(rule, "succeededCount", path=path)
@@ -163,7 +189,9 @@ def _validate_success_rule(rule: Object, completions: int, path: str) -> list[Fi
             errors.append(invalid(here, count, why))
         if indexes is not None and count > total:
             what = "the number of indexes in the specified succeededIndexes field"
-            errors.append(invalid(here, count, f"must be less than or equal to {total} ({what})"))
+            errors.append(
+                invalid(here, count, f"must be less than or equal to {total} ({what})")
+            )
     return errors
 
 
@@ -190,10 +218,14 @@ def _interval(text: str, completions: int) -> tuple[int, int]:
     ends = []
     for part in parts:
         if not (part.isascii() and part.removeprefix("+").isdigit()):
-            raise ValueError(f"cannot convert string to integer for index: {go_quote(part)}")
+            raise ValueError(
+                f"cannot convert string to integer for index: {go_quote(part)}"
+            )
         ends.append(int(part))
         if ends[-1] >= completions:
             raise ValueError(f"too large index: {go_quote(part)}")
     if len(ends) == 2 and ends[0] >= ends[1]:
-        raise ValueError(f"non-increasing order, previous: {ends[0]}, current: {ends[1]}")
+        raise ValueError(
+            f"non-increasing order, previous: {ends[0]}, current: {ends[1]}"
+        )
     return ends[0], ends[-1]

@@ -50,7 +50,9 @@ _CRON_NAME_LIMIT = 52
 
 def validate_job(job: Object) -> list[FieldError]:
     """A new Job, its selector already generated."""
-    errors = validate_core_object_meta(job.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        job.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     spec = job.get("spec") or {}
     errors += _validate_generated_selector(job)
     errors += _validate_job_spec_with_selector(spec, "spec")
@@ -94,8 +96,12 @@ def _validate_generated_selector(job: Object) -> list[FieldError]:
             errors.append(required(here, f"must be '{wanted[key]}'"))
         elif labels[key] != wanted[key]:
             errors.append(invalid(here, sorted_map(labels), f"must be '{wanted[key]}'"))
-    if selector_is_usable(spec["selector"]) and not selector_matches(spec["selector"], wanted):
-        errors.append(invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
+    if selector_is_usable(spec["selector"]) and not selector_matches(
+        spec["selector"], wanted
+    ):
+        errors.append(
+            invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
+        )
     return errors
 
 
@@ -107,8 +113,14 @@ def _validate_job_spec_with_selector(spec: Object, path: str) -> list[FieldError
     else:
         errors += validate_label_selector(selector, f"{path}.selector")
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if selector is None or (selector_is_usable(selector) and not selector_matches(selector, labels or {})):
-        errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels or None), MISMATCH))
+    if selector is None or (
+        selector_is_usable(selector) and not selector_matches(selector, labels or {})
+    ):
+        errors.append(
+            invalid(
+                f"{path}.template.metadata.labels", sorted_map(labels or None), MISMATCH
+            )
+        )
     return errors
 
 
@@ -129,13 +141,19 @@ def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
     if failed is not None:
         errors += not_negative(spec, "maxFailedIndexes", path=path)
         if per_index is None:
-            errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+            errors.append(
+                required(
+                    f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"
+                )
+            )
     if manager is not None:
         errors += validate_domain_prefixed_path(manager, f"{path}.managedBy")
         if len(manager) > _LONGEST_MANAGER:
             errors.append(too_long(f"{path}.managedBy", _LONGEST_MANAGER))
     if mode is not None and mode not in ("NonIndexed", "Indexed"):
-        errors.append(not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed")))
+        errors.append(
+            not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
+        )
     if mode == "Indexed":
         errors += _validate_indexed(spec, path)
     if mode in (None, "NonIndexed"):
@@ -154,12 +172,18 @@ def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
     success = spec.get("successPolicy")
     if success is not None and mode != "Indexed":
         shown = internal_value("batch/v1.SuccessPolicy", success)
-        errors.append(invalid(f"{path}.successPolicy", shown, "requires indexed completion mode"))
+        errors.append(
+            invalid(f"{path}.successPolicy", shown, "requires indexed completion mode")
+        )
     elif success is not None:
-        errors += validate_success_policy(success, spec.get("completions") or 0, f"{path}.successPolicy")
+        errors += validate_success_policy(
+            success, spec.get("completions") or 0, f"{path}.successPolicy"
+        )
     if replacement is not None:
         if policy is not None and replacement != "Failed":
-            errors.append(not_supported(f"{path}.podReplacementPolicy", replacement, ("Failed",)))
+            errors.append(
+                not_supported(f"{path}.podReplacementPolicy", replacement, ("Failed",))
+            )
         elif policy is None and replacement not in ("Failed", "TerminatingOrFailed"):
             errors.append(
                 not_supported(
@@ -194,9 +218,13 @@ def _validate_indexed(spec: Object, path: str) -> list[FieldError]:
     remember do not go together.
     """
     errors: list[FieldError] = []
-    completions, parallelism, failed = (spec.get(f) for f in ("completions", "parallelism", "maxFailedIndexes"))
+    completions, parallelism, failed = (
+        spec.get(f) for f in ("completions", "parallelism", "maxFailedIndexes")
+    )
     if completions is None:
-        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+        errors.append(
+            required(f"{path}.completions", "when completion mode is Indexed")
+        )
     if (parallelism or 0) > _MAX_INDEXED:
         why = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
         errors.append(invalid(f"{path}.parallelism", parallelism, why))
@@ -216,7 +244,9 @@ def _validate_indexed(spec: Object, path: str) -> list[FieldError]:
                 f"must be less than or equal to {_MAX_INDEXED}",
             )
         )
-    if (completions or 0) > _MAX_INDEXED and spec.get("backoffLimitPerIndex") is not None:
+    if (completions or 0) > _MAX_INDEXED and spec.get(
+        "backoffLimitPerIndex"
+    ) is not None:
         if failed is None:
             why = f"must be specified when completions is above {_MAX_INDEXED}"
             errors.append(required(f"{path}.maxFailedIndexes", why))
@@ -240,18 +270,28 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     """What a running Job is made of stays; parallelism, suspension and deadlines may
     change.
     """
-    errors = validate_job(new) + validate_core_object_meta_update(new["metadata"], old["metadata"])
+    errors = validate_job(new) + validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    )
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors += _validate_job_spec_with_selector(spec, "spec")  # a second time, as upstream
+    errors += _validate_job_spec_with_selector(
+        spec, "spec"
+    )  # a second time, as upstream
     if before.get("suspend") and not (old.get("status") or {}).get("startTime"):
         before = {
             **before,
-            "template": _steered(before.get("template") or {}, spec.get("template") or {}),
+            "template": _steered(
+                before.get("template") or {}, spec.get("template") or {}
+            ),
         }
     errors += _validate_completions_kept(spec, before)
     for field in ("selector", "template"):
         if spec.get(field) != before.get(field):
-            shown = internal_value("core/v1.PodTemplateSpec", spec[field]) if field == "template" else spec.get(field)
+            shown = (
+                internal_value("core/v1.PodTemplateSpec", spec[field])
+                if field == "template"
+                else spec.get(field)
+            )
             errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
     for field in (
         "completionMode",
@@ -307,7 +347,14 @@ def _steered(old: Object, new: Object) -> Object:
     for group in ("containers", "initContainers"):
         if len(spec.get(group) or ()) == len(wanted.get(group) or ()):
             pairs = zip(spec.get(group) or (), wanted.get(group) or ())
-            kept = [({**one, "resources": other["resources"]} if "resources" in other else one) for one, other in pairs]
+            kept = [
+                (
+                    {**one, "resources": other["resources"]}
+                    if "resources" in other
+                    else one
+                )
+                for one, other in pairs
+            ]
             if kept:
                 spec[group] = kept
     meta = dict(old.get("metadata") or {})
@@ -325,7 +372,9 @@ def _take(target: Object, source: Object, field: str) -> None:
 
 def validate_cron_job(cron_job: Object) -> list[FieldError]:
     """A new CronJob: eleven characters of its jobs' names are the time."""
-    errors = validate_core_object_meta(cron_job.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        cron_job.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     errors += _validate_cron_job_spec(cron_job.get("spec") or {}, "spec")
     name = (cron_job.get("metadata") or {}).get("name", "")
     if len(name) > _CRON_NAME_LIMIT:
@@ -342,13 +391,17 @@ def validate_cron_job(cron_job: Object) -> list[FieldError]:
 def validate_cron_job_update(new: Object, old: Object) -> list[FieldError]:
     """A changed CronJob."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_cron_job_spec(new.get("spec") or {}, "spec", old.get("spec") or {})
+    return errors + _validate_cron_job_spec(
+        new.get("spec") or {}, "spec", old.get("spec") or {}
+    )
 
 
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
-def _validate_cron_job_spec(spec: Object, path: str, old: Object | None = None) -> list[FieldError]:
+def _validate_cron_job_spec(
+    spec: Object, path: str, old: Object | None = None
+) -> list[FieldError]:
     """`old` is None for a new one. A zone inside the schedule, once tolerated, may stay
     if it was there.
     """
@@ -372,7 +425,9 @@ def _validate_cron_job_spec(spec: Object, path: str, old: Object | None = None) 
     if not concurrency:
         errors.append(required(f"{path}.concurrencyPolicy"))
     elif concurrency not in _CONCURRENCY:
-        errors.append(not_supported(f"{path}.concurrencyPolicy", concurrency, _CONCURRENCY))
+        errors.append(
+            not_supported(f"{path}.concurrencyPolicy", concurrency, _CONCURRENCY)
+        )
     template = (spec.get("jobTemplate") or {}).get("spec") or {}
     errors += _validate_job_spec(template, f"{path}.jobTemplate.spec")
     if template.get("selector") is not None:
@@ -384,8 +439,14 @@ def _validate_cron_job_spec(spec: Object, path: str, old: Object | None = None) 
             )
         )
     if template.get("manualSelector"):
-        errors.append(not_supported(f"{path}.jobTemplate.spec.manualSelector", True, ("nil", "false")))
-    return errors + not_negative(spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path)
+        errors.append(
+            not_supported(
+                f"{path}.jobTemplate.spec.manualSelector", True, ("nil", "false")
+            )
+        )
+    return errors + not_negative(
+        spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path
+    )
 
 
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
@@ -394,7 +455,10 @@ _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
-    if not all(_ZONE_PART.fullmatch(part) and part not in (".", "..") and part[0] != "-" for part in zone.split("/")):
+    if not all(
+        _ZONE_PART.fullmatch(part) and part not in (".", "..") and part[0] != "-"
+        for part in zone.split("/")
+    ):
         return [invalid(path, zone, f"unknown time zone {zone}")]
     errors: list[FieldError] = []
     if zone.lower() == "local":
@@ -408,11 +472,16 @@ def validate_job_status_update(new: Object, old: Object) -> list[FieldError]:
     """Counts from zero up; a finished Job stays finished."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     status, before = new.get("status") or {}, old.get("status") or {}
-    errors += not_negative(status, "active", "succeeded", "failed", "ready", "terminating", path="status")
+    errors += not_negative(
+        status, "active", "succeeded", "failed", "ready", "terminating", path="status"
+    )
     for type_ in ("Complete", "Failed"):
 
         def holds(one: Object, type_: str = type_) -> bool:
-            return any(c.get("type") == type_ and c.get("status") == "True" for c in one.get("conditions") or ())
+            return any(
+                c.get("type") == type_ and c.get("status") == "True"
+                for c in one.get("conditions") or ()
+            )
 
         if holds(before) and not holds(status):
             errors.append(

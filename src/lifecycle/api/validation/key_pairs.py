@@ -25,7 +25,10 @@ _CERTIFICATE, _PRIVATE = "CERTIFICATE", "PRIVATE KEY"
 
 
 def _blocks(pem: bytes) -> list[tuple[str, bytes]]:
-    return [(match[1].decode(errors="replace"), match[0]) for match in _BLOCK.finditer(pem.replace(b"\r\n", b"\n"))]
+    return [
+        (match[1].decode(errors="replace"), match[0])
+        for match in _BLOCK.finditer(pem.replace(b"\r\n", b"\n"))
+    ]
 
 
 def _certificate_complaint(types: list[str]) -> str:
@@ -48,7 +51,9 @@ def _key_complaint(types: list[str]) -> str:
     if not types:
         return "tls: failed to find any PEM data in key input"
     if types == [_CERTIFICATE]:
-        return "tls: found a certificate rather than a key in the PEM for the private key"
+        return (
+            "tls: found a certificate rather than a key in the PEM for the private key"
+        )
     after = "in key input after skipping PEM blocks of the following types"
     return f'tls: failed to find PEM block with type ending in "PRIVATE KEY" {after}: [{" ".join(types)}]'
 
@@ -66,16 +71,22 @@ def key_pair_complaint(certificate: str, key: str) -> str:
         )
     except binascii.Error:
         return ""
-    complaint = _certificate_complaint([t for t, _ in certificates]) or _key_complaint([t for t, _ in keys])
+    complaint = _certificate_complaint([t for t, _ in certificates]) or _key_complaint(
+        [t for t, _ in keys]
+    )
     if complaint:
         return complaint
     try:
-        leaf = x509.load_pem_x509_certificate(next(block for type_, block in certificates if type_ == _CERTIFICATE))
+        leaf = x509.load_pem_x509_certificate(
+            next(block for type_, block in certificates if type_ == _CERTIFICATE)
+        )
         public = leaf.public_key()
     except (ValueError, UnsupportedAlgorithm) as error:
         return f"x509: {error}"
     try:
-        private = load_pem_private_key(next(block for type_, block in keys if _is_private(type_)), None)
+        private = load_pem_private_key(
+            next(block for type_, block in keys if _is_private(type_)), None
+        )
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls: failed to parse private key"
     mine = private.public_key()
@@ -83,5 +94,7 @@ def key_pair_complaint(certificate: str, key: str) -> str:
         return "tls: private key type does not match public key type"
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return (
-        "" if mine.public_bytes(*form) == public.public_bytes(*form) else "tls: private key does not match public key"
+        ""
+        if mine.public_bytes(*form) == public.public_bytes(*form)
+        else "tls: private key does not match public key"
     )

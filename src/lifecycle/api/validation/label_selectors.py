@@ -55,10 +55,15 @@ def validate_requirement(
                 )
             )
     else:
-        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+        errors.append(
+            invalid(f"{path}.operator", operator, "not a valid selector operator")
+        )
     errors += validate_label_name(requirement.get("key", ""), f"{path}.key")
     for index, value in enumerate(values if check_values else ()):
-        errors += [invalid(f"{path}.values[{index}]", value, why) for why in content.label_value(value)]
+        errors += [
+            invalid(f"{path}.values[{index}]", value, why)
+            for why in content.label_value(value)
+        ]
     return errors
 
 
@@ -69,12 +74,17 @@ def selector_is_usable(selector: Object) -> bool:
     for key, value in (selector.get("matchLabels") or {}).items():
         if content.qualified_name(key) or content.label_value(value):
             return False
-    return not any(validate_requirement(requirement, "") for requirement in selector.get("matchExpressions") or ())
+    return not any(
+        validate_requirement(requirement, "")
+        for requirement in selector.get("matchExpressions") or ()
+    )
 
 
 def selector_is_empty(selector: Object | None) -> bool:
     """Does the selector say nothing?"""
-    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+    return not selector or not (
+        selector.get("matchLabels") or selector.get("matchExpressions")
+    )
 
 
 def selector_matches(selector: Object, labels: Object) -> bool:

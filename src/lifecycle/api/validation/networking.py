@@ -51,32 +51,53 @@ _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 def validate_ingress(ingress: Object) -> list[FieldError]:
     """A default backend or rules; hosts, paths, secrets."""
-    errors = validate_core_object_meta(ingress.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        ingress.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     spec = ingress.get("spec") or {}
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
-        errors.append(invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
+        errors.append(
+            invalid(
+                "spec", None, "either `defaultBackend` or `rules` must be specified"
+            )
+        )
     if backend is not None:
         errors += _validate_backend(backend, "spec.defaultBackend")
     for index, rule in enumerate(rules):
         errors += _validate_ingress_rule(rule, f"spec.rules[{index}]")
     for index, tls in enumerate(spec.get("tls") or ()):
         for position, host in enumerate(tls.get("hosts") or ()):
-            rule_of = content.wildcard_dns1123_subdomain if "*" in host else content.dns1123_subdomain
-            errors += [invalid(f"spec.tls[{index}].hosts[{position}]", host, why) for why in rule_of(host)]
+            rule_of = (
+                content.wildcard_dns1123_subdomain
+                if "*" in host
+                else content.dns1123_subdomain
+            )
+            errors += [
+                invalid(f"spec.tls[{index}].hosts[{position}]", host, why)
+                for why in rule_of(host)
+            ]
         name = tls.get("secretName", "")
         if name:
-            errors += [invalid(f"spec.tls[{index}].secretName", name, why) for why in content.dns1123_subdomain(name)]
+            errors += [
+                invalid(f"spec.tls[{index}].secretName", name, why)
+                for why in content.dns1123_subdomain(name)
+            ]
     class_ = spec.get("ingressClassName")
     if class_ is not None:
-        errors += [invalid("spec.ingressClassName", class_, why) for why in content.dns1123_subdomain(class_)]
+        errors += [
+            invalid("spec.ingressClassName", class_, why)
+            for why in content.dns1123_subdomain(class_)
+        ]
     return errors
 
 
 def validate_ingress_create(ingress: Object) -> list[FieldError]:
     """A new Ingress: the old annotation must not contradict the class."""
     errors = validate_ingress(ingress)
-    annotation = ((ingress.get("metadata") or {}).get("annotations") or {}).get(_CLASS_ANNOTATION)
+    annotation = ((ingress.get("metadata") or {}).get("annotations") or {}).get(
+        _CLASS_ANNOTATION
+    )
     class_ = (ingress.get("spec") or {}).get("ingressClassName")
     if annotation is not None and class_ is not None and annotation != class_:
         why = "must match `ingressClassName` when both are specified"
@@ -86,7 +107,9 @@ def validate_ingress_create(ingress: Object) -> list[FieldError]:
 
 def validate_ingress_update(new: Object, old: Object) -> list[FieldError]:
     """A changed Ingress."""
-    return validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_ingress(new)
+    return validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_ingress(new)
 
 
 def _validate_ingress_rule(rule: Object, path: str) -> list[FieldError]:
@@ -94,8 +117,14 @@ def _validate_ingress_rule(rule: Object, path: str) -> list[FieldError]:
     host = rule.get("host", "")
     if host:
         if parse_ip(host) is not None:
-            errors.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
-        rule_of = content.wildcard_dns1123_subdomain if "*" in host else content.dns1123_subdomain
+            errors.append(
+                invalid(f"{path}.host", host, "must be a DNS name, not an IP address")
+            )
+        rule_of = (
+            content.wildcard_dns1123_subdomain
+            if "*" in host
+            else content.dns1123_subdomain
+        )
         errors += [invalid(f"{path}.host", host, why) for why in rule_of(host)]
     http = rule.get("http")
     if http is not None:
@@ -115,10 +144,14 @@ def _validate_http_path(entry: Object, path: str) -> list[FieldError]:
         if not value.startswith("/"):
             errors.append(invalid(f"{path}.path", value, "must be an absolute path"))
         errors += [
-            invalid(f"{path}.path", value, f"must not contain '{bad}'") for bad in _BAD_SEQUENCES if bad in value
+            invalid(f"{path}.path", value, f"must not contain '{bad}'")
+            for bad in _BAD_SEQUENCES
+            if bad in value
         ]
         errors += [
-            invalid(f"{path}.path", value, f"cannot end with '{bad}'") for bad in _BAD_SUFFIXES if value.endswith(bad)
+            invalid(f"{path}.path", value, f"cannot end with '{bad}'")
+            for bad in _BAD_SUFFIXES
+            if value.endswith(bad)
         ]
     elif type_ == "ImplementationSpecific":
         if value and not value.startswith("/"):
@@ -141,14 +174,21 @@ def _validate_backend(backend: Object, path: str) -> list[FieldError]:
     if not name:
         errors.append(required(f"{path}.service.name"))
     else:
-        errors += [invalid(f"{path}.service.name", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.service.name", name, why)
+            for why in content.dns1123_label(name)
+        ]
     if port.get("name") and port.get("number"):
         errors.append(invalid(path, "", "cannot set both port name & port number"))
     elif port.get("name"):
-        errors += [invalid(f"{path}.service.port.name", port["name"], why) for why in content.port_name(port["name"])]
+        errors += [
+            invalid(f"{path}.service.port.name", port["name"], why)
+            for why in content.port_name(port["name"])
+        ]
     elif port.get("number"):
         errors += [
-            invalid(f"{path}.service.port.number", port["number"], why) for why in content.port_number(port["number"])
+            invalid(f"{path}.service.port.number", port["number"], why)
+            for why in content.port_number(port["number"])
         ]
     else:
         errors.append(required(path, "port name or number is required"))
@@ -159,13 +199,18 @@ def _validate_reference(reference: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     group = reference.get("apiGroup")
     if group is not None:
-        errors += [invalid(f"{path}.apiGroup", group, why) for why in content.dns1123_subdomain(group)]
+        errors += [
+            invalid(f"{path}.apiGroup", group, why)
+            for why in content.dns1123_subdomain(group)
+        ]
     return errors + validate_kind_and_name(reference, path, explain=True)
 
 
 def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
     """A controller, and perhaps parameters."""
-    errors = validate_core_object_meta(ingress_class.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        ingress_class.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     spec = ingress_class.get("spec") or {}
     controller, parameters = spec.get("controller", ""), spec.get("parameters")
     here = "spec.controller"
@@ -181,7 +226,9 @@ def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
         if scope is None:
             errors.append(required("spec.parameters.scope"))
         elif scope not in ("Cluster", "Namespace"):
-            errors.append(not_supported("spec.parameters.scope", scope, ("Cluster", "Namespace")))
+            errors.append(
+                not_supported("spec.parameters.scope", scope, ("Cluster", "Namespace"))
+            )
         elif scope == "Namespace" and namespace is None:
             errors.append(
                 required(
@@ -190,7 +237,10 @@ def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
                 )
             )
         elif scope == "Namespace":
-            errors += [invalid("spec.parameters.namespace", namespace, why) for why in content.dns1123_label(namespace)]
+            errors += [
+                invalid("spec.parameters.namespace", namespace, why)
+                for why in content.dns1123_label(namespace)
+            ]
         elif scope == "Cluster" and namespace is not None:
             errors.append(
                 forbidden(
@@ -215,7 +265,9 @@ def validate_ingress_class_update(new: Object, old: Object) -> list[FieldError]:
 
 def validate_network_policy(policy: Object) -> list[FieldError]:
     """Selectors, ports and peers."""
-    errors = validate_core_object_meta(policy.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        policy.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_network_policy_spec(policy.get("spec") or {})
 
 
@@ -224,16 +276,26 @@ def validate_network_policy_update(new: Object, old: Object) -> list[FieldError]
     new one.
     """
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_network_policy_spec(new.get("spec") or {}, _networks_of(old.get("spec") or {}))
+    return errors + _validate_network_policy_spec(
+        new.get("spec") or {}, _networks_of(old.get("spec") or {})
+    )
 
 
 def _networks_of(spec: Object) -> list[str]:
-    rules = [rule.get("from") for rule in spec.get("ingress") or ()] + [r.get("to") for r in spec.get("egress") or ()]
+    rules = [rule.get("from") for rule in spec.get("ingress") or ()] + [
+        r.get("to") for r in spec.get("egress") or ()
+    ]
     blocks = [peer.get("ipBlock") or {} for peers in rules for peer in peers or ()]
-    return [text for block in blocks for text in (block.get("cidr", ""), *(block.get("except") or ()))]
+    return [
+        text
+        for block in blocks
+        for text in (block.get("cidr", ""), *(block.get("except") or ()))
+    ]
 
 
-def _validate_network_policy_spec(spec: Object, old_networks: Collection[str] = ()) -> list[FieldError]:
+def _validate_network_policy_spec(
+    spec: Object, old_networks: Collection[str] = ()
+) -> list[FieldError]:
     errors = validate_label_selector(spec.get("podSelector"), "spec.podSelector")
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(direction) or ()):
@@ -241,16 +303,24 @@ def _validate_network_policy_spec(spec: Object, old_networks: Collection[str] = 
             for position, port in enumerate(rule.get("ports") or ()):
                 errors += _validate_policy_port(port, f"{here}.ports[{position}]")
             for position, peer in enumerate(rule.get(peers) or ()):
-                errors += _validate_policy_peer(peer, old_networks, f"{here}.{peers}[{position}]")
+                errors += _validate_policy_peer(
+                    peer, old_networks, f"{here}.{peers}[{position}]"
+                )
     types = spec.get("policyTypes") or []
     if len(types) > 2:
         return [
             *errors,
-            invalid("spec.policyTypes", types, "may not specify more than two policyTypes"),
+            invalid(
+                "spec.policyTypes", types, "may not specify more than two policyTypes"
+            ),
         ]
     for index, type_ in enumerate(types):
         if type_ not in ("Ingress", "Egress"):
-            errors.append(not_supported(f"spec.policyTypes[{index}]", type_, ("Ingress", "Egress")))
+            errors.append(
+                not_supported(
+                    f"spec.policyTypes[{index}]", type_, ("Ingress", "Egress")
+                )
+            )
     return errors
 
 
@@ -258,7 +328,9 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     protocol, port, end = entry.get("protocol"), entry.get("port"), entry.get("endPort")
     if protocol is not None and protocol not in PROTOCOLS:
-        errors.append(not_supported(f"{path}.protocol", protocol, ("TCP", "UDP", "SCTP")))
+        errors.append(
+            not_supported(f"{path}.protocol", protocol, ("TCP", "UDP", "SCTP"))
+        )
     if port is None:
         if end is not None:
             errors.append(
@@ -269,7 +341,9 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
                 )
             )
     elif isinstance(port, int):
-        errors += [invalid(f"{path}.port", port, why) for why in content.port_number(port)]
+        errors += [
+            invalid(f"{path}.port", port, why) for why in content.port_number(port)
+        ]
         if end is not None:
             if end < port:
                 errors.append(
@@ -279,7 +353,9 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
                         "must be greater than or equal to `port`",
                     )
                 )
-            errors += [invalid(f"{path}.endPort", end, why) for why in content.port_number(end)]
+            errors += [
+                invalid(f"{path}.endPort", end, why) for why in content.port_number(end)
+            ]
     else:
         if end is not None:
             errors.append(
@@ -289,11 +365,15 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
                     "may not be specified when `port` is non-numeric",
                 )
             )
-        errors += [invalid(f"{path}.port", port, why) for why in content.port_name(port)]
+        errors += [
+            invalid(f"{path}.port", port, why) for why in content.port_name(port)
+        ]
     return errors
 
 
-def _validate_policy_peer(peer: Object, old_networks: Collection[str], path: str) -> list[FieldError]:
+def _validate_policy_peer(
+    peer: Object, old_networks: Collection[str], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     given = 0
     for field in ("podSelector", "namespaceSelector"):
@@ -311,7 +391,9 @@ def _validate_policy_peer(peer: Object, old_networks: Collection[str], path: str
     return errors
 
 
-def _validate_ip_block(block: Object, old_networks: Collection[str], path: str) -> list[FieldError]:
+def _validate_ip_block(
+    block: Object, old_networks: Collection[str], path: str
+) -> list[FieldError]:
     cidr = block.get("cidr", "")
     if not cidr:
         return [required(f"{path}.cidr")]
@@ -325,7 +407,9 @@ def _validate_ip_block(block: Object, old_networks: Collection[str], path: str) 
         part = parse_network(text)
         if part is None:
             continue
-        inside = part[1].version == whole[1].version and part[1].network_address in whole[1]
+        inside = (
+            part[1].version == whole[1].version and part[1].network_address in whole[1]
+        )
         if not inside or whole[1].prefixlen >= part[1].prefixlen:
             errors.append(invalid(here, text, "must be a strict subset of `cidr`"))
     return errors
@@ -342,8 +426,12 @@ def validate_endpoint_slice(endpoint_slice: Object) -> list[FieldError]:
     return _validate_endpoint_slice(endpoint_slice, ())
 
 
-def _validate_endpoint_slice(endpoint_slice: Object, old_addresses: Collection[str]) -> list[FieldError]:
-    errors = validate_core_object_meta(endpoint_slice.get("metadata") or {}, True, content.name_is_dns_subdomain)
+def _validate_endpoint_slice(
+    endpoint_slice: Object, old_addresses: Collection[str]
+) -> list[FieldError]:
+    errors = validate_core_object_meta(
+        endpoint_slice.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     type_ = endpoint_slice.get("addressType", "")
     if not type_:
         errors.append(required("addressType"))
@@ -354,7 +442,9 @@ def _validate_endpoint_slice(endpoint_slice: Object, old_addresses: Collection[s
     if len(endpoints) > _SLICE_LIMIT:
         return [*errors, too_many("endpoints", len(endpoints), _SLICE_LIMIT)]
     for index, endpoint in enumerate(endpoints):
-        errors += _validate_slice_endpoint(endpoint, type_, old_addresses, f"endpoints[{index}]")
+        errors += _validate_slice_endpoint(
+            endpoint, type_, old_addresses, f"endpoints[{index}]"
+        )
     return errors
 
 
@@ -370,7 +460,10 @@ def _validate_slice_ports(ports: list[Object]) -> list[FieldError]:
             port.get("protocol"),
         )
         if name:
-            errors += [invalid(f"{here}.name", name, why) for why in content.dns1123_label(name)]
+            errors += [
+                invalid(f"{here}.name", name, why)
+                for why in content.dns1123_label(name)
+            ]
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
         names.add(name)
@@ -380,7 +473,10 @@ def _validate_slice_ports(ports: list[Object]) -> list[FieldError]:
             errors.append(not_supported(f"{here}.protocol", protocol, PROTOCOLS))
         application = port.get("appProtocol")
         if application is not None:
-            errors += [invalid(f"{here}.appProtocol", application, why) for why in content.qualified_name(application)]
+            errors += [
+                invalid(f"{here}.appProtocol", application, why)
+                for why in content.qualified_name(application)
+            ]
     return errors
 
 
@@ -404,13 +500,19 @@ def _validate_slice_endpoint(
             errors += _validate_fqdn(address, place)
     node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")
     if node is not None:
-        errors += [invalid(f"{path}.nodeName", node, why) for why in content.dns1123_subdomain(node)]
+        errors += [
+            invalid(f"{path}.nodeName", node, why)
+            for why in content.dns1123_subdomain(node)
+        ]
     topology = endpoint.get("deprecatedTopology") or {}
     if len(topology) > 16:
         errors.append(too_many(f"{path}.deprecatedTopology", len(topology), 16))
     errors += validate_labels(topology, f"{path}.deprecatedTopology")
     if hostname is not None:
-        errors += [invalid(f"{path}.hostname", hostname, why) for why in content.dns1123_label(hostname)]
+        errors += [
+            invalid(f"{path}.hostname", hostname, why)
+            for why in content.dns1123_label(hostname)
+        ]
     return errors
 
 
@@ -434,7 +536,11 @@ def _validate_fqdn(name: str, path: str) -> list[FieldError]:
 
 def validate_endpoint_slice_update(new: Object, old: Object) -> list[FieldError]:
     """The address type stays, and addresses that stood in the old slice may stay."""
-    known = {address for endpoint in old.get("endpoints") or () for address in endpoint.get("addresses") or ()}
+    known = {
+        address
+        for endpoint in old.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
+    }
     errors = _validate_endpoint_slice(new, known)
     if new.get("addressType", "") != old.get("addressType", ""):
         errors.append(invalid("addressType", new.get("addressType", ""), IMMUTABLE))
@@ -443,7 +549,9 @@ def validate_endpoint_slice_update(new: Object, old: Object) -> list[FieldError]
 
 def validate_service_cidr(service_cidr: Object) -> list[FieldError]:
     """One network, or one of each family."""
-    errors = validate_core_object_meta(service_cidr.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        service_cidr.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     networks = (service_cidr.get("spec") or {}).get("cidrs") or []
     if not networks:
         return [*errors, required("spec.cidrs", "at least one CIDR required")]

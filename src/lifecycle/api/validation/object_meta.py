@@ -47,24 +47,34 @@ def validate_object_meta(
             )
         )
     elif base and not generated:
-        errors += [invalid(f"{path}.generateName", base, why) for why in name_function(base, True)]
+        errors += [
+            invalid(f"{path}.generateName", base, why)
+            for why in name_function(base, True)
+        ]
     if not name:
         errors.append(required(f"{path}.name", "name or generateName is required"))
     else:
-        errors += [invalid(f"{path}.name", name, why) for why in name_function(name, False)]
+        errors += [
+            invalid(f"{path}.name", name, why) for why in name_function(name, False)
+        ]
     namespace = meta.get("namespace") or ""
     if namespaced:
         if not namespace:
             errors.append(required(f"{path}.namespace"))
         else:
-            errors += [invalid(f"{path}.namespace", namespace, why) for why in content.dns1123_label(namespace)]
+            errors += [
+                invalid(f"{path}.namespace", namespace, why)
+                for why in content.dns1123_label(namespace)
+            ]
     elif namespace:
         errors.append(forbidden(f"{path}.namespace", "not allowed on this type"))
     if meta.get("generation", 0) < 0:
         errors.append(invalid(f"{path}.generation", meta["generation"], NOT_NEGATIVE))
     errors += _validate_details(meta, path)
     errors += validate_finalizers(meta.get("finalizers"), f"{path}.finalizers")
-    errors += validate_managed_fields(meta.get("managedFields"), f"{path}.managedFields")
+    errors += validate_managed_fields(
+        meta.get("managedFields"), f"{path}.managedFields"
+    )
     return errors
 
 
@@ -75,7 +85,9 @@ def _validate_details(meta: Object, path: str) -> list[FieldError]:
     if meta.get("annotations"):
         errors += validate_annotations(meta["annotations"], f"{path}.annotations")
     if meta.get("ownerReferences"):
-        errors += validate_owner_references(meta["ownerReferences"], f"{path}.ownerReferences")
+        errors += validate_owner_references(
+            meta["ownerReferences"], f"{path}.ownerReferences"
+        )
     return errors
 
 
@@ -100,7 +112,9 @@ def validate_annotations(annotations: Object | None, path: str) -> list[FieldErr
     errors: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
-        errors += [invalid(path, key, why) for why in content.qualified_name(key.lower())]
+        errors += [
+            invalid(path, key, why) for why in content.qualified_name(key.lower())
+        ]
         size += len(key.encode()) + len(value.encode())
     if size > ANNOTATIONS_LIMIT:
         errors.append(too_long(path, ANNOTATIONS_LIMIT))
@@ -117,12 +131,18 @@ def validate_owner_references(references: list[Object], path: str) -> list[Field
             reference.get("kind") or "",
         )
         if not api_version.rpartition("/")[2] or api_version.count("/") > 1:
-            errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
+            errors.append(
+                invalid(f"{path}.apiVersion", api_version, "version must not be empty")
+            )
         for key in ("kind", "name", "uid"):
             if not reference.get(key):
                 errors.append(invalid(f"{path}.{key}", "", "must not be empty"))
         if api_version == "v1" and kind == "Event":
-            errors.append(invalid(path, reference, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(
+                invalid(
+                    path, reference, "/v1, Kind=Event is disallowed from being an owner"
+                )
+            )
         if reference.get("controller"):
             mine = f"{kind}/{reference.get('name', '')}"
             if controller:
@@ -140,7 +160,9 @@ def validate_finalizers(finalizers: list[str] | None, path: str) -> list[FieldEr
     """Qualified names, and not both of the garbage collector's."""
     errors: list[FieldError] = []
     for finalizer in finalizers or ():
-        errors += [invalid(path, finalizer, why) for why in content.qualified_name(finalizer)]
+        errors += [
+            invalid(path, finalizer, why) for why in content.qualified_name(finalizer)
+        ]
     if finalizers and "orphan" in finalizers and "foregroundDeletion" in finalizers:
         errors.append(
             invalid(
@@ -152,7 +174,9 @@ def validate_finalizers(finalizers: list[str] | None, path: str) -> list[FieldEr
     return errors
 
 
-def validate_managed_fields(entries: list[Object] | None, path: str) -> list[FieldError]:
+def validate_managed_fields(
+    entries: list[Object] | None, path: str
+) -> list[FieldError]:
     """Operations, field format, manager names."""
     errors: list[FieldError] = []
     for index, entry in enumerate(entries or ()):
@@ -170,7 +194,11 @@ def validate_managed_fields(entries: list[Object] | None, path: str) -> list[Fie
                 )
             )
         if fields_type and fields_type != "FieldsV1":
-            errors.append(invalid(f"{path}[{index}].fieldsType", fields_type, "must be `FieldsV1`"))
+            errors.append(
+                invalid(
+                    f"{path}[{index}].fieldsType", fields_type, "must be `FieldsV1`"
+                )
+            )
         errors += validate_field_manager(manager, f"{path}[{index}].manager")
         if len(entry.get("subresource", "")) > 256:
             errors.append(too_long(f"{path}[{index}].subresource", 256))
@@ -215,11 +243,15 @@ def _kube_finalizers(meta: Object) -> list[FieldError]:
     return errors
 
 
-def validate_core_object_meta(meta: Object, namespaced: bool, name_function: NameFunction) -> list[FieldError]:
+def validate_core_object_meta(
+    meta: Object, namespaced: bool, name_function: NameFunction
+) -> list[FieldError]:
     """Metadata of the kinds in `k8s.io/api`: the general rules, and finalizers must be
     standard or qualified.
     """
-    return validate_object_meta(meta, namespaced, name_function) + _kube_finalizers(meta)
+    return validate_object_meta(meta, namespaced, name_function) + _kube_finalizers(
+        meta
+    )
 
 
 def validate_core_object_meta_update(new: Object, old: Object) -> list[FieldError]:
@@ -231,17 +263,23 @@ _IDENTITY = ("name", "namespace", "uid")
 _ABSENT = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def validate_object_meta_update(new: Object, old: Object, path: str = "metadata") -> list[FieldError]:
+def validate_object_meta_update(
+    new: Object, old: Object, path: str = "metadata"
+) -> list[FieldError]:
     """Metadata of an update against what is stored."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp") is not None:
-        extra = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+        extra = sorted(
+            set(new.get("finalizers") or ()) - set(old.get("finalizers") or ())
+        )
         if extra:
             shown = "[]string{" + ", ".join(f'"{name}"' for name in extra) + "}"
             why = f"no new finalizers can be added if the object is being deleted, found new finalizers {shown}"
             errors.append(forbidden(f"{path}.finalizers", why))
     if not new.get("resourceVersion"):
-        errors.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
+        errors.append(
+            invalid(f"{path}.resourceVersion", "", "must be specified for an update")
+        )
     if new.get("generation", 0) < old.get("generation", 0):
         errors.append(
             invalid(

@@ -72,14 +72,20 @@ def validate_os(spec: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.os.name")]
     if name not in ("linux", "windows"):
         return [not_supported(f"{path}.os", name, ("linux", "windows"))]
-    return _validate_linux(spec, path) if name == "linux" else _validate_windows(spec, path)
+    return (
+        _validate_linux(spec, path)
+        if name == "linux"
+        else _validate_windows(spec, path)
+    )
 
 
 def _validate_linux(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for holder, place in ((spec, path), *containers_with_path(spec, path)):
         if (holder.get("securityContext") or {}).get("windowsOptions") is not None:
-            errors.append(forbidden(f"{place}.securityContext.windowsOptions", _NOT_ON_LINUX))
+            errors.append(
+                forbidden(f"{place}.securityContext.windowsOptions", _NOT_ON_LINUX)
+            )
     return errors
 
 
@@ -94,12 +100,16 @@ def _validate_windows(spec: Object, path: str) -> list[FieldError]:
         own = container.get("securityContext") or {}
         for field in _CONTAINER_FIELDS:
             if own.get(field) is not None:
-                errors.append(forbidden(f"{place}.securityContext.{field}", _NOT_ON_WINDOWS))
+                errors.append(
+                    forbidden(f"{place}.securityContext.{field}", _NOT_ON_WINDOWS)
+                )
     return errors
 
 
 def _host_process(holder: Object) -> bool | None:
-    return ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    return ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get(
+        "hostProcess"
+    )
 
 
 def validate_host_process(spec: Object, path: str) -> list[FieldError]:
@@ -114,7 +124,9 @@ def validate_host_process(spec: Object, path: str) -> list[FieldError]:
         own = _host_process(container)
         if of_pod is not None and own is not None and of_pod != own:
             why = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
-            errors.append(invalid(f"{place}.securityContext.windowsOptions.hostProcess", own, why))
+            errors.append(
+                invalid(f"{place}.securityContext.windowsOptions.hostProcess", own, why)
+            )
         count += bool(of_pod if own is None else own)
     if count and count != total:
         why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"

@@ -31,14 +31,26 @@ VOLUME_MODES = ("Block", "Filesystem")
 
 def positive(amount: str, path: str) -> list[FieldError]:
     """A quantity above zero."""
-    return [] if parse_quantity(amount) > parse_quantity("0") else [invalid(path, amount, NOT_POSITIVE)]
+    return (
+        []
+        if parse_quantity(amount) > parse_quantity("0")
+        else [invalid(path, amount, NOT_POSITIVE)]
+    )
 
 
 def validate_access_modes(modes: list[str], path: str) -> list[FieldError]:
     """Known ones; and the one for a single pod only alone."""
-    errors = [not_supported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES]
-    if "ReadWriteOncePod" in modes and any(mode in ACCESS_MODES and mode != "ReadWriteOncePod" for mode in modes):
-        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+    errors = [
+        not_supported(path, mode, ACCESS_MODES)
+        for mode in modes
+        if mode not in ACCESS_MODES
+    ]
+    if "ReadWriteOncePod" in modes and any(
+        mode in ACCESS_MODES and mode != "ReadWriteOncePod" for mode in modes
+    ):
+        errors.append(
+            forbidden(path, "may not use ReadWriteOncePod with other access modes")
+        )
     return errors
 
 
@@ -47,7 +59,9 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     modes = spec.get("accessModes") or []
     if not modes:
-        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
+        errors.append(
+            required(f"{path}.accessModes", "at least 1 access mode is required")
+        )
     errors += validate_label_selector(spec.get("selector"), f"{path}.selector")
     errors += validate_access_modes(modes, f"{path}.accessModes")
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
@@ -57,27 +71,40 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
         errors += positive(storage, f"{path}.resources[storage]")
     if spec.get("storageClassName"):
         name = spec["storageClassName"]
-        errors += [invalid(f"{path}.storageClassName", name, why) for why in content.dns1123_subdomain(name)]
+        errors += [
+            invalid(f"{path}.storageClassName", name, why)
+            for why in content.dns1123_subdomain(name)
+        ]
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
     for field in ("dataSource", "dataSourceRef"):
         source = spec.get(field)
         if source is not None:
-            errors += [required(f"{path}.{field}.{key}") for key in ("name", "kind") if not source.get(key)]
+            errors += [
+                required(f"{path}.{field}.{key}")
+                for key in ("name", "kind")
+                if not source.get(key)
+            ]
             group = source.get("apiGroup") or ""
             if not group and source.get("kind", "") != "PersistentVolumeClaim":
                 why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
                 errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
             if group:
-                errors += [invalid(f"{path}.{field}.apiGroup", group, why) for why in content.dns1123_subdomain(group)]
+                errors += [
+                    invalid(f"{path}.{field}.apiGroup", group, why)
+                    for why in content.dns1123_subdomain(group)
+                ]
             namespace = source.get("namespace")
             if namespace:
                 errors += [
-                    invalid(f"{path}.{field}.namespace", namespace, why) for why in content.dns1123_label(namespace)
+                    invalid(f"{path}.{field}.namespace", namespace, why)
+                    for why in content.dns1123_label(namespace)
                 ]
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is not None:  # upstream shows a path object here, which prints as {}
+    if (
+        source is not None and reference is not None
+    ):  # upstream shows a path object here, which prints as {}
         if reference.get("namespace"):
             errors.append(
                 invalid(
@@ -86,31 +113,44 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
                     "may not be specified when dataSourceRef.namespace is specified",
                 )
             )
-        elif any(source.get(key) != reference.get(key) for key in ("apiGroup", "kind", "name")):
+        elif any(
+            source.get(key) != reference.get(key)
+            for key in ("apiGroup", "kind", "name")
+        ):
             errors.append(invalid(path, {}, "must match dataSourceRef"))
     class_ = spec.get("volumeAttributesClassName")
     if class_:
         errors += [
-            invalid(f"{path}.volumeAttributesClassName", class_, why) for why in content.dns1123_subdomain(class_)
+            invalid(f"{path}.volumeAttributesClassName", class_, why)
+            for why in content.dns1123_subdomain(class_)
         ]
     return errors
 
 
 def validate_claim(claim: Object) -> list[FieldError]:
     """A new claim."""
-    errors = validate_core_object_meta(claim.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        claim.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_claim_spec(claim.get("spec") or {}, "spec")
 
 
 def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
     """Only the size of a bound claim may change, and the volume be filled in."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_claim(new)
+    errors = validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_claim(new)
     spec, before = dict(new.get("spec") or {}), dict(old.get("spec") or {})
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
-    old_size = ((before.get("resources") or {}).get("requests") or {}).get("storage", "0")
+    old_size = ((before.get("resources") or {}).get("requests") or {}).get(
+        "storage", "0"
+    )
     if not before.get("volumeName") and spec.get("volumeName"):
         before["volumeName"] = spec["volumeName"]
-    if spec.get("storageClassName") is not None and before.get("storageClassName") is None:
+    if (
+        spec.get("storageClassName") is not None
+        and before.get("storageClassName") is None
+    ):
         spec.pop("storageClassName")
     if (new.get("status") or {}).get("phase") == "Bound":
         requests = (spec.get("resources") or {}).get("requests")
@@ -122,9 +162,7 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
         spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     if _said(spec) != _said(before):
         shown = internal_difference("core/v1.PersistentVolumeClaimSpec", before, spec)
-        why = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-        )
+        why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         errors.append(forbidden("spec", f"{why}\n{shown}"))
     if parse_quantity(size) < parse_quantity(old_size):
         capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
@@ -135,13 +173,21 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
                     "field can not be less than status.capacity",
                 )
             )
-    if (new.get("spec") or {}).get("volumeMode") != (old.get("spec") or {}).get("volumeMode"):
-        errors.append(invalid("volumeMode", (new.get("spec") or {}).get("volumeMode"), IMMUTABLE))
+    if (new.get("spec") or {}).get("volumeMode") != (old.get("spec") or {}).get(
+        "volumeMode"
+    ):
+        errors.append(
+            invalid("volumeMode", (new.get("spec") or {}).get("volumeMode"), IMMUTABLE)
+        )
     wanted, applied = (
         (new.get("spec") or {}).get("volumeAttributesClassName"),
         (old.get("status") or {}).get("currentVolumeAttributesClassName"),
     )
-    if applied is not None and not wanted and wanted != (old.get("spec") or {}).get("volumeAttributesClassName"):
+    if (
+        applied is not None
+        and not wanted
+        and wanted != (old.get("spec") or {}).get("volumeAttributesClassName")
+    ):
         what = "nil" if wanted is None else "empty string"
         why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
         errors.append(forbidden("spec.volumeAttributesClassName", why))

@@ -73,7 +73,9 @@ def _glusterfs(source: Object, path: str) -> list[FieldError]:
         why = "if the endpointnamespace is set, it must be a valid namespace name"
         errors.append(invalid(here, namespace, why))
     elif namespace is not None:
-        errors += [invalid(here, namespace, why) for why in content.dns1123_label(namespace)]
+        errors += [
+            invalid(here, namespace, why) for why in content.dns1123_label(namespace)
+        ]
     return errors
 
 
@@ -98,7 +100,9 @@ VOLUME_SOURCES: dict[str, drivers.Rule] = {
     "azureDisk": drivers.azure_disk,
     "scaleIO": drivers.requires("gateway", "system", "volumeName"),
     "local": _local,
-    "storageos": lambda source, path: drivers.storage_os(source, path, "name", "namespace"),
+    "storageos": lambda source, path: drivers.storage_os(
+        source, path, "name", "namespace"
+    ),
     "csi": _csi,
 }
 """In the order in which upstream looks for them: of several, the first is judged and

@@ -36,45 +36,67 @@ def validate_affinity(affinity: Object, path: str) -> list[FieldError]:
     if node is not None:
         here = f"{path}.nodeAffinity"
         if node.get(REQUIRED_RULE) is not None:
-            errors += validate_node_selector(node[REQUIRED_RULE], f"{here}.{REQUIRED_RULE}")
+            errors += validate_node_selector(
+                node[REQUIRED_RULE], f"{here}.{REQUIRED_RULE}"
+            )
         for index, term in enumerate(node.get(PREFERRED_RULE) or ()):
             place = f"{here}.{PREFERRED_RULE}[{index}]"
             errors += _validate_weight(term, place)
-            errors += _validate_node_term(term.get("preference") or {}, f"{place}.preference", check_values=False)
+            errors += _validate_node_term(
+                term.get("preference") or {}, f"{place}.preference", check_values=False
+            )
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name)
         if pods is None:
             continue
         for index, term in enumerate(pods.get(REQUIRED_RULE) or ()):
-            errors += _validate_pod_term(term, f"{path}.{name}.{REQUIRED_RULE}[{index}]")
+            errors += _validate_pod_term(
+                term, f"{path}.{name}.{REQUIRED_RULE}[{index}]"
+            )
         for index, weighted in enumerate(pods.get(PREFERRED_RULE) or ()):
             place = f"{path}.{name}.{PREFERRED_RULE}[{index}]"
             errors += _validate_weight(weighted, place)
-            errors += _validate_pod_term(weighted.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
+            errors += _validate_pod_term(
+                weighted.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm"
+            )
     return errors
 
 
 def _validate_weight(term: Object, path: str) -> list[FieldError]:
     weight = term.get("weight", 0)
-    return [] if 1 <= weight <= 100 else [invalid(f"{path}.weight", weight, "must be in the range 1-100")]
+    return (
+        []
+        if 1 <= weight <= 100
+        else [invalid(f"{path}.weight", weight, "must be in the range 1-100")]
+    )
 
 
 def validate_node_selector(selector: Object, path: str) -> list[FieldError]:
     """At least one term."""
     terms = selector.get("nodeSelectorTerms") or []
     if not terms:
-        return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
+        return [
+            required(
+                f"{path}.nodeSelectorTerms", "must have at least one node selector term"
+            )
+        ]
     errors: list[FieldError] = []
     for index, term in enumerate(terms):
-        errors += _validate_node_term(term, f"{path}.nodeSelectorTerms[{index}]", check_values=True)
+        errors += _validate_node_term(
+            term, f"{path}.nodeSelectorTerms[{index}]", check_values=True
+        )
     return errors
 
 
-def _validate_node_term(term: Object, path: str, *, check_values: bool) -> list[FieldError]:
+def _validate_node_term(
+    term: Object, path: str, *, check_values: bool
+) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
         here = f"{path}.matchExpressions[{index}]"
-        errors += validate_requirement(requirement, here, compares=True, check_values=check_values)
+        errors += validate_requirement(
+            requirement, here, compares=True, check_values=check_values
+        )
     for index, requirement in enumerate(term.get("matchFields") or ()):
         errors += _validate_node_field(requirement, f"{path}.matchFields[{index}]")
     return errors
@@ -92,20 +114,30 @@ def _validate_node_field(requirement: Object, path: str) -> list[FieldError]:
             why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             errors.append(required(f"{path}.values", why))
     else:
-        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+        errors.append(
+            invalid(f"{path}.operator", operator, "not a valid selector operator")
+        )
     if key != "metadata.name":
         errors.append(invalid(f"{path}.key", key, "not a valid field selector key"))
     else:
         for index, value in enumerate(values):
-            errors += [invalid(f"{path}.values[{index}]", value, why) for why in content.dns1123_subdomain(value)]
+            errors += [
+                invalid(f"{path}.values[{index}]", value, why)
+                for why in content.dns1123_subdomain(value)
+            ]
     return errors
 
 
 def _validate_pod_term(term: Object, path: str) -> list[FieldError]:
     errors = validate_label_selector(term.get("labelSelector"), f"{path}.labelSelector")
-    errors += validate_label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    errors += validate_label_selector(
+        term.get("namespaceSelector"), f"{path}.namespaceSelector"
+    )
     for name in term.get("namespaces") or ():
-        errors += [invalid(f"{path}.namespace", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.namespace", name, why)
+            for why in content.dns1123_label(name)
+        ]
     errors += _validate_label_keys(term, path)
     key = term.get("topologyKey", "")
     if not key:
@@ -189,7 +221,9 @@ def validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErro
                     )
                 )
         else:
-            errors.append(not_supported(f"{here}.operator", operator, ("Equal", "Exists")))
+            errors.append(
+                not_supported(f"{here}.operator", operator, ("Equal", "Exists"))
+            )
         if effect:
             errors += validate_taint_effect(effect, f"{here}.effect")
     return errors
@@ -200,7 +234,9 @@ def validate_taint_effect(effect: str, path: str) -> list[FieldError]:
     return [] if effect in _EFFECTS else [not_supported(path, effect, _EFFECTS)]
 
 
-def validate_topology_spread_constraints(constraints: list[Object], path: str) -> list[FieldError]:
+def validate_topology_spread_constraints(
+    constraints: list[Object], path: str
+) -> list[FieldError]:
     """Skew, topology and what to do when it cannot be kept."""
     errors: list[FieldError] = []
     for index, constraint in enumerate(constraints):
@@ -220,7 +256,10 @@ def validate_topology_spread_constraints(constraints: list[Object], path: str) -
                 )
             )
         for other in constraints[index + 1 :]:
-            if other.get("topologyKey", "") == key and other.get("whenUnsatisfiable", "") == action:
+            if (
+                other.get("topologyKey", "") == key
+                and other.get("whenUnsatisfiable", "") == action
+            ):
                 errors.append(
                     duplicate(
                         f"{here}.{{topologyKey, whenUnsatisfiable}}",
@@ -231,14 +270,20 @@ def validate_topology_spread_constraints(constraints: list[Object], path: str) -
         domains = constraint.get("minDomains")
         if domains is not None:
             if domains <= 0:
-                errors.append(invalid(f"{here}.minDomains", domains, "must be greater than zero"))
+                errors.append(
+                    invalid(f"{here}.minDomains", domains, "must be greater than zero")
+                )
             if action != "DoNotSchedule":
                 why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
                 errors.append(invalid(f"{here}.minDomains", domains, why))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
-                errors.append(not_supported(f"{here}.{name}", policy, ("Honor", "Ignore")))
+                errors.append(
+                    not_supported(f"{here}.{name}", policy, ("Honor", "Ignore"))
+                )
         errors += _validate_label_keys(constraint, here)
-        errors += validate_label_selector(constraint.get("labelSelector"), f"{here}.labelSelector")
+        errors += validate_label_selector(
+            constraint.get("labelSelector"), f"{here}.labelSelector"
+        )
     return errors

@@ -18,7 +18,9 @@ SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def validate_pod_annotations(annotations: Object | None, spec: Object, path: str) -> list[FieldError]:
+def validate_pod_annotations(
+    annotations: Object | None, spec: Object, path: str
+) -> list[FieldError]:
     """What the known annotations may say."""
     errors: list[FieldError] = []
     for key, value in (annotations or {}).items():
@@ -31,12 +33,22 @@ def validate_pod_annotations(annotations: Object | None, spec: Object, path: str
                 )
             )
         elif key == DELETION_COST and not _is_int32(value):
-            errors.append(invalid(f"{path}[{DELETION_COST}]", value, "must be a 32bit integer"))
-        elif (key == SECCOMP_POD or key.startswith(SECCOMP_CONTAINER)) and not _is_seccomp(value):
-            errors.append(invalid(f"{path}.{key}", value, "must be a valid seccomp profile"))
+            errors.append(
+                invalid(f"{path}[{DELETION_COST}]", value, "must be a 32bit integer")
+            )
+        elif (
+            key == SECCOMP_POD or key.startswith(SECCOMP_CONTAINER)
+        ) and not _is_seccomp(value):
+            errors.append(
+                invalid(f"{path}.{key}", value, "must be a valid seccomp profile")
+            )
         elif key.startswith(APP_ARMOR):
             name = key.removeprefix(APP_ARMOR)
-            if not any(c.get("name") == name for group in _GROUPS for c in spec.get(group) or ()):
+            if not any(
+                c.get("name") == name
+                for group in _GROUPS
+                for c in spec.get(group) or ()
+            ):
                 errors.append(invalid(f"{path}[{key}]", name, "container not found"))
             if value not in (
                 "",
@@ -56,7 +68,12 @@ def validate_pod_annotations(annotations: Object | None, spec: Object, path: str
 def _is_int32(text: str) -> bool:
     digits = text.removeprefix("-")
     leading = len(text) > 1 and (text[0] in "0+" or text.startswith("-0"))
-    return digits.isascii() and digits.isdigit() and not leading and -(1 << 31) <= int(text) < 1 << 31
+    return (
+        digits.isascii()
+        and digits.isdigit()
+        and not leading
+        and -(1 << 31) <= int(text) < 1 << 31
+    )
 
 
 def _is_seccomp(value: str) -> bool:
@@ -74,7 +91,9 @@ _MEANING = {
 }
 
 
-def validate_profile_annotations(annotations: Object | None, spec: Object, path: str) -> list[FieldError]:
+def validate_profile_annotations(
+    annotations: Object | None, spec: Object, path: str
+) -> list[FieldError]:
     """An old annotation and a new field for the same thing must agree."""
     errors: list[FieldError] = []
     if not annotations:
@@ -130,5 +149,9 @@ def validate_profile_annotations(annotations: Object | None, spec: Object, path:
                     )
                 )
         elif _MEANING.get(value) != type_:
-            errors.append(forbidden(f"{here}.type", f"{what} type in annotation and field must match"))
+            errors.append(
+                forbidden(
+                    f"{here}.type", f"{what} type in annotation and field must match"
+                )
+            )
     return errors

@@ -16,7 +16,9 @@ _RESIZABLE = ("cpu", "memory")
 _MIRROR = "kubernetes.io/config.mirror"
 
 
-def validate_resize(new: Object, old: Object, known: list[FieldError]) -> list[FieldError]:
+def validate_resize(
+    new: Object, old: Object, known: list[FieldError]
+) -> list[FieldError]:
     """What is wrong with a resize; `known` is what would be wrong with the new pod
     anyway.
     """
@@ -29,9 +31,15 @@ def validate_resize(new: Object, old: Object, known: list[FieldError]) -> list[F
     quality = (old.get("status") or {}).get("qosClass") or pod_qos_class(old)
     if quality != pod_qos_class(new):
         shown = (new.get("status") or {}).get("qosClass") or ""
-        errors.append(invalid("spec", shown, "Pod QOS Class may not change as a result of resizing"))
+        errors.append(
+            invalid(
+                "spec", shown, "Pod QOS Class may not change as a result of resizing"
+            )
+        )
     if not _node_resizes(old):
-        errors.append(forbidden("spec", "Pod running on node without support for resize"))
+        errors.append(
+            forbidden("spec", "Pod running on node without support for resize")
+        )
     disorder = _validate_order(spec, before)
     if disorder:
         return errors + disorder
@@ -57,7 +65,11 @@ def _validate_order(spec: Object, before: Object) -> list[FieldError]:
     for group in ("containers", "initContainers"):
         after, known = spec.get(group) or [], before.get(group) or []
         if len(after) != len(known):
-            errors.append(forbidden(f"spec.{group}", f"{group} may not be added or removed on resize"))
+            errors.append(
+                forbidden(
+                    f"spec.{group}", f"{group} may not be added or removed on resize"
+                )
+            )
             continue
         errors += [
             forbidden(
@@ -77,12 +89,17 @@ def _is_sidecar(container: Object) -> bool:
 def _validate_nothing_removed(spec: Object, before: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     for group in ("initContainers", "containers"):
-        for index, (container, old) in enumerate(zip(spec.get(group) or (), before.get(group) or ())):
+        for index, (container, old) in enumerate(
+            zip(spec.get(group) or (), before.get(group) or ())
+        ):
             if group == "initContainers" and not _is_sidecar(old):
                 continue
             for key in ("requests", "limits"):
                 given = (container.get("resources") or {}).get(key) or {}
-                if not ((old.get("resources") or {}).get(key) or {}).keys() <= given.keys():
+                if (
+                    not ((old.get("resources") or {}).get(key) or {}).keys()
+                    <= given.keys()
+                ):
                     path = f"spec.{group}[{index}].resources.{key}"
                     errors.append(forbidden(path, f"resource {key} cannot be removed"))
     return errors
@@ -90,10 +107,16 @@ def _validate_nothing_removed(spec: Object, before: Object) -> list[FieldError]:
 
 def _validate_only_resizable(spec: Object, before: Object) -> list[FieldError]:
     errors: list[FieldError] = []
-    for container, old in zip(spec.get("containers") or (), before.get("containers") or ()):
+    for container, old in zip(
+        spec.get("containers") or (), before.get("containers") or ()
+    ):
         if _changes_more(container, old):
-            errors.append(forbidden("spec", "only cpu and memory resources are mutable"))
-    for container, old in zip(spec.get("initContainers") or (), before.get("initContainers") or ()):
+            errors.append(
+                forbidden("spec", "only cpu and memory resources are mutable")
+            )
+    for container, old in zip(
+        spec.get("initContainers") or (), before.get("initContainers") or ()
+    ):
         if not _is_sidecar(container):
             if container != old:
                 errors.append(
@@ -120,20 +143,34 @@ def _changes_more(container: Object, old: Object) -> bool:
     kept: Object = {}
     for key in ("requests", "limits"):
         before = known.get(key) or {}
-        others = {name: amount for name, amount in (given.get(key) or {}).items() if name not in _RESIZABLE}
+        others = {
+            name: amount
+            for name, amount in (given.get(key) or {}).items()
+            if name not in _RESIZABLE
+        }
         if before:
-            kept[key] = others | {name: before[name] for name in _RESIZABLE if name in before}
+            kept[key] = others | {
+                name: before[name] for name in _RESIZABLE if name in before
+            }
     rest = {name: value for name, value in container.items() if name != "resources"}
     old_rest = {name: value for name, value in old.items() if name != "resources"}
-    return rest != old_rest or kept != {key: value for key, value in known.items() if value}
+    return rest != old_rest or kept != {
+        key: value for key, value in known.items() if value
+    }
 
 
 def _without_containers(spec: Object) -> Object:
     """All that is not a container; the pod's own CPU and memory may change as well."""
     resources = {
-        key: {name: amount for name, amount in amounts.items() if name not in _RESIZABLE}
+        key: {
+            name: amount for name, amount in amounts.items() if name not in _RESIZABLE
+        }
         for key, amounts in (spec.get("resources") or {}).items()
         if key in ("requests", "limits")
     }
-    rest = {k: v for k, v in spec.items() if k not in ("containers", "initContainers", "resources") and v}
+    rest = {
+        k: v
+        for k, v in spec.items()
+        if k not in ("containers", "initContainers", "resources") and v
+    }
     return {**rest, "resources": resources}

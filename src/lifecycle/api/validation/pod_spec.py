@@ -55,7 +55,9 @@ DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 MAX_INT32 = 2147483647
 _HOSTNAME_LIMIT = 64
-_SEARCH = re.compile(r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*")
+_SEARCH = re.compile(
+    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
+)
 
 
 def validate_pod_spec(
@@ -79,9 +81,13 @@ def validate_pod_spec(
     if spec.get("resourceClaims"):
         claims = {claim.get("name", "") for claim in spec["resourceClaims"]} - {""}
         if is_mirror:
-            errors += [forbidden("[]", "static pods do not support resource claims")] * len(spec["resourceClaims"])
+            errors += [
+                forbidden("[]", "static pods do not support resource claims")
+            ] * len(spec["resourceClaims"])
         else:
-            errors += _validate_resource_claims(spec["resourceClaims"], f"{path}.resourceClaims")
+            errors += _validate_resource_claims(
+                spec["resourceClaims"], f"{path}.resourceClaims"
+            )
     restart_policy = spec.get("restartPolicy", "")
     pod = PodContext(
         volumes,
@@ -93,9 +99,13 @@ def validate_pod_spec(
     containers = spec.get("containers") or []
     errors += validate_containers(containers, pod, f"{path}.containers")
     if spec.get("initContainers"):
-        errors += validate_init_containers(spec["initContainers"], containers, pod, f"{path}.initContainers")
+        errors += validate_init_containers(
+            spec["initContainers"], containers, pod, f"{path}.initContainers"
+        )
     if spec.get("ephemeralContainers"):
-        errors += validate_ephemeral_containers(spec["ephemeralContainers"], spec, pod, f"{path}.ephemeralContainers")
+        errors += validate_ephemeral_containers(
+            spec["ephemeralContainers"], spec, pod, f"{path}.ephemeralContainers"
+        )
     if spec.get("resources") is not None:
         errors += _validate_pod_resources(spec, claims, f"{path}.resources")
     if spec.get("hostNetwork"):
@@ -111,9 +121,13 @@ def validate_pod_spec(
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         condition = gate.get("conditionType", "")
         here = f"{path}.readinessGates[{index}].conditionType"
-        errors += [invalid(here, condition, why) for why in content.qualified_name(condition)]
+        errors += [
+            invalid(here, condition, why) for why in content.qualified_name(condition)
+        ]
     if spec.get("schedulingGates"):
-        errors += _validate_scheduling_gates(spec["schedulingGates"], f"{path}.schedulingGates")
+        errors += _validate_scheduling_gates(
+            spec["schedulingGates"], f"{path}.schedulingGates"
+        )
     if spec.get("topologySpreadConstraints"):
         errors += validate_topology_spread_constraints(
             spec["topologySpreadConstraints"], f"{path}.topologySpreadConstraints"
@@ -121,7 +135,11 @@ def validate_pod_spec(
     errors += validate_host_process(spec, path)
     errors += validate_host_users(spec, path)
     errors += _validate_hostname_override(spec, path)
-    return errors + _validate_names_and_limits(spec, path) + _validate_file_key_volumes(spec, path)
+    return (
+        errors
+        + _validate_names_and_limits(spec, path)
+        + _validate_file_key_volumes(spec, path)
+    )
 
 
 def _choice(value: str, known: tuple[str, ...], path: str) -> list[FieldError]:
@@ -134,7 +152,10 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
-            errors += [invalid(f"{path}.{field}", spec[field], why) for why in content.dns1123_subdomain(spec[field])]
+            errors += [
+                invalid(f"{path}.{field}", spec[field], why)
+                for why in content.dns1123_subdomain(spec[field])
+            ]
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= MAX_INT32:
         errors.append(
@@ -146,24 +167,38 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
         )
     for field in ("hostname", "subdomain"):
         if spec.get(field):
-            errors += [invalid(f"{path}.{field}", spec[field], why) for why in content.dns1123_label(spec[field])]
+            errors += [
+                invalid(f"{path}.{field}", spec[field], why)
+                for why in content.dns1123_label(spec[field])
+            ]
     if spec.get("tolerations"):
         errors += validate_tolerations(spec["tolerations"], f"{path}.tolerations")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         here = f"{path}.hostAliases[{index}]"
         errors += validate_legacy_ip(alias.get("ip", ""), f"{here}.ip")
         for position, name in enumerate(alias.get("hostnames") or ()):
-            errors += [invalid(f"{here}.hostnames[{position}]", name, why) for why in content.dns1123_subdomain(name)]
+            errors += [
+                invalid(f"{here}.hostnames[{position}]", name, why)
+                for why in content.dns1123_subdomain(name)
+            ]
     name, runtime = spec.get("priorityClassName"), spec.get("runtimeClassName")
     if name:
-        errors += [invalid(f"{path}.priorityClassName", name, why) for why in content.dns1123_subdomain(name)]
+        errors += [
+            invalid(f"{path}.priorityClassName", name, why)
+            for why in content.dns1123_subdomain(name)
+        ]
     if runtime is not None:
-        errors += [invalid(f"{path}.runtimeClassName", runtime, why) for why in content.dns1123_subdomain(runtime)]
+        errors += [
+            invalid(f"{path}.runtimeClassName", runtime, why)
+            for why in content.dns1123_subdomain(runtime)
+        ]
     policy = spec.get("preemptionPolicy")
     if policy is not None:
         errors += _choice(policy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if spec.get("overhead"):
-        errors += validate_resource_requirements({"limits": spec["overhead"]}, f"{path}.overhead")
+        errors += validate_resource_requirements(
+            {"limits": spec["overhead"]}, f"{path}.overhead"
+        )
     return errors + validate_os(spec, path)
 
 
@@ -180,7 +215,9 @@ def _validate_hostname_override(spec: Object, path: str) -> list[FieldError]:
             errors.append(forbidden(here, f"may not be specified when {field} is true"))
     if len(name.encode()) > _HOSTNAME_LIMIT:
         errors.append(too_long(here, _HOSTNAME_LIMIT))
-    return errors + [invalid(here, name, why) for why in content.dns1123_subdomain(name)]
+    return errors + [
+        invalid(here, name, why) for why in content.dns1123_subdomain(name)
+    ]
 
 
 def _validate_file_key_volumes(spec: Object, path: str) -> list[FieldError]:
@@ -201,7 +238,9 @@ def _validate_file_key_volumes(spec: Object, path: str) -> list[FieldError]:
             if name not in volumes:
                 errors.append(not_found(here, name))
             elif volumes[name].get("emptyDir") is None:
-                errors.append(invalid(here, name, "referenced volume must be of type emptyDir"))
+                errors.append(
+                    invalid(here, name, "referenced volume must be of type emptyDir")
+                )
     return errors
 
 
@@ -215,9 +254,16 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
         elif name in names:
             errors.append(duplicate(f"{here}.name", name))
         else:
-            errors += [invalid(f"{here}.name", name, why) for why in content.dns1123_label(name)]
+            errors += [
+                invalid(f"{here}.name", name, why)
+                for why in content.dns1123_label(name)
+            ]
             names.add(name)
-        given = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
+        given = [
+            field
+            for field in ("resourceClaimName", "resourceClaimTemplateName")
+            if claim.get(field) is not None
+        ]
         shown = internal_value("core/v1.PodResourceClaim", claim)
         if len(given) == 2:
             errors.append(
@@ -236,11 +282,16 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
                 )
             )
         for field in given:
-            errors += [invalid(f"{here}.{field}", claim[field], why) for why in content.dns1123_subdomain(claim[field])]
+            errors += [
+                invalid(f"{here}.{field}", claim[field], why)
+                for why in content.dns1123_subdomain(claim[field])
+            ]
     return errors
 
 
-def _validate_pod_resources(spec: Object, claims: set[str], path: str) -> list[FieldError]:
+def _validate_pod_resources(
+    spec: Object, claims: set[str], path: str
+) -> list[FieldError]:
     from lifecycle.api.defaults.pod_level_resources import aggregate_containers
     from lifecycle.api.quantity import parse_quantity
 
@@ -249,26 +300,42 @@ def _validate_pod_resources(spec: Object, claims: set[str], path: str) -> list[F
         return [forbidden(path, "may not be set for a windows pod")]
     errors: list[FieldError] = []
     if resources.get("claims") is not None:
-        errors.append(forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level"))
-    errors += validate_resource_requirements(resources, path, claims, validate_pod_resource_name)
+        errors.append(
+            forbidden(
+                f"{path}.claims", "claims may not be set for Resources at pod-level"
+            )
+        )
+    errors += validate_resource_requirements(
+        resources, path, claims, validate_pod_resource_name
+    )
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, amount in aggregate_containers(spec, "requests").items():
         if name in requests and parse_quantity(amount) > parse_quantity(requests[name]):
             why = f"must be greater than or equal to aggregate container requests of {amount}"
             errors.append(invalid(f"{path}.requests[{name}]", requests[name], why))
     for name, amount in aggregate_containers(spec, "limits").items():
-        if is_huge_page(name) and name in limits and parse_quantity(amount) > parse_quantity(limits[name]):
+        if (
+            is_huge_page(name)
+            and name in limits
+            and parse_quantity(amount) > parse_quantity(limits[name])
+        ):
             why = f"must be greater than or equal to aggregate container limits of {amount}"
             errors.append(invalid(f"{path}.limits[{name}]", limits[name], why))
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, amount in ((container.get("resources") or {}).get("limits") or {}).items():
+        for name, amount in (
+            (container.get("resources") or {}).get("limits") or {}
+        ).items():
             if name in limits and parse_quantity(amount) > parse_quantity(limits[name]):
                 why = f"must be less than or equal to pod limits of {limits[name]}"
-                errors.append(invalid(f"{path}.containers[{index}][{name}].limits", amount, why))
+                errors.append(
+                    invalid(f"{path}.containers[{index}][{name}].limits", amount, why)
+                )
     return errors
 
 
-def _validate_host_network_ports(containers: list[Object], in_pod: bool, path: str) -> list[FieldError]:
+def _validate_host_network_ports(
+    containers: list[Object], in_pod: bool, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, container in enumerate(containers):
         for position, port in enumerate(container.get("ports") or ()):
@@ -302,17 +369,27 @@ def _validate_dns_config(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
     if len(servers) > 3:
-        errors.append(invalid(f"{path}.nameservers", servers, "must not have more than 3 nameservers"))
+        errors.append(
+            invalid(
+                f"{path}.nameservers", servers, "must not have more than 3 nameservers"
+            )
+        )
     for index, server in enumerate(servers):
         errors += validate_legacy_ip(server, f"{path}.nameservers[{index}]")
     if len(searches) > 32:
-        errors.append(invalid(f"{path}.searches", searches, "must not have more than 32 search paths"))
+        errors.append(
+            invalid(
+                f"{path}.searches", searches, "must not have more than 32 search paths"
+            )
+        )
     if len(" ".join(searches)) > 2048:
         why = "must not have more than 2048 characters (including spaces) in the search list"
         errors.append(invalid(f"{path}.searches", searches, why))
     for index, search in enumerate(searches):
         if search != ".":
-            errors += _validate_search(search.removesuffix("."), f"{path}.searches[{index}]")
+            errors += _validate_search(
+                search.removesuffix("."), f"{path}.searches[{index}]"
+            )
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             errors.append(required(f"{path}.options[{index}]", "must not be empty"))
@@ -329,7 +406,11 @@ def _validate_search(search: str, path: str) -> list[FieldError]:
             " characters, '_', '-' or '.', and must start and end with an alphanumeric"
             " character"
         )
-        errors.append(invalid(path, search, content.regex_error(why, _SEARCH.pattern, "example.com")))
+        errors.append(
+            invalid(
+                path, search, content.regex_error(why, _SEARCH.pattern, "example.com")
+            )
+        )
     return errors
 
 
@@ -338,7 +419,10 @@ def _validate_scheduling_gates(gates: list[Object], path: str) -> list[FieldErro
     seen: set[str] = set()
     for index, gate in enumerate(gates):
         name = gate.get("name", "")
-        errors += [invalid(f"{path}[{index}]", name, why) for why in content.qualified_name(name)]
+        errors += [
+            invalid(f"{path}[{index}]", name, why)
+            for why in content.qualified_name(name)
+        ]
         if name in seen:
             errors.append(duplicate(f"{path}[{index}]", name))
         seen.add(name)
@@ -360,9 +444,13 @@ def validate_pod_template_spec(template: Object, path: str) -> list[FieldError]:
         errors += validate_labels(meta["labels"], f"{path}.labels")
     if meta.get("annotations"):
         errors += validate_annotations(meta["annotations"], f"{path}.annotations")
-        errors += validate_pod_annotations(meta["annotations"], spec, f"{path}.annotations")
+        errors += validate_pod_annotations(
+            meta["annotations"], spec, f"{path}.annotations"
+        )
     errors += validate_pod_spec(spec, f"{path}.spec")
-    errors += validate_profile_annotations(meta.get("annotations"), spec, f"{path}.spec")
+    errors += validate_profile_annotations(
+        meta.get("annotations"), spec, f"{path}.spec"
+    )
     if spec.get("ephemeralContainers"):
         errors.append(
             forbidden(

@@ -52,7 +52,9 @@ _UPDATABLE = ",".join(
         "`spec.initContainers[*].image`",
         "`spec.activeDeadlineSeconds`",
         "`spec.tolerations` (only additions to existing tolerations)",
-        ("`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"),
+        (
+            "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+        ),
     )
 )
 
@@ -61,12 +63,18 @@ def _validate_metadata_and_spec(pod: Object) -> list[FieldError]:
     meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     errors = validate_core_object_meta(meta, True, content.name_is_dns_subdomain)
     if meta.get("annotations"):
-        errors += validate_pod_annotations(meta["annotations"], spec, "metadata.annotations")
+        errors += validate_pod_annotations(
+            meta["annotations"], spec, "metadata.annotations"
+        )
     is_mirror = MIRROR in (meta.get("annotations") or ())
-    errors += validate_pod_spec(spec, "spec", pod_name=meta.get("name", ""), in_pod=True, is_mirror=is_mirror)
+    errors += validate_pod_spec(
+        spec, "spec", pod_name=meta.get("name", ""), in_pod=True, is_mirror=is_mirror
+    )
     if not spec.get("serviceAccountName"):
         for index, volume in enumerate(spec.get("volumes") or ()):
-            for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            for position, source in enumerate(
+                (volume.get("projected") or {}).get("sources") or ()
+            ):
                 if source.get("serviceAccountToken") is not None:
                     here = f"spec.volumes[{index}].projected.sources[{position}].serviceAccountToken"
                     errors.append(
@@ -94,20 +102,28 @@ def validate_pod_create(pod: Object) -> list[FieldError]:
                 "cannot be set until all schedulingGates have been cleared",
             )
         )
-    return errors + validate_profile_annotations((pod.get("metadata") or {}).get("annotations"), spec, "spec")
+    return errors + validate_profile_annotations(
+        (pod.get("metadata") or {}).get("annotations"), spec, "spec"
+    )
 
 
 def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
     """A changed pod: images, deadlines, more tolerations, fewer gates."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    if new.get("spec") == old.get("spec") and new["metadata"].get("annotations") == old["metadata"].get("annotations"):
+    if new.get("spec") == old.get("spec") and new["metadata"].get("annotations") == old[
+        "metadata"
+    ].get("annotations"):
         return errors  # the spec was judged when it came in
     errors += _validate_metadata_and_spec(new)
     errors += _validate_annotation_updates(new, old)
     spec, before = new["spec"], old["spec"]
     for group in ("containers", "initContainers"):
         if len(spec.get(group) or ()) != len(before.get(group) or ()):
-            errors.append(forbidden(f"spec.{group}", "pod updates may not add or remove containers"))
+            errors.append(
+                forbidden(
+                    f"spec.{group}", "pod updates may not add or remove containers"
+                )
+            )
             return errors
     deadline, old_deadline = (
         spec.get("activeDeadlineSeconds"),
@@ -140,8 +156,12 @@ def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
                 "must not update from a positive integer to nil value",
             )
         )
-    errors += _validate_tolerations_added(spec.get("tolerations") or [], before.get("tolerations") or [])
-    errors += _validate_gates_removed(spec.get("schedulingGates") or [], before.get("schedulingGates") or [])
+    errors += _validate_tolerations_added(
+        spec.get("tolerations") or [], before.get("tolerations") or []
+    )
+    errors += _validate_gates_removed(
+        spec.get("schedulingGates") or [], before.get("schedulingGates") or []
+    )
     return errors + _validate_nothing_else(spec, before)
 
 
@@ -156,16 +176,26 @@ def _validate_annotation_updates(new: Object, old: Object) -> list[FieldError]:
         (MIRROR, "mirror pod annotation"),
     ):
         for name in [
-            name for name in {**before, **after} if name.startswith(key) and before.get(name) != after.get(name)
+            name
+            for name in {**before, **after}
+            if name.startswith(key) and before.get(name) != after.get(name)
         ]:
             verb = "remove or update" if name in before else "add"
-            errors.append(forbidden(f"metadata.annotations[{name}]", f"may not {verb} {what}"))
+            errors.append(
+                forbidden(f"metadata.annotations[{name}]", f"may not {verb} {what}")
+            )
     return errors
 
 
-def _validate_tolerations_added(after: list[Object], before: list[Object]) -> list[FieldError]:
+def _validate_tolerations_added(
+    after: list[Object], before: list[Object]
+) -> list[FieldError]:
     def bare(toleration: Object) -> Object:
-        return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+        return {
+            key: value
+            for key, value in toleration.items()
+            if key != "tolerationSeconds"
+        }
 
     kept = [bare(toleration) for toleration in after]
     if any(bare(toleration) not in kept for toleration in before):
@@ -178,7 +208,9 @@ def _validate_tolerations_added(after: list[Object], before: list[Object]) -> li
     return validate_tolerations(after, "spec.tolerations")
 
 
-def _validate_gates_removed(after: list[Object], before: list[Object]) -> list[FieldError]:
+def _validate_gates_removed(
+    after: list[Object], before: list[Object]
+) -> list[FieldError]:
     known = {gate["name"] for gate in before}
     return [
         forbidden(
@@ -199,12 +231,23 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
             munged[key] = before[key]
     for group in ("containers", "initContainers"):
         if spec.get(group):
-            munged[group] = [{**c, "image": o.get("image", "")} for c, o in zip(spec[group], before[group])]
-    if (before.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
-        munged["terminationGracePeriodSeconds"] = before["terminationGracePeriodSeconds"]
+            munged[group] = [
+                {**c, "image": o.get("image", "")}
+                for c, o in zip(spec[group], before[group])
+            ]
+    if (before.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get(
+        "terminationGracePeriodSeconds"
+    ) == 1:
+        munged["terminationGracePeriodSeconds"] = before[
+            "terminationGracePeriodSeconds"
+        ]
     if before.get("schedulingGates"):  # a pod that is held back may still be steered
-        errors += validate_node_selector_mutation(spec.get("nodeSelector"), before.get("nodeSelector") or {})
-        affinities = [(one.get("affinity") or {}).get("nodeAffinity") for one in (spec, before)]
+        errors += validate_node_selector_mutation(
+            spec.get("nodeSelector"), before.get("nodeSelector") or {}
+        )
+        affinities = [
+            (one.get("affinity") or {}).get("nodeAffinity") for one in (spec, before)
+        ]
         if affinities[0] != affinities[1]:
             errors += validate_node_affinity_mutation(*affinities)
         munged = unsteered(munged, before)
@@ -228,22 +271,36 @@ def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:
     status, before = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         type_ = condition.get("type", "")
-        errors += [invalid(f"metadata.conditions[{index}].Type", type_, why) for why in content.qualified_name(type_)]
+        errors += [
+            invalid(f"metadata.conditions[{index}].Type", type_, why)
+            for why in content.qualified_name(type_)
+        ]
     nominated = status.get("nominatedNodeName", "")
     if nominated and nominated != before.get("nominatedNodeName", ""):
-        errors += [invalid("status.nominatedNodeName", nominated, why) for why in content.dns1123_subdomain(nominated)]
+        errors += [
+            invalid("status.nominatedNodeName", nominated, why)
+            for why in content.dns1123_subdomain(nominated)
+        ]
     if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
-        errors.append(invalid("status.qosClass", status.get("qosClass") or "", "field is immutable"))
+        errors.append(
+            invalid(
+                "status.qosClass", status.get("qosClass") or "", "field is immutable"
+            )
+        )
     for group in (
         "containerStatuses",
         "initContainerStatuses",
         "ephemeralContainerStatuses",
     ):
-        errors += _validate_stays_terminated(status, before, old.get("spec") or {}, group)
+        errors += _validate_stays_terminated(
+            status, before, old.get("spec") or {}, group
+        )
     for group in ("podIPs", "hostIPs"):
         known = [entry.get("ip", "") for entry in before.get(group) or ()]
         for index, entry in enumerate(status.get(group) or ()):
-            errors += validate_legacy_ip(entry.get("ip", ""), f"status.{group}[{index}]", known)
+            errors += validate_legacy_ip(
+                entry.get("ip", ""), f"status.{group}[{index}]", known
+            )
     hosts = status.get("hostIPs") or []
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         errors.append(
@@ -256,7 +313,9 @@ def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
-def _validate_stays_terminated(status: Object, before: Object, spec: Object, group: str) -> list[FieldError]:
+def _validate_stays_terminated(
+    status: Object, before: Object, spec: Object, group: str
+) -> list[FieldError]:
     """What has ended stays so, unless its policy starts it again. An ephemeral
     container has none.
     """
@@ -265,15 +324,23 @@ def _validate_stays_terminated(status: Object, before: Object, spec: Object, gro
         if all_containers_could_restart(spec):
             return []
         key = "containers" if group == "containerStatuses" else "initContainers"
-        containers = {container.get("name"): container for container in spec.get(key) or ()}
-    alive = {s.get("name") for s in status.get(group) or () if (s.get("state") or {}).get("terminated") is None}
+        containers = {
+            container.get("name"): container for container in spec.get(key) or ()
+        }
+    alive = {
+        s.get("name")
+        for s in status.get(group) or ()
+        if (s.get("state") or {}).get("terminated") is None
+    }
     errors: list[FieldError] = []
     for index, entry in enumerate(before.get(group) or ()):
         ended = (entry.get("state") or {}).get("terminated")
         if ended is None or entry.get("name") not in alive:
             continue
         container = containers.get(entry.get("name"))
-        if container is None or not container_should_restart(spec, container, ended.get("exitCode") or 0):
+        if container is None or not container_should_restart(
+            spec, container, ended.get("exitCode") or 0
+        ):
             why = "may not be transitioned to non-terminated state"
             errors.append(forbidden(f"status.{group}[{index}].state", why))
     return errors
@@ -285,7 +352,10 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
     errors += _validate_metadata_and_spec(new)
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [forbidden("[]", "static pods do not support ephemeral containers")]
-    after = {container["name"]: container for container in new["spec"].get("ephemeralContainers") or ()}
+    after = {
+        container["name"]: container
+        for container in new["spec"].get("ephemeralContainers") or ()
+    }
     for container in old["spec"].get("ephemeralContainers") or ():
         name = container["name"]
         if name not in after:
@@ -296,7 +366,9 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
                 )
             )
         elif after[name] != container:
-            shown = internal_difference("core/v1.EphemeralContainer", container, after[name])
+            shown = internal_difference(
+                "core/v1.EphemeralContainer", container, after[name]
+            )
             why = f'existing ephemeral containers "{name}" may not be changed\n{shown}'
             errors.append(forbidden("spec.ephemeralContainers", why))
     return errors
@@ -304,7 +376,9 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
 
 def validate_pod_resize(new: Object, old: Object) -> list[FieldError]:
     """More or less CPU and memory for a pod that may be running."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + _validate_metadata_and_spec(new)
+    errors = validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + _validate_metadata_and_spec(new)
     return validate_resize(new, old, errors)
 
 

@@ -59,7 +59,9 @@ def validate_disruption_budget(budget: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         shown = internal_value("policy/v1.PodDisruptionBudgetSpec", spec)
-        errors.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
+        errors.append(
+            invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set")
+        )
     for field in ("minAvailable", "maxUnavailable"):
         if spec.get(field) is not None:
             errors += validate_int_or_percent(spec[field], f"spec.{field}")
@@ -74,7 +76,9 @@ def validate_disruption_budget(budget: Object) -> list[FieldError]:
                 ("AlwaysAllow", "IfHealthyBudget"),
             )
         )
-    return errors or validate_object_meta(budget.get("metadata") or {}, True, content.name_is_path_segment)
+    return errors or validate_object_meta(
+        budget.get("metadata") or {}, True, content.name_is_path_segment
+    )
 
 
 def validate_disruption_budget_update(new: Object, old: Object) -> list[FieldError]:
@@ -96,20 +100,30 @@ _METRIC_FIELDS = {
 
 def validate_autoscaler(autoscaler: Object) -> list[FieldError]:
     """A new autoscaler."""
-    errors = validate_core_object_meta(autoscaler.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        autoscaler.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_autoscaler_spec(autoscaler.get("spec") or {}, {})
 
 
 def validate_autoscaler_update(new: Object, old: Object) -> list[FieldError]:
     """A changed autoscaler."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_autoscaler_spec(new.get("spec") or {}, old.get("spec") or {})
+    return errors + _validate_autoscaler_spec(
+        new.get("spec") or {}, old.get("spec") or {}
+    )
 
 
 def _validate_scale_target(target: Object, before: Object | None) -> list[FieldError]:
-    same = before is not None and all(target.get(f, "") == before.get(f, "") for f in ("apiVersion", "kind"))
-    controller = target.get("kind") == "ReplicationController"  # the one thing of the core group that scales
-    return validate_cross_version_reference(target, "spec.scaleTargetRef", core_allowed=controller, known_version=same)
+    same = before is not None and all(
+        target.get(f, "") == before.get(f, "") for f in ("apiVersion", "kind")
+    )
+    controller = (
+        target.get("kind") == "ReplicationController"
+    )  # the one thing of the core group that scales
+    return validate_cross_version_reference(
+        target, "spec.scaleTargetRef", core_allowed=controller, known_version=same
+    )
 
 
 def _validate_autoscaler_spec(spec: Object, before: Object) -> list[FieldError]:
@@ -117,7 +131,11 @@ def _validate_autoscaler_spec(spec: Object, before: Object) -> list[FieldError]:
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     lowest = 0 if before.get("minReplicas") == 0 else 1
     if low is not None and low < lowest:
-        errors.append(invalid("spec.minReplicas", low, f"must be greater than or equal to {lowest}"))
+        errors.append(
+            invalid(
+                "spec.minReplicas", low, f"must be greater than or equal to {lowest}"
+            )
+        )
     if high < 1:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
     if low is not None and high < low:
@@ -128,16 +146,23 @@ def _validate_autoscaler_spec(spec: Object, before: Object) -> list[FieldError]:
                 "must be greater than or equal to `minReplicas`",
             )
         )
-    errors += _validate_scale_target(spec.get("scaleTargetRef") or {}, before.get("scaleTargetRef"))
+    errors += _validate_scale_target(
+        spec.get("scaleTargetRef") or {}, before.get("scaleTargetRef")
+    )
     for index, metric in enumerate(spec.get("metrics") or ()):
         errors += _validate_metric(metric, f"spec.metrics[{index}]")
-    if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in spec.get("metrics") or ()):
+    if low == 0 and not any(
+        metric.get("type") in ("Object", "External")
+        for metric in spec.get("metrics") or ()
+    ):
         why = "must specify at least one Object or External metric to support scaling to zero replicas"
         errors.append(forbidden("spec.metrics", why))
     behavior = spec.get("behavior") or {}
     for direction in ("scaleUp", "scaleDown"):
         if behavior.get(direction) is not None:
-            errors += _validate_scaling_rules(behavior[direction], f"spec.behavior.{direction}")
+            errors += _validate_scaling_rules(
+                behavior[direction], f"spec.behavior.{direction}"
+            )
     return errors
 
 
@@ -186,11 +211,16 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
         if field == "containerResource" and not container:
             errors.append(required(f"{path}.container", "must specify a container"))
         elif field == "containerResource":
-            errors += [invalid(f"{path}.container", container, why) for why in content.dns1123_label(container)]
+            errors += [
+                invalid(f"{path}.container", container, why)
+                for why in content.dns1123_label(container)
+            ]
     else:
         if field == "object":
             described = source.get("describedObject") or {}
-            errors += validate_cross_version_reference(described, f"{path}.describedObject", core_allowed=True)
+            errors += validate_cross_version_reference(
+                described, f"{path}.describedObject", core_allowed=True
+            )
         name = (source.get("metric") or {}).get("name", "")
         if not name:
             errors.append(required(f"{path}.metric.name", "must specify a metric name"))
@@ -252,11 +282,15 @@ def _validate_metric_target(target: Object, path: str) -> list[FieldError]:
             )
         )
     for field in ("value", "averageValue"):
-        if target.get(field) is not None and parse_quantity(target[field]) <= parse_quantity("0"):
+        if target.get(field) is not None and parse_quantity(
+            target[field]
+        ) <= parse_quantity("0"):
             errors.append(invalid(f"{path}.{field}", target[field], "must be positive"))
     utilization = target.get("averageUtilization")
     if utilization is not None and utilization < 1:
-        errors.append(invalid(f"{path}.averageUtilization", utilization, "must be greater than 0"))
+        errors.append(
+            invalid(f"{path}.averageUtilization", utilization, "must be greater than 0")
+        )
     return errors
 
 
@@ -284,17 +318,29 @@ def _validate_scaling_rules(rules: Object, path: str) -> list[FieldError]:
             )
         )
     if select is not None and select not in ("Disabled", "Max", "Min"):
-        errors.append(not_supported(f"{path}.selectPolicy", select, ("Disabled", "Max", "Min")))
+        errors.append(
+            not_supported(f"{path}.selectPolicy", select, ("Disabled", "Max", "Min"))
+        )
     if not policies:
         errors.append(required(f"{path}.policies", "must specify at least one Policy"))
     for index, policy in enumerate(policies):
         here, period = f"{path}.policies[{index}]", policy.get("periodSeconds", 0)
         if policy.get("type") not in ("Percent", "Pods"):
-            errors.append(not_supported(f"{here}.type", policy.get("type", ""), ("Percent", "Pods")))
+            errors.append(
+                not_supported(
+                    f"{here}.type", policy.get("type", ""), ("Percent", "Pods")
+                )
+            )
         if policy.get("value", 0) <= 0:
-            errors.append(invalid(f"{here}.value", policy.get("value", 0), "must be greater than zero"))
+            errors.append(
+                invalid(
+                    f"{here}.value", policy.get("value", 0), "must be greater than zero"
+                )
+            )
         if period <= 0:
-            errors.append(invalid(f"{here}.periodSeconds", period, "must be greater than zero"))
+            errors.append(
+                invalid(f"{here}.periodSeconds", period, "must be greater than zero")
+            )
         if period > 1800:
             errors.append(
                 invalid(
@@ -305,7 +351,11 @@ def _validate_scaling_rules(rules: Object, path: str) -> list[FieldError]:
             )
     tolerance = rules.get("tolerance")
     if tolerance is not None and parse_quantity(tolerance) < parse_quantity("0"):
-        errors.append(invalid(f"{path}.tolerance", tolerance, "must be greater than or equal to 0"))
+        errors.append(
+            invalid(
+                f"{path}.tolerance", tolerance, "must be greater than or equal to 0"
+            )
+        )
     return errors
 
 
@@ -318,7 +368,9 @@ def validate_priority_class(priority_class: Object) -> list[FieldError]:
     errors = validate_core_object_meta(meta, False, content.name_is_dns_subdomain)
     name, value = meta.get("name", ""), priority_class.get("value", 0)
     if name.startswith("system-"):
-        problem = _system_priority_problem(name, value, bool(priority_class.get("globalDefault")))
+        problem = _system_priority_problem(
+            name, value, bool(priority_class.get("globalDefault"))
+        )
         if problem:
             why = f"priority class names with 'system-' prefix are reserved for system use only. error: {problem}"
             errors.append(forbidden("metadata.name", why))
@@ -353,7 +405,9 @@ def validate_priority_class_update(new: Object, old: Object) -> list[FieldError]
     if new.get("value", 0) != old.get("value", 0):
         errors.append(forbidden("value", "may not be changed in an update."))
     if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
-        errors.append(invalid("preemptionPolicy", new.get("preemptionPolicy"), IMMUTABLE))
+        errors.append(
+            invalid("preemptionPolicy", new.get("preemptionPolicy"), IMMUTABLE)
+        )
     return errors
 
 
@@ -364,7 +418,9 @@ def _validate_lease_spec(spec: Object) -> list[FieldError]:
         spec.get("leaseTransitions"),
     )
     if duration is not None and duration <= 0:
-        errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
+        errors.append(
+            invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+        )
     if transitions is not None and transitions < 0:
         errors.append(
             invalid(
@@ -378,20 +434,28 @@ def _validate_lease_spec(spec: Object) -> list[FieldError]:
 
 def validate_lease(lease: Object) -> list[FieldError]:
     """A new lease."""
-    errors = validate_object_meta(lease.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_object_meta(
+        lease.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_lease_spec(lease.get("spec") or {})
 
 
 def validate_lease_update(new: Object, old: Object) -> list[FieldError]:
     """A renewed lease."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + _validate_lease_spec(new.get("spec") or {})
+    return validate_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + _validate_lease_spec(new.get("spec") or {})
 
 
 def validate_storage_class(storage_class: Object) -> list[FieldError]:
     """Provisioner, parameters, policies, topologies."""
-    errors = validate_core_object_meta(storage_class.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        storage_class.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     errors += validate_provisioner(storage_class.get("provisioner", ""), "provisioner")
-    errors += validate_parameters(storage_class.get("parameters"), "parameters", allow_none=True)
+    errors += validate_parameters(
+        storage_class.get("parameters"), "parameters", allow_none=True
+    )
     policy, mode = (
         storage_class.get("reclaimPolicy"),
         storage_class.get("volumeBindingMode"),
@@ -401,8 +465,14 @@ def validate_storage_class(storage_class: Object) -> list[FieldError]:
     if mode is None:
         errors.append(required("volumeBindingMode"))
     elif mode not in ("Immediate", "WaitForFirstConsumer"):
-        errors.append(not_supported("volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer")))
-    return errors + _validate_topologies(storage_class.get("allowedTopologies") or [], "allowedTopologies")
+        errors.append(
+            not_supported(
+                "volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer")
+            )
+        )
+    return errors + _validate_topologies(
+        storage_class.get("allowedTopologies") or [], "allowedTopologies"
+    )
 
 
 def _validate_topologies(terms: list[Object], path: str) -> list[FieldError]:
@@ -437,25 +507,37 @@ def validate_storage_class_update(new: Object, old: Object) -> list[FieldError]:
         if (new.get(field) or None) != (old.get(field) or None):
             errors.append(forbidden(field, f"updates to {field} are forbidden."))
     if new.get("volumeBindingMode") != old.get("volumeBindingMode"):
-        errors.append(invalid("volumeBindingMode", new.get("volumeBindingMode"), IMMUTABLE))
+        errors.append(
+            invalid("volumeBindingMode", new.get("volumeBindingMode"), IMMUTABLE)
+        )
     return errors
 
 
 def validate_runtime_class(runtime_class: Object) -> list[FieldError]:
     """Handler, overhead, scheduling."""
-    errors = validate_core_object_meta(runtime_class.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        runtime_class.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     handler = runtime_class.get("handler", "")
-    errors += [invalid("handler", handler, why) for why in content.dns1123_label(handler)]
+    errors += [
+        invalid("handler", handler, why) for why in content.dns1123_label(handler)
+    ]
     overhead, scheduling = (
         runtime_class.get("overhead"),
         runtime_class.get("scheduling"),
     )
     if overhead is not None:
-        errors += validate_resource_requirements({"limits": overhead.get("podFixed") or {}}, "overhead")
+        errors += validate_resource_requirements(
+            {"limits": overhead.get("podFixed") or {}}, "overhead"
+        )
     if scheduling is not None:
-        errors += validate_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector")
+        errors += validate_labels(
+            scheduling.get("nodeSelector"), "scheduling.nodeSelector"
+        )
         tolerations = scheduling.get("tolerations") or []
-        errors += validate_tolerations(tolerations, "scheduling.tolerations.tolerations")
+        errors += validate_tolerations(
+            tolerations, "scheduling.tolerations.tolerations"
+        )
         errors += [
             duplicate(
                 f"scheduling.tolerations[{index}]",

@@ -32,8 +32,15 @@ MORE_THAN_ONE = "may not specify more than 1 handler type"
 
 def validate_port_number_or_name(port: Any, path: str) -> list[FieldError]:
     """A port as a number or a name."""
-    messages = content.port_name(port) if isinstance(port, str) else content.port_number(port or 0)
-    return [invalid(path, port or 0 if not isinstance(port, str) else port, why) for why in messages]
+    messages = (
+        content.port_name(port)
+        if isinstance(port, str)
+        else content.port_number(port or 0)
+    )
+    return [
+        invalid(path, port or 0 if not isinstance(port, str) else port, why)
+        for why in messages
+    ]
 
 
 def _http_get(action: Object, path: str) -> list[FieldError]:
@@ -44,11 +51,16 @@ def _http_get(action: Object, path: str) -> list[FieldError]:
         errors.append(not_supported(f"{path}.scheme", scheme, ("HTTP", "HTTPS")))
     for header in action.get("httpHeaders") or ():
         name = header.get("name", "")
-        errors += [invalid(f"{path}.httpHeaders", name, why) for why in content.http_header_name(name)]
+        errors += [
+            invalid(f"{path}.httpHeaders", name, why)
+            for why in content.http_header_name(name)
+        ]
     return errors
 
 
-def _validate_handler(handler: Object, kinds: tuple[str, ...], grace_period: int | None, path: str) -> list[FieldError]:
+def _validate_handler(
+    handler: Object, kinds: tuple[str, ...], grace_period: int | None, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     found = False
     for kind in kinds:
@@ -71,7 +83,9 @@ def _validate_handler(handler: Object, kinds: tuple[str, ...], grace_period: int
                 why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"
                 errors.append(invalid(here, seconds, why))
         else:
-            errors += validate_port_number_or_name(action.get("port", 0), f"{here}.port")
+            errors += validate_port_number_or_name(
+                action.get("port", 0), f"{here}.port"
+            )
     if not found:
         errors.append(required(path, "must specify a handler type"))
     return errors
@@ -100,7 +114,9 @@ def _validate_probe(probe: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_probes_and_hooks(container: Object, grace_period: int | None, path: str) -> list[FieldError]:
+def validate_probes_and_hooks(
+    container: Object, grace_period: int | None, path: str
+) -> list[FieldError]:
     """Lifecycle hooks and the three probes of a container that may have them."""
     errors: list[FieldError] = []
     lifecycle = container.get("lifecycle")

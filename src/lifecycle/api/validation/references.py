@@ -16,7 +16,9 @@ from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 
 
-def validate_kind_and_name(reference: Object, path: str, *, explain: bool = False) -> list[FieldError]:
+def validate_kind_and_name(
+    reference: Object, path: str, *, explain: bool = False
+) -> list[FieldError]:
     """Both are there, and could be a segment of a path. `explain` adds the words that
     the networking rules have for what is missing.
     """
@@ -24,9 +26,14 @@ def validate_kind_and_name(reference: Object, path: str, *, explain: bool = Fals
     for field in ("kind", "name"):
         value = reference.get(field, "")
         if not value:
-            errors.append(required(f"{path}.{field}", f"{field} is required" if explain else ""))
+            errors.append(
+                required(f"{path}.{field}", f"{field} is required" if explain else "")
+            )
         else:
-            errors += [invalid(f"{path}.{field}", value, why) for why in content.name_is_path_segment(value, False)]
+            errors += [
+                invalid(f"{path}.{field}", value, why)
+                for why in content.name_is_path_segment(value, False)
+            ]
     return errors
 
 
@@ -49,7 +56,9 @@ def validate_cross_version_reference(
             )
         )
     elif not core_allowed and not version.rpartition("/")[0]:
-        errors.append(invalid(f"{path}.apiVersion", version, "apiVersion must specify API group"))
+        errors.append(
+            invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
+        )
     return errors
 
 
@@ -64,8 +73,14 @@ def validate_domain_prefixed_path(value: str, path: str) -> list[FieldError]:
         return [required(path)]
     host, _, rest = value.partition("/")
     if not host or not rest:
-        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+        return [
+            invalid(
+                path, value, 'must be a domain-prefixed path (such as "acme.io/foo")'
+            )
+        ]
     errors = [invalid(path, host, why) for why in content.dns1123_subdomain(host)]
     if not re.fullmatch(_HTTP_PATH, rest):
-        errors.append(invalid(path, rest, content.regex_error("Invalid path", _HTTP_PATH)))
+        errors.append(
+            invalid(path, rest, content.regex_error("Invalid path", _HTTP_PATH))
+        )
     return errors

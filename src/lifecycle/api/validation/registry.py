@@ -68,7 +68,9 @@ _ADMISSION_KINDS = (
 
 
 def _validate_subdomain_named(obj: Object) -> list[FieldError]:
-    return validate_object_meta(obj.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    return validate_object_meta(
+        obj.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
 
 
 def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldError]:
@@ -79,7 +81,9 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("v1", "Pod"): (pods.validate_pod_create, pods.validate_pod_update),
     ("v1", "PodTemplate"): (
         workloads.validate_pod_template,
-        lambda new, old: _metadata_update(new, old) + workloads.validate_pod_template(new),
+        lambda new, old: (
+            _metadata_update(new, old) + workloads.validate_pod_template(new)
+        ),
     ),
     ("v1", "ReplicationController"): (
         workloads.validate_replication_controller,
@@ -293,12 +297,18 @@ _SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 
-_CREATE_ONLY: dict[tuple[str, str], Create] = {("v1", "Binding"): pods.validate_pod_binding}
+_CREATE_ONLY: dict[tuple[str, str], Create] = {
+    ("v1", "Binding"): pods.validate_pod_binding
+}
 
 
 def _namespaced(obj: Object) -> bool:
     resource = resource_for_kind(obj.get("apiVersion", ""), obj.get("kind", ""))
-    return resource.namespaced if resource is not None else bool((obj.get("metadata") or {}).get("namespace"))
+    return (
+        resource.namespaced
+        if resource is not None
+        else bool((obj.get("metadata") or {}).get("namespace"))
+    )
 
 
 def validate_create(obj: Object) -> list[FieldError]:
@@ -310,10 +320,14 @@ def validate_create(obj: Object) -> list[FieldError]:
     only = _CREATE_ONLY.get(key)
     if only is not None:
         return only(obj)
-    return validate_object_meta(obj.get("metadata") or {}, _namespaced(obj), content.name_is_path_segment)
+    return validate_object_meta(
+        obj.get("metadata") or {}, _namespaced(obj), content.name_is_path_segment
+    )
 
 
-def validate_update(new: Object, old: Object, subresource: str = "") -> list[FieldError]:
+def validate_update(
+    new: Object, old: Object, subresource: str = ""
+) -> list[FieldError]:
     """Everything wrong with replacing `old` by `new`, through the main resource or a
     subresource such as `status`.
 

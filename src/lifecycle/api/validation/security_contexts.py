@@ -31,7 +31,9 @@ _SYSCTL = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
 _sysctl = re.compile(_SYSCTL)
 
 
-def validate_security_context(context: Object | None, host_users: bool, path: str) -> list[FieldError]:
+def validate_security_context(
+    context: Object | None, host_users: bool, path: str
+) -> list[FieldError]:
     """A container's security context."""
     if not context:
         return []
@@ -39,7 +41,9 @@ def validate_security_context(context: Object | None, host_users: bool, path: st
     proc_mount = context.get("procMount")
     if proc_mount is not None:
         if proc_mount not in ("Default", "Unmasked"):
-            errors.append(not_supported(f"{path}.procMount", proc_mount, ("Default", "Unmasked")))
+            errors.append(
+                not_supported(f"{path}.procMount", proc_mount, ("Default", "Unmasked"))
+            )
         if host_users and proc_mount == "Unmasked":
             errors.append(
                 invalid(
@@ -48,7 +52,9 @@ def validate_security_context(context: Object | None, host_users: bool, path: st
                     "`hostUsers` must be false to use `Unmasked`",
                 )
             )
-    errors += validate_seccomp_profile(context.get("seccompProfile"), f"{path}.seccompProfile")
+    errors += validate_seccomp_profile(
+        context.get("seccompProfile"), f"{path}.seccompProfile"
+    )
     if context.get("allowPrivilegeEscalation") is False:
         shown = None
         if context.get("privileged"):
@@ -65,8 +71,12 @@ def validate_security_context(context: Object | None, host_users: bool, path: st
                 shown = shown or internal_value("core/v1.SecurityContext", context)
                 why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 errors.append(invalid(path, shown, why))
-    errors += validate_windows_options(context.get("windowsOptions"), f"{path}.windowsOptions")
-    return errors + validate_app_armor_profile(context.get("appArmorProfile"), f"{path}.appArmorProfile")
+    errors += validate_windows_options(
+        context.get("windowsOptions"), f"{path}.windowsOptions"
+    )
+    return errors + validate_app_armor_profile(
+        context.get("appArmorProfile"), f"{path}.appArmorProfile"
+    )
 
 
 def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
@@ -77,7 +87,10 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
         return []
     errors = _validate_ids(context, ("fsGroup", "runAsUser", "runAsGroup"), here)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
-        errors += [invalid(f"{here}.supplementalGroups[{index}]", group, why) for why in content.user_id(group)]
+        errors += [
+            invalid(f"{here}.supplementalGroups[{index}]", group, why)
+            for why in content.user_id(group)
+        ]
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         errors.append(
             invalid(
@@ -90,25 +103,48 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
         errors += _validate_sysctls(context["sysctls"], spec, f"{here}.sysctls")
     change = context.get("fsGroupChangePolicy")
     if change is not None and change not in ("Always", "OnRootMismatch"):
-        errors.append(not_supported(f"{here}.fsGroupChangePolicy", change, ("Always", "OnRootMismatch")))
-    errors += validate_seccomp_profile(context.get("seccompProfile"), f"{here}.seccompProfile")
-    errors += validate_windows_options(context.get("windowsOptions"), f"{here}.windowsOptions")
-    errors += validate_app_armor_profile(context.get("appArmorProfile"), f"{here}.appArmorProfile")
+        errors.append(
+            not_supported(
+                f"{here}.fsGroupChangePolicy", change, ("Always", "OnRootMismatch")
+            )
+        )
+    errors += validate_seccomp_profile(
+        context.get("seccompProfile"), f"{here}.seccompProfile"
+    )
+    errors += validate_windows_options(
+        context.get("windowsOptions"), f"{here}.windowsOptions"
+    )
+    errors += validate_app_armor_profile(
+        context.get("appArmorProfile"), f"{here}.appArmorProfile"
+    )
     groups = context.get("supplementalGroupsPolicy")
     if groups is not None and groups not in ("Merge", "Strict"):
-        errors.append(not_supported(f"{here}.supplementalGroupsPolicy", groups, ("Merge", "Strict")))
+        errors.append(
+            not_supported(
+                f"{here}.supplementalGroupsPolicy", groups, ("Merge", "Strict")
+            )
+        )
     relabel = context.get("seLinuxChangePolicy")
     if relabel is not None and relabel not in ("MountOption", "Recursive"):
-        errors.append(not_supported(f"{here}.seLinuxChangePolicy", relabel, ("MountOption", "Recursive")))
+        errors.append(
+            not_supported(
+                f"{here}.seLinuxChangePolicy", relabel, ("MountOption", "Recursive")
+            )
+        )
     return errors
 
 
-def _validate_ids(context: Object, fields: tuple[str, ...], path: str) -> list[FieldError]:
+def _validate_ids(
+    context: Object, fields: tuple[str, ...], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     for field in fields:
         number = context.get(field)
         if number is not None:
-            errors += [invalid(f"{path}.{field}", number, why) for why in content.user_id(number)]
+            errors += [
+                invalid(f"{path}.{field}", number, why)
+                for why in content.user_id(number)
+            ]
     return errors
 
 
@@ -119,7 +155,9 @@ def validate_seccomp_profile(profile: Object | None, path: str) -> list[FieldErr
     errors: list[FieldError] = []
     type_, local = profile.get("type", ""), profile.get("localhostProfile")
     if not type_:
-        errors.append(required(f"{path}.type", "type is required when seccompProfile is set"))
+        errors.append(
+            required(f"{path}.type", "type is required when seccompProfile is set")
+        )
     elif type_ not in _PROFILES:
         errors.append(not_supported(f"{path}.type", type_, _PROFILES))
     if type_ == "Localhost":
@@ -151,11 +189,19 @@ def validate_app_armor_profile(profile: Object | None, path: str) -> list[FieldE
     type_, local = profile.get("type", ""), profile.get("localhostProfile")
     here = f"{path}.localhostProfile"
     if not type_:
-        return [required(f"{path}.type", "type is required when appArmorProfile is set")]
+        return [
+            required(f"{path}.type", "type is required when appArmorProfile is set")
+        ]
     if type_ not in _PROFILES:
         return [not_supported(f"{path}.type", type_, _PROFILES)]
     if type_ != "Localhost":
-        return [] if local is None else [invalid(here, local, "can only be set when AppArmor type is Localhost")]
+        return (
+            []
+            if local is None
+            else [
+                invalid(here, local, "can only be set when AppArmor type is Localhost")
+            ]
+        )
     if local is None:
         return [required(here, "must be set when AppArmor type is Localhost")]
     errors = []
@@ -168,7 +214,9 @@ def validate_app_armor_profile(profile: Object | None, path: str) -> list[FieldE
     return errors
 
 
-def _validate_sysctls(sysctls: list[Object], spec: Object, path: str) -> list[FieldError]:
+def _validate_sysctls(
+    sysctls: list[Object], spec: Object, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, sysctl in enumerate(sysctls):
@@ -187,11 +235,16 @@ def _validate_sysctls(sysctls: list[Object], spec: Object, path: str) -> list[Fi
             errors.append(duplicate(here, name))
         dotted = name.replace("/", ".")
         if spec.get("hostNetwork") and dotted.startswith("net."):
-            errors.append(invalid(here, name, "may not be specified when 'hostNetwork' is true"))
+            errors.append(
+                invalid(here, name, "may not be specified when 'hostNetwork' is true")
+            )
         elif spec.get("hostIPC") and (
-            dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue.")) or dotted == "kernel.sem"
+            dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))
+            or dotted == "kernel.sem"
         ):
-            errors.append(invalid(here, name, "may not be specified when 'hostIPC' is true"))
+            errors.append(
+                invalid(here, name, "may not be specified when 'hostIPC' is true")
+            )
         seen.add(name)
     return errors
 
@@ -208,7 +261,9 @@ def validate_host_users(spec: Object, path: str) -> list[FieldError]:
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     )
-    errors = [forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)]
+    errors = [
+        forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)
+    ]
     for container, place in containers_with_path(spec, path):
         if container.get("volumeDevices"):
             errors.append(forbidden(f"{place}.volumeDevices", why))

@@ -52,15 +52,22 @@ def _headless(spec: Object) -> bool:
 def validate_service(service: Object) -> list[FieldError]:
     """A new Service."""
     meta = service.get("metadata") or {}
-    return validate_core_object_meta(meta, True, content.name_is_dns_label) + _validate_service(service, {})
+    return validate_core_object_meta(
+        meta, True, content.name_is_dns_label
+    ) + _validate_service(service, {})
 
 
 def _validate_topology_annotations(annotations: Object) -> list[FieldError]:
-    hints, mode = (annotations.get(f"service.kubernetes.io/topology-{name}") for name in ("aware-hints", "mode"))
+    hints, mode = (
+        annotations.get(f"service.kubernetes.io/topology-{name}")
+        for name in ("aware-hints", "mode")
+    )
     if hints is None or mode is None or hints == mode:
         return []
     why = "must match annotations[service.kubernetes.io/topology-aware-hints] when both are specified"
-    return [invalid("metadata.annotations[service.kubernetes.io/topology-mode]", mode, why)]
+    return [
+        invalid("metadata.annotations[service.kubernetes.io/topology-mode]", mode, why)
+    ]
 
 
 def _validate_service(service: Object, old: Object) -> list[FieldError]:
@@ -111,27 +118,38 @@ def _validate_by_type(spec: Object, type_: str) -> list[FieldError]:
     name = spec.get("externalName", "").removesuffix(".")
     if not name:
         return [*errors, required("spec.externalName")]
-    return errors + [invalid("spec.externalName", name, why) for why in content.dns1123_subdomain(name)]
+    return errors + [
+        invalid("spec.externalName", name, why)
+        for why in content.dns1123_subdomain(name)
+    ]
 
 
-def _validate_port(port: Object, named: bool, names: set[str], path: str) -> list[FieldError]:
+def _validate_port(
+    port: Object, named: bool, names: set[str], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     name = port.get("name", "")
     if named and not name:
         errors.append(required(f"{path}.name"))
     elif name:
-        errors += [invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)
+        ]
         if name in names:
             errors.append(duplicate(f"{path}.name", name))
         names.add(name)
     errors += _validate_number_and_protocol(port, path)
-    errors += validate_port_number_or_name(port.get("targetPort", 0), f"{path}.targetPort")
+    errors += validate_port_number_or_name(
+        port.get("targetPort", 0), f"{path}.targetPort"
+    )
     return errors + _validate_app_protocol(port, path)
 
 
 def _validate_number_and_protocol(port: Object, path: str) -> list[FieldError]:
     number, protocol = port.get("port", 0), port.get("protocol", "")
-    errors = [invalid(f"{path}.port", number, why) for why in content.port_number(number)]
+    errors = [
+        invalid(f"{path}.port", number, why) for why in content.port_number(number)
+    ]
     if not protocol:
         errors.append(required(f"{path}.protocol"))
     elif protocol not in PROTOCOLS:
@@ -143,7 +161,10 @@ def _validate_app_protocol(port: Object, path: str) -> list[FieldError]:
     protocol = port.get("appProtocol")
     if protocol is None:
         return []
-    return [invalid(f"{path}.appProtocol", protocol, why) for why in content.qualified_name(protocol)]
+    return [
+        invalid(f"{path}.appProtocol", protocol, why)
+        for why in content.qualified_name(protocol)
+    ]
 
 
 def _validate_affinity(spec: Object) -> list[FieldError]:
@@ -155,7 +176,9 @@ def _validate_affinity(spec: Object) -> list[FieldError]:
     if not affinity:
         errors.append(required("spec.sessionAffinity"))
     elif affinity not in ("ClientIP", "None"):
-        errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+        errors.append(
+            not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
+        )
     here = "spec.sessionAffinityConfig"
     if affinity == "ClientIP":
         why = "when session affinity type is ClientIP"
@@ -195,7 +218,9 @@ def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldE
         if not ips:
             errors.append(required("spec.clusterIPs"))
         elif ips[0] != ip:
-            errors.append(invalid("spec.clusterIPs", ips, "first value must match `clusterIP`"))
+            errors.append(
+                invalid("spec.clusterIPs", ips, "first value must match `clusterIP`")
+            )
     elif ips:
         errors.append(
             invalid(
@@ -206,7 +231,9 @@ def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldE
         )
     for index, family in enumerate(families):
         if family not in ("IPv4", "IPv6"):
-            errors.append(not_supported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6")))
+            errors.append(
+                not_supported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
+            )
         if family in families[:index]:
             errors.append(duplicate(f"spec.ipFamilies[{index}]", family))
     policy = spec.get("ipFamilyPolicy")
@@ -244,7 +271,9 @@ def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldE
     if not _headless(spec):
         for index, (address, family) in enumerate(zip(ips, families)):
             if family in ("IPv4", "IPv6") and is_ipv6(address) != (family == "IPv6"):
-                why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+                why = (
+                    f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+                )
                 errors.append(invalid(f"spec.clusterIPs[{index}]", address, why))
     return errors
 
@@ -270,15 +299,22 @@ def _validate_port_numbers(ports: list[Object], type_: str) -> list[FieldError]:
     for index, port in enumerate(ports):
         key = (port.get("protocol", ""), port.get("port", 0))
         if key in seen:
-            shown = internal_value("core/v1.ServicePort", {"protocol": key[0], "port": key[1]})
+            shown = internal_value(
+                "core/v1.ServicePort", {"protocol": key[0], "port": key[1]}
+            )
             errors.append(duplicate(f"spec.ports[{index}]", shown))
         seen.add(key)
     return errors
 
 
-def _validate_load_balancer(meta: Object, spec: Object, type_: str, old: Object) -> list[FieldError]:
+def _validate_load_balancer(
+    meta: Object, spec: Object, type_: str, old: Object
+) -> list[FieldError]:
     errors: list[FieldError] = []
-    known = [value.strip() for value in (old.get("spec") or {}).get("loadBalancerSourceRanges") or ()]
+    known = [
+        value.strip()
+        for value in (old.get("spec") or {}).get("loadBalancerSourceRanges") or ()
+    ]
     old_annotations = (old.get("metadata") or {}).get("annotations") or {}
     balanced = type_ == "LoadBalancer"
     ranges = spec.get("loadBalancerSourceRanges") or []
@@ -298,13 +334,18 @@ def _validate_load_balancer(meta: Object, spec: Object, type_: str, old: Object)
             for value in given.strip().split(","):
                 errors += validate_legacy_cidr(value.strip(), here)
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
-        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCER))
+        errors.append(
+            forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCER)
+        )
     if balanced and spec.get("allocateLoadBalancerNodePorts") is None:
         errors.append(required("allocateLoadBalancerNodePorts"))
     class_ = spec.get("loadBalancerClass")
     if class_ is not None:
         if balanced:
-            errors += [invalid("spec.loadBalancerClass", class_, why) for why in content.qualified_name(class_)]
+            errors += [
+                invalid("spec.loadBalancerClass", class_, why)
+                for why in content.qualified_name(class_)
+            ]
         else:
             errors.append(forbidden("spec.loadBalancerClass", _ONLY_LOAD_BALANCER))
     return errors
@@ -320,14 +361,21 @@ def _validate_traffic(spec: Object, type_: str) -> list[FieldError]:
     here = "spec.externalTrafficPolicy"
     if not externally_accessible(spec):
         if external:
-            errors.append(invalid(here, external, "may only be set for externally-accessible services"))
+            errors.append(
+                invalid(
+                    here, external, "may only be set for externally-accessible services"
+                )
+            )
     elif not external:
         errors.append(required(here))
     elif external not in ("Cluster", "Local"):
         errors.append(not_supported(here, external, ("Cluster", "Local")))
     if type_ == "LoadBalancer" and external == "Local":
         if port:  # upstream's allocator has filled it in by now; ours may come later
-            errors += [invalid("spec.healthCheckNodePort", port, why) for why in content.port_number(port)]
+            errors += [
+                invalid("spec.healthCheckNodePort", port, why)
+                for why in content.port_number(port)
+            ]
     elif port:
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         errors.append(invalid("spec.healthCheckNodePort", port, why))
@@ -335,10 +383,14 @@ def _validate_traffic(spec: Object, type_: str) -> list[FieldError]:
         if type_ in ("NodePort", "LoadBalancer", "ClusterIP"):
             errors.append(required("spec.internalTrafficPolicy"))
     elif internal not in ("Cluster", "Local"):
-        errors.append(not_supported("spec.internalTrafficPolicy", internal, ("Cluster", "Local")))
+        errors.append(
+            not_supported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
+        )
     distribution = spec.get("trafficDistribution")
     if distribution is not None and distribution not in _DISTRIBUTIONS:
-        errors.append(not_supported("spec.trafficDistribution", distribution, _DISTRIBUTIONS))
+        errors.append(
+            not_supported("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+        )
     return errors
 
 
@@ -349,11 +401,16 @@ def validate_service_update(new: Object, old: Object) -> list[FieldError]:
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         errors += _validate_ips_kept(spec, before)
         errors += _validate_families_kept(spec, before)
-    if spec.get("type") == before.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") != before.get(
+    if spec.get("type") == before.get("type") == "LoadBalancer" and spec.get(
         "loadBalancerClass"
-    ):
-        errors.append(invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), _ONCE))
-    checked = all(s.get("type") == "LoadBalancer" and s.get("externalTrafficPolicy") == "Local" for s in (spec, before))
+    ) != before.get("loadBalancerClass"):
+        errors.append(
+            invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), _ONCE)
+        )
+    checked = all(
+        s.get("type") == "LoadBalancer" and s.get("externalTrafficPolicy") == "Local"
+        for s in (spec, before)
+    )
     if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
         errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return errors + _validate_service(new, old)
@@ -364,7 +421,11 @@ def _validate_ips_kept(spec: Object, before: Object) -> list[FieldError]:
         return []
     after, old = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
     if len(after) == len(old):
-        return [invalid(f"spec.clusterIPs[{i}]", after, _ONCE) for i, ip in enumerate(old) if ip != after[i]]
+        return [
+            invalid(f"spec.clusterIPs[{i}]", after, _ONCE)
+            for i, ip in enumerate(old)
+            if ip != after[i]
+        ]
     errors: list[FieldError] = []
     if not after:
         errors.append(
@@ -387,10 +448,18 @@ def _validate_families_kept(spec: Object, before: Object) -> list[FieldError]:
         return []
     after, old = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
     if len(after) == len(old):
-        return [invalid("spec.ipFamilies[0]", after, _ONCE) for i, family in enumerate(old) if family != after[i]]
+        return [
+            invalid("spec.ipFamilies[0]", after, _ONCE)
+            for i, family in enumerate(old)
+            if family != after[i]
+        ]
     errors: list[FieldError] = []
     if len(old) > len(after) and not spec.get("clusterIPs"):
-        errors.append(invalid("spec.ipFamilies[0]", after or None, "primary ipFamily can not be unset"))
+        errors.append(
+            invalid(
+                "spec.ipFamilies[0]", after or None, "primary ipFamily can not be unset"
+            )
+        )
     if old and after and after[0] != old[0]:
         errors.append(invalid("spec.ipFamilies[0]", spec.get("clusterIPs"), _ONCE))
     if len(old) > len(after) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
@@ -403,7 +472,9 @@ def validate_service_status_update(new: Object, old: Object) -> list[FieldError]
     """What a cloud may report."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec = new.get("spec") or {}
-    ingresses = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    ingresses = ((new.get("status") or {}).get("loadBalancer") or {}).get(
+        "ingress"
+    ) or []
     if ingresses and spec.get("type") != "LoadBalancer":
         return [
             *errors,
@@ -423,14 +494,21 @@ def validate_service_status_update(new: Object, old: Object) -> list[FieldError]
         if ip:
             errors += validate_legacy_ip(ip, f"{here}.ip", known)
         if mode is None and ip:
-            errors.append(required(f"{here}.ipMode", "must be specified when `ip` is set"))
+            errors.append(
+                required(f"{here}.ipMode", "must be specified when `ip` is set")
+            )
         elif mode is not None and not ip:
-            errors.append(forbidden(f"{here}.ipMode", "may not be specified when `ip` is not set"))
+            errors.append(
+                forbidden(f"{here}.ipMode", "may not be specified when `ip` is not set")
+            )
         elif mode is not None and mode not in ("Proxy", "VIP"):
             errors.append(not_supported(f"{here}.ipMode", mode, ("Proxy", "VIP")))
         name = ingress.get("hostname", "")
         if name:
-            errors += [invalid(f"{here}.hostname", name, why) for why in content.dns1123_subdomain(name)]
+            errors += [
+                invalid(f"{here}.hostname", name, why)
+                for why in content.dns1123_subdomain(name)
+            ]
             if parse_ip(name) is not None:
                 errors.append(
                     invalid(
@@ -444,20 +522,29 @@ def validate_service_status_update(new: Object, old: Object) -> list[FieldError]
 
 def validate_endpoints(endpoints: Object) -> list[FieldError]:
     """Endpoints: every subset has addresses, every port a number."""
-    errors = validate_core_object_meta(endpoints.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        endpoints.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     for index, subset in enumerate(endpoints.get("subsets") or ()):
         here, ports = f"subsets[{index}]", subset.get("ports") or []
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            errors.append(required(here, "must specify `addresses` or `notReadyAddresses`"))
+            errors.append(
+                required(here, "must specify `addresses` or `notReadyAddresses`")
+            )
         for group in ("addresses", "notReadyAddresses"):
             for position, address in enumerate(subset.get(group) or ()):
-                errors += _validate_endpoint_address(address, f"{here}.{group}[{position}]")
+                errors += _validate_endpoint_address(
+                    address, f"{here}.{group}[{position}]"
+                )
         for position, port in enumerate(ports):
             place, name = f"{here}.ports[{position}]", port.get("name", "")
             if len(ports) > 1 and not name:
                 errors.append(required(f"{place}.name"))
             elif name:
-                errors += [invalid(f"{place}.name", name, why) for why in content.dns1123_label(name)]
+                errors += [
+                    invalid(f"{place}.name", name, why)
+                    for why in content.dns1123_label(name)
+                ]
             errors += _validate_number_and_protocol(port, place)
             errors += _validate_app_protocol(port, place)
     return errors
@@ -471,12 +558,20 @@ def _validate_endpoint_address(address: Object, path: str) -> list[FieldError]:
     )
     errors = validate_legacy_ip(ip, f"{path}.ip")
     if name:
-        errors += [invalid(f"{path}.hostname", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.hostname", name, why)
+            for why in content.dns1123_label(name)
+        ]
     if node is not None:
-        errors += [invalid(f"{path}.nodeName", node, why) for why in content.dns1123_subdomain(node)]
+        errors += [
+            invalid(f"{path}.nodeName", node, why)
+            for why in content.dns1123_subdomain(node)
+        ]
     return errors + validate_non_special_ip(ip, f"{path}.ip")
 
 
 def validate_endpoints_update(new: Object, old: Object) -> list[FieldError]:
     """Nothing but the metadata is bound to the old object."""
-    return validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_endpoints(new)
+    return validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_endpoints(new)

@@ -41,7 +41,9 @@ _PARAMETERS, _PARAMETERS_SIZE = 512, 256 * 1024
 
 def validate_csi_driver(driver: Object) -> list[FieldError]:
     """A new driver."""
-    errors = validate_core_object_meta(driver.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        driver.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     return errors + _validate_driver_spec(driver.get("spec") or {})
 
 
@@ -74,10 +76,16 @@ def _validate_driver_spec(spec: Object) -> list[FieldError]:
     )
     if policy is not None and policy not in policies:
         errors.append(not_supported("spec.fsGroupPolicy", policy, policies))
-    errors += _validate_token_requests(spec.get("tokenRequests") or [], "spec.tokenRequests")
+    errors += _validate_token_requests(
+        spec.get("tokenRequests") or [], "spec.tokenRequests"
+    )
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in ("Persistent", "Ephemeral"):
-            errors.append(not_supported("spec.volumeLifecycleModes", mode, ("Persistent", "Ephemeral")))
+            errors.append(
+                not_supported(
+                    "spec.volumeLifecycleModes", mode, ("Persistent", "Ephemeral")
+                )
+            )
     if spec.get("seLinuxMount") is None:
         errors.append(required("spec.seLinuxMount"))
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
@@ -124,14 +132,18 @@ def _validate_token_requests(requests: list[Object], path: str) -> list[FieldErr
 
 def validate_csi_node(node: Object) -> list[FieldError]:
     """A new CSINode."""
-    errors = validate_core_object_meta(node.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        node.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     names: set[str] = set()
     for index, driver in enumerate((node.get("spec") or {}).get("drivers") or ()):
         errors += _validate_node_driver(driver, names, f"spec.drivers[{index}]")
     return errors
 
 
-def _validate_node_driver(driver: Object, names: set[str], path: str) -> list[FieldError]:
+def _validate_node_driver(
+    driver: Object, names: set[str], path: str
+) -> list[FieldError]:
     name, node_id = driver.get("name", ""), driver.get("nodeID", "")
     errors = validate_csi_driver_name(name, f"{path}.name")
     if not node_id:
@@ -166,7 +178,9 @@ def validate_csi_node_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_csi_node(new)
     for before in (old.get("spec") or {}).get("drivers") or ():
         for driver in (new.get("spec") or {}).get("drivers") or ():
-            if driver.get("name") == before.get("name") and _unlimited(driver) != _unlimited(before):
+            if driver.get("name") == before.get("name") and _unlimited(
+                driver
+            ) != _unlimited(before):
                 errors.append(
                     invalid(
                         "CSINodeDriver",
@@ -187,14 +201,17 @@ def _unlimited(driver: Object) -> Object:
 
 def validate_volume_attachment(attachment: Object) -> list[FieldError]:
     """A new attachment: one attacher, one volume, one node."""
-    errors = validate_core_object_meta(attachment.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        attachment.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     spec = attachment.get("spec") or {}
     errors += _validate_attachment_spec(spec)
     errors += validate_csi_driver_name(spec.get("attacher", ""), "spec.attacher")
     name = (spec.get("source") or {}).get("persistentVolumeName")
     if name is not None:
         errors += [
-            invalid("spec.source.persistentVolumeName", name, why) for why in content.name_is_dns_subdomain(name, False)
+            invalid("spec.source.persistentVolumeName", name, why)
+            for why in content.name_is_dns_subdomain(name, False)
         ]
     return errors
 
@@ -218,15 +235,22 @@ def _validate_attachment_spec(spec: Object) -> list[FieldError]:
             )
         )
     elif inline is not None:
-        errors += validate_volume_spec(inline, "spec.source.inlineVolumeSpec", inline=True)
+        errors += validate_volume_spec(
+            inline, "spec.source.inlineVolumeSpec", inline=True
+        )
     node = spec.get("nodeName", "")
-    return errors + [invalid("spec.nodeName", node, why) for why in content.name_is_dns_subdomain(node, False)]
+    return errors + [
+        invalid("spec.nodeName", node, why)
+        for why in content.name_is_dns_subdomain(node, False)
+    ]
 
 
 def validate_volume_attachment_update(new: Object, old: Object) -> list[FieldError]:
     """The spec stays."""
     meta, spec = new.get("metadata") or {}, new.get("spec") or {}
-    errors = validate_core_object_meta(meta, False, content.name_is_dns_subdomain) + _validate_attachment_spec(spec)
+    errors = validate_core_object_meta(
+        meta, False, content.name_is_dns_subdomain
+    ) + _validate_attachment_spec(spec)
     if spec != (old.get("spec") or {}):
         errors.append(
             invalid(
@@ -243,10 +267,15 @@ def validate_volume_attachment_update(new: Object, old: Object) -> list[FieldErr
 
 def validate_storage_capacity(capacity: Object) -> list[FieldError]:
     """A new capacity report."""
-    errors = validate_core_object_meta(capacity.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        capacity.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     errors += validate_label_selector(capacity.get("nodeTopology"), "nodeTopology")
     name, amount = capacity.get("storageClassName", ""), capacity.get("capacity")
-    errors += [invalid("storageClassName", name, why) for why in content.name_is_dns_subdomain(name, False)]
+    errors += [
+        invalid("storageClassName", name, why)
+        for why in content.name_is_dns_subdomain(name, False)
+    ]
     if amount is not None and parse_quantity(amount) < parse_quantity("0"):
         errors.append(invalid("capacity", amount, NOT_NEGATIVE))
     return errors
@@ -268,7 +297,9 @@ def validate_provisioner(name: str, path: str) -> list[FieldError]:
     return [invalid(path, name, why) for why in content.qualified_name(name.lower())]
 
 
-def validate_parameters(parameters: Object | None, path: str, *, allow_none: bool) -> list[FieldError]:
+def validate_parameters(
+    parameters: Object | None, path: str, *, allow_none: bool
+) -> list[FieldError]:
     """What is handed on to a driver. Upstream: `validateParameters`."""
     given = parameters or {}
     if len(given) > _PARAMETERS:
@@ -283,12 +314,18 @@ def validate_parameters(parameters: Object | None, path: str, *, allow_none: boo
 
 def validate_volume_attributes_class(class_: Object) -> list[FieldError]:
     """A new class of volume attributes."""
-    errors = validate_core_object_meta(class_.get("metadata") or {}, False, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        class_.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
     errors += validate_provisioner(class_.get("driverName", ""), "driverName")
-    return errors + validate_parameters(class_.get("parameters"), "parameters", allow_none=False)
+    return errors + validate_parameters(
+        class_.get("parameters"), "parameters", allow_none=False
+    )
 
 
-def validate_volume_attributes_class_update(new: Object, old: Object) -> list[FieldError]:
+def validate_volume_attributes_class_update(
+    new: Object, old: Object
+) -> list[FieldError]:
     """Nothing of it changes."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     for field in ("driverName", "parameters"):

@@ -41,7 +41,9 @@ def requires(*fields: str) -> Rule:
     """A rule: these fields must not be empty."""
 
     def rule(source: Object, path: str) -> list[FieldError]:
-        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
+        return [
+            required(f"{path}.{field}") for field in fields if not source.get(field)
+        ]
 
     return rule
 
@@ -61,7 +63,11 @@ def partitioned(field: str) -> Rule:
 def secret_reference(source: Object, path: str, *fields: str) -> list[FieldError]:
     """A `secretRef`, if there is one, is complete."""
     reference = source.get("secretRef")
-    return requires(*fields)(reference, f"{path}.secretRef") if reference is not None else []
+    return (
+        requires(*fields)(reference, f"{path}.secretRef")
+        if reference is not None
+        else []
+    )
 
 
 def fibre_channel(source: Object, path: str) -> list[FieldError]:
@@ -86,7 +92,9 @@ def fibre_channel(source: Object, path: str) -> list[FieldError]:
     if names:
         lun = source.get("lun")
         if lun is None:
-            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+            errors.append(
+                required(f"{path}.lun", "lun is required if targetWWNs is specified")
+            )
         elif not 0 <= lun <= 255:
             errors.append(invalid(f"{path}.lun", lun, content.range_error(0, 255)))
     return errors
@@ -95,7 +103,10 @@ def fibre_channel(source: Object, path: str) -> list[FieldError]:
 def is_initiator_too_long(volume: str, source: Object) -> bool:
     """The kubelet names the initiator's interface after the portal and the volume."""
     portal = source.get("targetPortal", "")
-    return source.get("initiatorName") is not None and len(f"{volume}:{portal}") > _ISCSI_NAME_LIMIT
+    return (
+        source.get("initiatorName") is not None
+        and len(f"{volume}:{portal}") > _ISCSI_NAME_LIMIT
+    )
 
 
 def iscsi(source: Object, path: str) -> list[FieldError]:
@@ -110,18 +121,26 @@ def persistent_iscsi(source: Object, path: str) -> list[FieldError]:
     return _iscsi(source, path, "must be valid format", named_secret=True)
 
 
-def _iscsi(source: Object, path: str, unknown: str, *, named_secret: bool = False) -> list[FieldError]:
+def _iscsi(
+    source: Object, path: str, unknown: str, *, named_secret: bool = False
+) -> list[FieldError]:
     errors = requires("targetPortal", "iqn")(source, path)
     if source.get("iqn"):
         errors += _validate_initiator(source["iqn"], f"{path}.iqn", unknown)
     if not 0 <= source.get("lun", 0) <= 255:
-        errors.append(invalid(f"{path}.lun", source["lun"], content.range_error(0, 255)))
-    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
+        errors.append(
+            invalid(f"{path}.lun", source["lun"], content.range_error(0, 255))
+        )
+    if (
+        source.get("chapAuthDiscovery") or source.get("chapAuthSession")
+    ) and source.get("secretRef") is None:
         errors.append(required(f"{path}.secretRef"))
     if named_secret:
         errors += secret_reference(source, path, "name")
     if source.get("initiatorName") is not None:
-        errors += _validate_initiator(source["initiatorName"], f"{path}.initiatorname", unknown)
+        errors += _validate_initiator(
+            source["initiatorName"], f"{path}.initiatorname", unknown
+        )
     return errors
 
 
@@ -166,7 +185,11 @@ def quobyte(source: Object, path: str) -> list[FieldError]:
         )
     else:
         pairs = registry.split(",")
-        errors += [invalid(f"{path}.registry", registry, _HOSTS) for pair in pairs if pair.count(":") != 1]
+        errors += [
+            invalid(f"{path}.registry", registry, _HOSTS)
+            for pair in pairs
+            if pair.count(":") != 1
+        ]
     return errors + requires("volume")(source, path)
 
 
@@ -210,5 +233,8 @@ def storage_os(source: Object, path: str, *secret_fields: str) -> list[FieldErro
     errors = requires("volumeName")(source, path)
     for field in ("volumeName", "volumeNamespace"):
         if source.get(field):
-            errors += [invalid(f"{path}.{field}", source[field], why) for why in content.dns1123_label(source[field])]
+            errors += [
+                invalid(f"{path}.{field}", source[field], why)
+                for why in content.dns1123_label(source[field])
+            ]
     return errors + secret_reference(source, path, *(secret_fields or ("name",)))

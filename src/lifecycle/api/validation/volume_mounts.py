@@ -24,10 +24,15 @@ _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 
-def validate_volume_mounts(container: Object, volumes: dict[str, Object], path: str) -> list[FieldError]:
+def validate_volume_mounts(
+    container: Object, volumes: dict[str, Object], path: str
+) -> list[FieldError]:
     """Each mount names a volume of the pod and a place of its own."""
     errors: list[FieldError] = []
-    devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices") or ()}
+    devices = {
+        device.get("name", ""): device.get("devicePath", "")
+        for device in container.get("volumeDevices") or ()
+    }
     places: set[str] = set()
     for index, mount in enumerate(container["volumeMounts"]):
         here, name, place = (
@@ -45,7 +50,9 @@ def validate_volume_mounts(container: Object, volumes: dict[str, Object], path: 
             errors.append(invalid(f"{here}.mountPath", place, "must be unique"))
         places.add(place)
         if name in devices:
-            errors.append(invalid(f"{here}.name", name, "must not already exist in volumeDevices"))
+            errors.append(
+                invalid(f"{here}.name", name, "must not already exist in volumeDevices")
+            )
         if place in devices.values():
             errors.append(
                 invalid(
@@ -76,8 +83,12 @@ def _validate_modes(mount: Object, container: Object, path: str) -> list[FieldEr
     propagation = mount.get("mountPropagation")
     if propagation is not None:
         if propagation not in _PROPAGATION:
-            errors.append(not_supported(f"{path}.mountPropagation", propagation, _PROPAGATION))
-        if propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
+            errors.append(
+                not_supported(f"{path}.mountPropagation", propagation, _PROPAGATION)
+            )
+        if propagation == "Bidirectional" and not (
+            container.get("securityContext") or {}
+        ).get("privileged"):
             why = "Bidirectional mount propagation is available only to privileged containers"
             errors.append(forbidden(f"{path}.mountPropagation", why))
     recursive = mount.get("recursiveReadOnly")
@@ -87,7 +98,9 @@ def _validate_modes(mount: Object, container: Object, path: str) -> list[FieldEr
             errors.append(not_supported(here, recursive, _RECURSIVE))
         else:
             if not mount.get("readOnly"):
-                errors.append(forbidden(here, "may only be specified when readOnly is true"))
+                errors.append(
+                    forbidden(here, "may only be specified when readOnly is true")
+                )
             if propagation not in (None, "None"):
                 errors.append(
                     forbidden(
@@ -98,10 +111,15 @@ def _validate_modes(mount: Object, container: Object, path: str) -> list[FieldEr
     return errors
 
 
-def validate_volume_devices(container: Object, volumes: dict[str, Object], path: str) -> list[FieldError]:
+def validate_volume_devices(
+    container: Object, volumes: dict[str, Object], path: str
+) -> list[FieldError]:
     """Raw block devices come from claims only."""
     errors: list[FieldError] = []
-    mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts") or ()}
+    mounts = {
+        mount.get("name", ""): mount.get("mountPath", "")
+        for mount in container.get("volumeMounts") or ()
+    }
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(container["volumeDevices"]):
@@ -115,7 +133,11 @@ def validate_volume_devices(container: Object, volumes: dict[str, Object], path:
             errors.append(required(f"{here}.name"))
         if name in names:
             errors.append(invalid(f"{here}.name", name, "must be unique"))
-        if volume is not None and volume.get("persistentVolumeClaim") is None and volume.get("ephemeral") is None:
+        if (
+            volume is not None
+            and volume.get("persistentVolumeClaim") is None
+            and volume.get("ephemeral") is None
+        ):
             why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
             errors.append(invalid(f"{here}.name", name, why))
         if volume is None:
@@ -125,11 +147,15 @@ def validate_volume_devices(container: Object, volumes: dict[str, Object], path:
         if place in paths:
             errors.append(invalid(f"{here}.devicePath", place, "must be unique"))
         if place and validate_no_backsteps(place, ""):
-            errors.append(invalid(f"{here}.devicePath", place, "can not contain backsteps ('..')"))
+            errors.append(
+                invalid(f"{here}.devicePath", place, "can not contain backsteps ('..')")
+            )
         else:
             paths.add(place)
         if name in mounts:
-            errors.append(invalid(f"{here}.name", name, "must not already exist in volumeMounts"))
+            errors.append(
+                invalid(f"{here}.name", name, "must not already exist in volumeMounts")
+            )
         if place in mounts.values():
             errors.append(
                 invalid(

@@ -32,7 +32,11 @@ class _Placed(NamedTuple):
 
     def __str__(self) -> str:
         shown = go_quote(self.path)
-        return f"{shown} ({self.worded.format(go_quote(self.name))})" if self.worded else shown
+        return (
+            f"{shown} ({self.worded.format(go_quote(self.name))})"
+            if self.worded
+            else shown
+        )
 
 
 def overlapping_paths(volumes: list[Object]) -> list[str]:
@@ -46,7 +50,9 @@ def overlapping_paths(volumes: list[Object]) -> list[str]:
             if source and len(source.get("items") or ()) > 1:
                 what = worded.format(go_quote(source.get(_OWNERS[kind], "")))
                 paths = [_Placed(item.get("path", "")) for item in source["items"]]
-                warnings += _overlaps(f"volume {go_quote(volume.get('name', ''))} ({what})", paths)
+                warnings += _overlaps(
+                    f"volume {go_quote(volume.get('name', ''))} ({what})", paths
+                )
         projected = volume.get("projected")
         if projected is not None:
             where = f"volume {go_quote(volume.get('name', ''))} (Projected)"
@@ -70,9 +76,14 @@ def _placed_by(source: Object) -> list[_Placed]:
     for kind, worded in _SOURCES.items():
         given = source.get(kind) or {}
         if given.get("items") is not None:
-            return [_Placed(item.get("path", ""), worded, given.get("name", "")) for item in given["items"]]
+            return [
+                _Placed(item.get("path", ""), worded, given.get("name", ""))
+                for item in given["items"]
+            ]
     token = source.get("serviceAccountToken")
-    return [] if token is None else [_Placed(token.get("path", ""), "ServiceAccountToken")]
+    return (
+        [] if token is None else [_Placed(token.get("path", ""), "ServiceAccountToken")]
+    )
 
 
 def _overlaps(where: str, paths: Iterable[_Placed]) -> list[str]:
@@ -84,7 +95,11 @@ def _check(where: str, placed: list[_Placed], one: _Placed) -> list[str]:
     """What `one` collides with; it is added to what is `placed`."""
     if one.path.endswith("/"):
         one = one._replace(path=one.path.rstrip("/"))
-    found = [other for other in placed if one.path and other.path and _collide(one.path, other.path)]
+    found = [
+        other
+        for other in placed
+        if one.path and other.path and _collide(one.path, other.path)
+    ]
     placed.append(one)
     return [f"{where}: overlapping paths: {one} with {other}" for other in found]
 

@@ -48,14 +48,22 @@ HOST_PATH_TYPES = (
 )
 
 
-def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[dict[str, Object], list[FieldError]]:
+def validate_volumes(
+    volumes: list[Object], pod_name: str, path: str
+) -> tuple[dict[str, Object], list[FieldError]]:
     """All volumes of a spec: those that are fine, by name, and the errors. `pod_name`
     is empty in a template.
     """
     errors: list[FieldError] = []
     good: dict[str, Object] = {}
     created = (
-        {f"{pod_name}-{v.get('name', '')}" for v in volumes if v.get("ephemeral") is not None} if pod_name else set()
+        {
+            f"{pod_name}-{v.get('name', '')}"
+            for v in volumes
+            if v.get("ephemeral") is not None
+        }
+        if pod_name
+        else set()
     )
     for index, volume in enumerate(volumes):
         here, name = f"{path}[{index}]", volume.get("name", "")
@@ -63,7 +71,10 @@ def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[d
         if not name:
             found.append(required(f"{here}.name"))
         else:
-            found += [invalid(f"{here}.name", name, why) for why in content.dns1123_label(name)]
+            found += [
+                invalid(f"{here}.name", name, why)
+                for why in content.dns1123_label(name)
+            ]
         if name in good:
             found.append(duplicate(f"{here}.name", name))
         if found:
@@ -73,14 +84,24 @@ def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[d
         claim = volume.get("persistentVolumeClaim")
         if claim is not None and claim.get("claimName", "") in created:
             why = "must not reference a PVC that gets created for an ephemeral volume"
-            errors.append(invalid(f"{here}.persistentVolumeClaim.claimName", claim["claimName"], why))
+            errors.append(
+                invalid(
+                    f"{here}.persistentVolumeClaim.claimName", claim["claimName"], why
+                )
+            )
     return good, errors
 
 
-def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> list[FieldError]:
+def _validate_source(
+    volume: Object, name: str, pod_name: str, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     count = 0
-    given = [source for source, value in volume.items() if value is not None and source in _SOURCES]
+    given = [
+        source
+        for source, value in volume.items()
+        if value is not None and source in _SOURCES
+    ]
     if len(given) > 1:  # rare; reported in upstream's order
         given = [source for source in _SOURCES if source in given]
     for source in given:
@@ -96,11 +117,15 @@ def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> lis
             count = 1
             errors += rule(value, f"{path}.{_PLACES.get(source, source)}")
             if source == "iscsi" and drivers.is_initiator_too_long(name, value):
-                errors.append(invalid(f"{path}.name", name, drivers.ISCSI_NAME_TOO_LONG))
+                errors.append(
+                    invalid(f"{path}.name", name, drivers.ISCSI_NAME_TOO_LONG)
+                )
             if source == "ephemeral" and pod_name and name:
                 claim = f"{pod_name}-{name}"
                 for why in content.dns1123_subdomain(claim):
-                    errors.append(invalid(f"{path}.name", name, f'PVC name "{claim}": {why}'))
+                    errors.append(
+                        invalid(f"{path}.name", name, f'PVC name "{claim}": {why}')
+                    )
     if not count:
         errors.append(required(path, "must specify a volume type"))
     return errors
@@ -109,7 +134,11 @@ def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> lis
 def _empty_dir(source: Object, path: str) -> list[FieldError]:
     limit = source.get("sizeLimit")
     if limit is not None and parse_quantity(limit) < parse_quantity("0"):
-        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        return [
+            forbidden(
+                f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity"
+            )
+        ]
     return []
 
 
@@ -126,7 +155,9 @@ def validate_host_path(source: Object, path: str) -> list[FieldError]:
 
 def _git_repo(source: Object, path: str) -> list[FieldError]:
     errors = [] if source.get("repository") else [required(f"{path}.repository")]
-    return errors + validate_local_descending_path(source.get("directory", ""), f"{path}.directory")
+    return errors + validate_local_descending_path(
+        source.get("directory", ""), f"{path}.directory"
+    )
 
 
 def _keys_to_paths(items: list[Object], path: str) -> list[FieldError]:
@@ -147,9 +178,15 @@ def _files_of(name_field: str) -> Callable[[Object, str], list[FieldError]]:
 
 def validate_nfs(source: Object, path: str) -> list[FieldError]:
     """A server and an absolute path."""
-    errors = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
+    errors = [
+        required(f"{path}.{field}")
+        for field in ("server", "path")
+        if not source.get(field)
+    ]
     if not source.get("path", "").startswith("/"):
-        errors.append(invalid(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+        errors.append(
+            invalid(f"{path}.path", source.get("path", ""), "must be an absolute path")
+        )
     return errors
 
 
@@ -158,7 +195,9 @@ def _downward_file(file: Object, path: str) -> list[FieldError]:
     errors += validate_local_non_reserved_path(file.get("path", ""), f"{path}.path")
     field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
     if field is not None:
-        errors += validate_object_field_selector(field, VOLUME_FIELDS, f"{path}.fieldRef")
+        errors += validate_object_field_selector(
+            field, VOLUME_FIELDS, f"{path}.fieldRef"
+        )
         if resource is not None:
             errors.append(
                 invalid(
@@ -168,9 +207,13 @@ def _downward_file(file: Object, path: str) -> list[FieldError]:
                 )
             )
     elif resource is not None:
-        errors += validate_resource_field_selector(resource, f"{path}.resourceFieldRef", in_volume=True)
+        errors += validate_resource_field_selector(
+            resource, f"{path}.resourceFieldRef", in_volume=True
+        )
     else:
-        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+        errors.append(
+            required(path, "one of fieldRef and resourceFieldRef is required")
+        )
     return errors + validate_mode(file.get("mode"), f"{path}.mode")
 
 
@@ -210,12 +253,16 @@ def _projected(source: Object, path: str) -> list[FieldError]:
         if token is not None:
             errors += _token_projection(token, f"{here}.serviceAccountToken", path)
         if len(kinds) > 1:
-            errors.append(forbidden(here, "may not specify more than 1 volume type per source"))
+            errors.append(
+                forbidden(here, "may not specify more than 1 volume type per source")
+            )
     return errors
 
 
 def _keys_at(item: Object, path: str) -> list[FieldError]:
-    errors = [required(f"{path}.{field}") for field in ("key", "path") if not item.get(field)]
+    errors = [
+        required(f"{path}.{field}") for field in ("key", "path") if not item.get(field)
+    ]
     errors += validate_local_non_reserved_path(item.get("path", ""), f"{path}.path")
     return errors + validate_mode(item.get("mode"), f"{path}.mode")
 
@@ -254,7 +301,8 @@ def _csi(source: Object, path: str) -> list[FieldError]:
             errors.append(required(f"{path}.nodePublishSecretRef.name"))
         else:
             errors += [
-                invalid(f"{path}.name", secret["name"], why) for why in content.dns1123_subdomain(secret["name"])
+                invalid(f"{path}.name", secret["name"], why)
+                for why in content.dns1123_subdomain(secret["name"])
             ]
     return errors
 
@@ -264,7 +312,9 @@ def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
     errors = [] if name else [required(path)]
     if len(name) > 63:
         errors.append(too_long(path, 63))
-    return errors + [invalid(path, name, why) for why in content.dns1123_subdomain(name.lower())]
+    return errors + [
+        invalid(path, name, why) for why in content.dns1123_subdomain(name.lower())
+    ]
 
 
 def _ephemeral(source: Object, path: str) -> list[FieldError]:
@@ -274,7 +324,9 @@ def _ephemeral(source: Object, path: str) -> list[FieldError]:
     here = f"{path}.volumeClaimTemplate"
     meta = template.get("metadata") or {}
     errors: list[FieldError] = []
-    errors += validate_annotations(meta.get("annotations"), f"{here}.metadata.annotations")
+    errors += validate_annotations(
+        meta.get("annotations"), f"{here}.metadata.annotations"
+    )
     errors += validate_labels(meta.get("labels"), f"{here}.metadata.labels")
     for field, value in meta.items():
         if field not in ("annotations", "labels") and value:
@@ -287,7 +339,9 @@ def _image(source: Object, path: str) -> list[FieldError]:
     policy = source.get("pullPolicy", "")
     if policy not in ("Always", "IfNotPresent", "Never"):
         errors.append(
-            not_supported(f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never"))
+            not_supported(
+                f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never")
+            )
             if policy
             else required(f"{path}.pullPolicy")
         )

@@ -20,7 +20,9 @@ from lifecycle.api.validation.pod_warnings import (
 )
 from lifecycle.api.wire import Object
 
-_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+_ENDPOINTS = (
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+)
 _COMPONENTS = "v1 ComponentStatus is deprecated in v1.19+"
 _DEPRECATED = {
     ("v1", "Endpoints"): _ENDPOINTS,
@@ -52,7 +54,10 @@ def warnings_for_update(new: Object, old: Object) -> list[str]:
     """
     key = (new.get("apiVersion", ""), new.get("kind", ""))
     rule = _UPDATE_RULES.get(key)
-    if rule is None or (key in _COUNTED and new["metadata"].get("generation") == old["metadata"].get("generation")):
+    if rule is None or (
+        key in _COUNTED
+        and new["metadata"].get("generation") == old["metadata"].get("generation")
+    ):
         return []
     return rule(new)
 
@@ -87,7 +92,9 @@ def _service(service: Object) -> list[str]:
     warnings: list[str] = []
     hints = "service.kubernetes.io/topology-aware-hints"
     if hints in (meta.get("annotations") or ()):
-        warnings.append(f"annotation {hints} is deprecated, please use service.kubernetes.io/topology-mode instead")
+        warnings.append(
+            f"annotation {hints} is deprecated, please use service.kubernetes.io/topology-mode instead"
+        )
     headless = spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None"
     external, balancer = spec.get("externalIPs") or [], spec.get("loadBalancerIP", "")
     if headless:
@@ -103,29 +110,43 @@ def _service(service: Object) -> list[str]:
     for index, address in enumerate(external):
         warnings += warnings_for_ip(address, f"spec.externalIPs[{index}]")
     if external and not headless and spec.get("type") != "ExternalName":
-        warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+        warnings.append(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+        )
     if balancer:
         warnings += warnings_for_ip(balancer, "spec.loadBalancerIP")
     for index, network in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-        warnings += warnings_for_cidr(network.strip(), f"spec.loadBalancerSourceRanges[{index}]")
+        warnings += warnings_for_cidr(
+            network.strip(), f"spec.loadBalancerSourceRanges[{index}]"
+        )
     if spec.get("type") == "ExternalName" and external:
         warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if spec.get("type") != "ExternalName" and spec.get("externalName"):
-        warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+        warnings.append(
+            'spec.externalName is ignored when spec.type is not "ExternalName"'
+        )
     if spec.get("trafficDistribution") == "PreferClose":
-        warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+        warnings.append(
+            'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
+        )
     return warnings
 
 
 def _ingress(ingress: Object) -> list[str]:
-    if "kubernetes.io/ingress.class" in ((ingress.get("metadata") or {}).get("annotations") or {}):
-        return ["annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"]
+    if "kubernetes.io/ingress.class" in (
+        (ingress.get("metadata") or {}).get("annotations") or {}
+    ):
+        return [
+            "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"
+        ]
     return []
 
 
 def _beta_class(obj: Object) -> list[str]:
     if _BETA_CLASS in ((obj.get("metadata") or {}).get("annotations") or {}):
-        return [f'metadata.annotations[{_BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
+        return [
+            f'metadata.annotations[{_BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+        ]
     return []
 
 
@@ -133,7 +154,9 @@ def _fractional(amounts: Object | None, path: str) -> list[str]:
     text = (amounts or {}).get("storage")
     if text is None or not parse_quantity(text).milli() % 1000:
         return []
-    return [f'{path}[storage]: fractional byte value "{text}" is invalid, must be an integer']
+    return [
+        f'{path}[storage]: fractional byte value "{text}" is invalid, must be an integer'
+    ]
 
 
 def _claim(claim: Object) -> list[str]:
@@ -150,9 +173,13 @@ def _volume(volume: Object) -> list[str]:
             " approach is to use dynamic provisioning."
         )
         warnings.append(f"spec.persistentVolumeReclaimPolicy: {why}")
-    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
+    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get(
+        "nodeSelectorTerms"
+    ) or []
     for index, term in enumerate(terms):
-        warnings += node_selector_term_warnings(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]")
+        warnings += node_selector_term_warnings(
+            term, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]"
+        )
     for source, shown, text in DEPRECATED_VOLUMES:
         if spec.get(source) is not None and source not in _POD_ONLY:
             warnings.append(f"spec.{shown}: {text}")
@@ -209,7 +236,9 @@ def _node(node: Object) -> list[str]:
     if spec.get("configSource") is not None:
         warnings.append("spec.configSource: the feature is no longer available")
     if spec.get("externalID"):
-        warnings.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+        warnings.append(
+            "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+        )
     for index, network in enumerate(spec.get("podCIDRs") or ()):
         warnings += warnings_for_cidr(network, f"spec.podCIDRs[{index}]")
     return warnings
@@ -220,7 +249,9 @@ def _endpoints(endpoints: Object) -> list[str]:
     for index, subset in enumerate(endpoints.get("subsets") or ()):
         for group in ("addresses", "notReadyAddresses"):
             for position, address in enumerate(subset.get(group) or ()):
-                warnings += warnings_for_ip(address.get("ip", ""), f"subsets[{index}].{group}[{position}].ip")
+                warnings += warnings_for_ip(
+                    address.get("ip", ""), f"subsets[{index}].{group}[{position}].ip"
+                )
     return warnings
 
 
@@ -229,7 +260,9 @@ def _endpoint_slice(slice_: Object) -> list[str]:
     for index, endpoint in enumerate(slice_.get("endpoints") or ()):
         for position, address in enumerate(endpoint.get("addresses") or ()):
             if slice_.get("addressType") != "FQDN":
-                warnings += warnings_for_ip(address, f"endpoints[{index}].addresses[{position}]")
+                warnings += warnings_for_ip(
+                    address, f"endpoints[{index}].addresses[{position}]"
+                )
     return warnings
 
 

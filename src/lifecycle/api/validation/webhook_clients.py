@@ -29,10 +29,16 @@ def validate_webhook_client(config: Object, path: str) -> list[FieldError]:
 
 def _service(service: Object, path: str) -> list[FieldError]:
     """Upstream: `ValidateWebhookService`."""
-    errors = [required(f"{path}.{key}") for key in ("name", "namespace") if not service.get(key)]
+    errors = [
+        required(f"{path}.{key}")
+        for key in ("name", "namespace")
+        if not service.get(key)
+    ]
     port = service.get("port", 443)
     if messages := content.port_number(port):
-        errors.append(invalid(f"{path}.port", port, f"port is not valid: {', '.join(messages)}"))
+        errors.append(
+            invalid(f"{path}.port", port, f"port is not valid: {', '.join(messages)}")
+        )
     where = service.get("path")
     if where in (None, "", "/"):
         return errors
@@ -45,7 +51,10 @@ def _service(service: Object, path: str) -> list[FieldError]:
         if not step:
             errors.append(invalid(here, where, f"segment[{index}] may not be empty"))
         else:
-            errors += [invalid(here, where, f"segment[{index}]: {why}") for why in content.dns1123_subdomain(step)]
+            errors += [
+                invalid(here, where, f"segment[{index}]: {why}")
+                for why in content.dns1123_subdomain(step)
+            ]
     return errors
 
 
@@ -65,14 +74,22 @@ def _url(url: str, path: str) -> list[FieldError]:
         return [required(path, f"url must be a valid URL: {error}{form}")]
     errors: list[FieldError] = []
     if parts.scheme != "https":
-        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
+        errors.append(
+            invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}")
+        )
     user, at, host = parts.netloc.rpartition("@")
     if not host:
         errors.append(invalid(path, host, f"host must be specified{form}"))
     if at:
-        errors.append(invalid(path, user, "user information is not permitted in the URL"))
+        errors.append(
+            invalid(path, user, "user information is not permitted in the URL")
+        )
     if parts.fragment:
-        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
+        errors.append(
+            invalid(path, parts.fragment, "fragments are not permitted in the URL")
+        )
     if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+        errors.append(
+            invalid(path, parts.query, "query parameters are not permitted in the URL")
+        )
     return errors

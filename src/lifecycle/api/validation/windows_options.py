@@ -26,9 +26,15 @@ def validate_windows_options(options: Object | None, path: str) -> list[FieldErr
     if options is None:
         return []
     errors: list[FieldError] = []
-    name, spec, user = (options.get(f) for f in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName"))
+    name, spec, user = (
+        options.get(f)
+        for f in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName")
+    )
     if name is not None:
-        errors += [invalid(f"{path}.gmsaCredentialSpecName", name, why) for why in content.dns1123_subdomain(name)]
+        errors += [
+            invalid(f"{path}.gmsaCredentialSpecName", name, why)
+            for why in content.dns1123_subdomain(name)
+        ]
     if spec == "":
         errors.append(
             invalid(
@@ -41,7 +47,10 @@ def validate_windows_options(options: Object | None, path: str) -> list[FieldErr
         why = f"gmsaCredentialSpec size must be under {_CREDENTIALS_KIB} KiB"
         errors.append(invalid(f"{path}.gmsaCredentialSpec", spec, why))
     if user is not None:
-        errors += [invalid(f"{path}.runAsUserName", user, f"runAsUserName{why}") for why in _user_complaints(user)]
+        errors += [
+            invalid(f"{path}.runAsUserName", user, f"runAsUserName{why}")
+            for why in _user_complaints(user)
+        ]
     return errors
 
 
@@ -61,9 +70,13 @@ def _user_complaints(name: str) -> list[str]:
     if not user:
         found.append("'s User cannot be empty")
     elif len(user) > _LONGEST_USER:
-        found.append(f"'s User length must not be longer than {_LONGEST_USER} characters")
+        found.append(
+            f"'s User length must not be longer than {_LONGEST_USER} characters"
+        )
     if _DOTS_AND_SPACES.fullmatch(user):
         found.append("'s User cannot contain only periods or spaces")
     if _FORBIDDEN.search(user):
-        found.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+        found.append(
+            "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+        )
     return found

@@ -62,8 +62,12 @@ def _validate_template(spec: Object, path: str, kind: str) -> list[FieldError]:
     """
     errors: list[FieldError] = []
     selector, labels = spec.get("selector"), _template_labels(spec)
-    if selector is None or (not selector_is_empty(selector) and not selector_matches(selector, labels or {})):
-        errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
+    if selector is None or (
+        not selector_is_empty(selector) and not selector_matches(selector, labels or {})
+    ):
+        errors.append(
+            invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     template = spec.get("template") or {}
     errors += validate_pod_template_spec(template, f"{path}.template")
     return errors + _validate_long_running(template, f"{path}.template", kind)
@@ -73,7 +77,11 @@ def _validate_long_running(template: Object, path: str, kind: str) -> list[Field
     errors: list[FieldError] = []
     pod = template.get("spec") or {}
     if pod.get("restartPolicy", "") != "Always":
-        errors.append(not_supported(f"{path}.spec.restartPolicy", pod.get("restartPolicy", ""), ("Always",)))
+        errors.append(
+            not_supported(
+                f"{path}.spec.restartPolicy", pod.get("restartPolicy", ""), ("Always",)
+            )
+        )
     if pod.get("activeDeadlineSeconds") is not None:
         errors.append(
             forbidden(
@@ -90,7 +98,11 @@ def _validate_selector(spec: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.selector")]
     errors = validate_label_selector(selector, f"{path}.selector")
     if selector_is_empty(selector):
-        errors.append(invalid(f"{path}.selector", selector, "empty selector is invalid for deployment"))
+        errors.append(
+            invalid(
+                f"{path}.selector", selector, "empty selector is invalid for deployment"
+            )
+        )
     return errors
 
 
@@ -129,7 +141,9 @@ def _amount(value: Any) -> int:
 
 def validate_deployment(deployment: Object) -> list[FieldError]:
     """A new Deployment."""
-    errors = validate_core_object_meta(deployment.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        deployment.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_deployment_spec(deployment.get("spec") or {}, "spec")
 
 
@@ -138,7 +152,9 @@ def validate_deployment_spec(spec: Object, path: str) -> list[FieldError]:
     errors = not_negative(spec, "replicas", path=path)
     errors += _validate_selector(spec, path)
     errors += _validate_selector_and_template(spec, path)
-    errors += _validate_deployment_strategy(spec.get("strategy") or {}, f"{path}.strategy")
+    errors += _validate_deployment_strategy(
+        spec.get("strategy") or {}, f"{path}.strategy"
+    )
     errors += not_negative(
         spec,
         "minReadySeconds",
@@ -193,7 +209,9 @@ def validate_deployment_update(new: Object, old: Object) -> list[FieldError]:
 def _selector_stays(new: Object, old: Object) -> list[FieldError]:
     selector = (new.get("spec") or {}).get("selector")
     return (
-        [] if selector == (old.get("spec") or {}).get("selector") else [invalid("spec.selector", selector, IMMUTABLE)]
+        []
+        if selector == (old.get("spec") or {}).get("selector")
+        else [invalid("spec.selector", selector, IMMUTABLE)]
     )
 
 
@@ -202,19 +220,29 @@ def _selector_stays(new: Object, old: Object) -> list[FieldError]:
 
 def validate_replica_set(replica_set: Object) -> list[FieldError]:
     """A new ReplicaSet."""
-    errors = validate_core_object_meta(replica_set.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        replica_set.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_replica_set_spec(replica_set.get("spec") or {}, "spec")
 
 
 def _validate_replica_set_spec(spec: Object, path: str) -> list[FieldError]:
     errors = not_negative(spec, "replicas", "minReadySeconds", path=path)
-    return errors + _validate_selector(spec, path) + _validate_selector_and_template(spec, path)
+    return (
+        errors
+        + _validate_selector(spec, path)
+        + _validate_selector_and_template(spec, path)
+    )
 
 
 def validate_replica_set_update(new: Object, old: Object) -> list[FieldError]:
     """A changed ReplicaSet: the selector stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_replica_set_spec(new.get("spec") or {}, "spec") + _selector_stays(new, old)
+    return (
+        errors
+        + _validate_replica_set_spec(new.get("spec") or {}, "spec")
+        + _selector_stays(new, old)
+    )
 
 
 _REPLICA_COUNTS = (
@@ -301,7 +329,9 @@ def validate_deployment_status_update(new: Object, old: Object) -> list[FieldErr
 
 def validate_daemon_set(daemon_set: Object) -> list[FieldError]:
     """A new DaemonSet."""
-    errors = validate_core_object_meta(daemon_set.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        daemon_set.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_daemon_set_spec(daemon_set.get("spec") or {}, "spec")
 
 
@@ -310,14 +340,22 @@ def _validate_daemon_set_spec(spec: Object, path: str) -> list[FieldError]:
     errors = validate_label_selector(selector, f"{path}.selector")
     usable = selector is None or selector_is_usable(selector)
     if usable and (selector is None or not selector_matches(selector, labels or {})):
-        errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
+        errors.append(
+            invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     if selector is not None and selector_is_empty(selector):
-        errors.append(invalid(f"{path}.selector", selector, "empty selector is invalid for daemonset"))
+        errors.append(
+            invalid(
+                f"{path}.selector", selector, "empty selector is invalid for daemonset"
+            )
+        )
     template = spec.get("template") or {}
     errors += validate_pod_template_spec(template, f"{path}.template")
     errors += _validate_long_running(template, f"{path}.template", "DaemonSet")
     errors += not_negative(spec, "minReadySeconds", path=path)
-    errors += _validate_daemon_set_strategy(spec.get("updateStrategy") or {}, f"{path}.updateStrategy")
+    errors += _validate_daemon_set_strategy(
+        spec.get("updateStrategy") or {}, f"{path}.updateStrategy"
+    )
     return errors + not_negative(spec, "revisionHistoryLimit", path=path)
 
 
@@ -343,7 +381,9 @@ def _validate_daemon_set_strategy(strategy: Object, path: str) -> list[FieldErro
             )
         )
     elif not _amount(unavailable) and not _amount(surge):
-        errors.append(required(f"{here}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+        errors.append(
+            required(f"{here}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+        )
     errors += validate_not_over_100_percent(unavailable, f"{here}.maxUnavailable")
     return errors + validate_not_over_100_percent(surge, f"{here}.maxSurge")
 
@@ -351,7 +391,11 @@ def _validate_daemon_set_strategy(strategy: Object, path: str) -> list[FieldErro
 def validate_daemon_set_update(new: Object, old: Object) -> list[FieldError]:
     """A changed DaemonSet: the selector stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_daemon_set_spec(new.get("spec") or {}, "spec") + _selector_stays(new, old)
+    return (
+        errors
+        + _validate_daemon_set_spec(new.get("spec") or {}, "spec")
+        + _selector_stays(new, old)
+    )
 
 
 # --- StatefulSet ----------------------------------------------------------------------
@@ -369,7 +413,9 @@ _STATEFUL_FREE = (
 
 def validate_stateful_set(stateful_set: Object) -> list[FieldError]:
     """A new StatefulSet: its name must do as a host name."""
-    errors = validate_core_object_meta(stateful_set.get("metadata") or {}, True, content.name_is_dns_label)
+    errors = validate_core_object_meta(
+        stateful_set.get("metadata") or {}, True, content.name_is_dns_label
+    )
     return errors + _validate_stateful_set_spec(stateful_set.get("spec") or {}, "spec")
 
 
@@ -386,7 +432,9 @@ def _validate_stateful_set_spec(spec: Object, path: str) -> list[FieldError]:
                 "must be 'OrderedReady' or 'Parallel'",
             )
         )
-    errors += _validate_stateful_set_strategy(spec.get("updateStrategy") or {}, f"{path}.updateStrategy")
+    errors += _validate_stateful_set_strategy(
+        spec.get("updateStrategy") or {}, f"{path}.updateStrategy"
+    )
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for field in ("whenDeleted", "whenScaled"):
         value = retention.get(field, "Retain")
@@ -417,12 +465,25 @@ def _validate_stateful_set_spec(spec: Object, path: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.selector", selector, ""))
     else:
         labels = _template_labels(spec)
-        if selector is None or (not selector_is_empty(selector) and not selector_matches(selector, labels or {})):
-            errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
-        errors += validate_pod_template_spec(spec.get("template") or {}, f"{path}.template")
+        if selector is None or (
+            not selector_is_empty(selector)
+            and not selector_matches(selector, labels or {})
+        ):
+            errors.append(
+                invalid(
+                    f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH
+                )
+            )
+        errors += validate_pod_template_spec(
+            spec.get("template") or {}, f"{path}.template"
+        )
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-        errors += validate_claim_spec(claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec")
-    return errors + _validate_long_running(spec.get("template") or {}, f"{path}.template", "StatefulSet")
+        errors += validate_claim_spec(
+            claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec"
+        )
+    return errors + _validate_long_running(
+        spec.get("template") or {}, f"{path}.template", "StatefulSet"
+    )
 
 
 def _validate_stateful_set_strategy(strategy: Object, path: str) -> list[FieldError]:
@@ -464,7 +525,10 @@ def validate_stateful_set_update(new: Object, old: Object) -> list[FieldError]:
     if {k: v for k, v in spec.items() if k not in _STATEFUL_FREE} != {
         k: v for k, v in before.items() if k not in _STATEFUL_FREE
     }:
-        names = ", ".join(f"'{field}'" for field in _STATEFUL_FREE[:-1]) + f" and '{_STATEFUL_FREE[-1]}'"
+        names = (
+            ", ".join(f"'{field}'" for field in _STATEFUL_FREE[:-1])
+            + f" and '{_STATEFUL_FREE[-1]}'"
+        )
         errors.append(
             forbidden(
                 "spec",
@@ -479,7 +543,9 @@ def validate_stateful_set_update(new: Object, old: Object) -> list[FieldError]:
 
 def validate_replication_controller(controller: Object) -> list[FieldError]:
     """A new ReplicationController."""
-    errors = validate_core_object_meta(controller.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        controller.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_replication_controller_spec(controller.get("spec") or {})
 
 
@@ -492,13 +558,21 @@ def _validate_replication_controller_spec(spec: Object) -> list[FieldError]:
     if template is None:
         return [*errors, required("spec.template")]
     labels = _template_labels(spec)
-    if selector and any((labels or {}).get(key) != value for key, value in selector.items()):
-        errors.append(invalid("spec.template.metadata.labels", sorted_map(labels), MISMATCH))
+    if selector and any(
+        (labels or {}).get(key) != value for key, value in selector.items()
+    ):
+        errors.append(
+            invalid("spec.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     errors += validate_pod_template_spec(template, "spec.template")
-    return errors + _validate_long_running(template, "spec.template", "ReplicationController")
+    return errors + _validate_long_running(
+        template, "spec.template", "ReplicationController"
+    )
 
 
-def validate_replication_controller_update(new: Object, old: Object) -> list[FieldError]:
+def validate_replication_controller_update(
+    new: Object, old: Object
+) -> list[FieldError]:
     """A changed ReplicationController."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     return errors + _validate_replication_controller_spec(new.get("spec") or {})
@@ -506,13 +580,17 @@ def validate_replication_controller_update(new: Object, old: Object) -> list[Fie
 
 def validate_pod_template(holder: Object) -> list[FieldError]:
     """A stored PodTemplate."""
-    errors = validate_core_object_meta(holder.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        holder.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_pod_template_spec(holder.get("template") or {}, "template")
 
 
 def validate_controller_revision(revision: Object) -> list[FieldError]:
     """A new revision: some data, and a number."""
-    errors = validate_core_object_meta(revision.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        revision.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     if revision.get("data") is None:
         errors.append(required("data", "data is mandatory"))
     number = revision.get("revision", 0)
@@ -521,7 +599,9 @@ def validate_controller_revision(revision: Object) -> list[FieldError]:
 
 def validate_controller_revision_update(new: Object, old: Object) -> list[FieldError]:
     """Its data is history and stays."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_controller_revision(new)
+    errors = validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_controller_revision(new)
     if new.get("data") != old.get("data"):
         errors.append(invalid("data", new.get("data"), IMMUTABLE))
     return errors

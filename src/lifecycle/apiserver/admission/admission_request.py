@@ -43,10 +43,14 @@ def admission_request(attributes: Attributes, row: Resource) -> Object:
         "options": _options(attributes),
     }
     optional = ("subResource", "requestSubResource", "name", "namespace")
-    return {key: value for key, value in request.items() if value or key not in optional}
+    return {
+        key: value for key, value in request.items() if value or key not in optional
+    }
 
 
-def admission_review(attributes: Attributes, row: Resource, version: str, uid: str) -> Object:
+def admission_review(
+    attributes: Attributes, row: Resource, version: str, uid: str
+) -> Object:
     """What a webhook is sent. `version` is `v1` or `v1beta1`; both look the same."""
     request = admission_request(attributes, row)
     options = request.pop("options")

@@ -53,7 +53,9 @@ class AlwaysPullImages(Plugin):
         for path, container in containers_of(attributes.obj):
             policy = container.get("imagePullPolicy", "")
             if policy != "Always":
-                error = not_supported(f"{path}.imagePullPolicy", policy, ["Always"]).cause()
+                error = not_supported(
+                    f"{path}.imagePullPolicy", policy, ["Always"]
+                ).cause()
                 raise attributes.forbidden(f"{error['field']}: {error['message']}")
 
 
@@ -64,4 +66,7 @@ def _no_new_images(attributes: Attributes) -> bool:
     if attributes.operation != UPDATE or attributes.old_obj is None:
         return False
     old = {container.get("image") for _, container in containers_of(attributes.old_obj)}
-    return all(container.get("image") in old for _, container in containers_of(attributes.obj or {"spec": {}}))
+    return all(
+        container.get("image") in old
+        for _, container in containers_of(attributes.obj or {"spec": {}})
+    )

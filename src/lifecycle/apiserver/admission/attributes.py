@@ -52,4 +52,6 @@ class Attributes:
         if not name and self.obj is not None:
             meta = self.obj.get("metadata") or {}
             name = meta.get("name") or meta.get("generateName") or "Unknown"
-        return forbidden(self.resource.plural, name or "Unknown", why, self.resource.group)
+        return forbidden(
+            self.resource.plural, name or "Unknown", why, self.resource.group
+        )

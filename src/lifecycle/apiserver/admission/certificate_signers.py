@@ -32,13 +32,17 @@ KUBE_API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"
 PEM_TYPE = "CERTIFICATE REQUEST"
 
 
-async def is_authorized_for_signer(authorize: Authorize, user: UserInfo, verb: str, signer: str) -> bool:
+async def is_authorized_for_signer(
+    authorize: Authorize, user: UserInfo, verb: str, signer: str
+) -> bool:
     """Whether the user may do this for the signer, or for all of the signer's
     domain.
     """
     domain = signer.partition("/")[0]
     for name in (signer, f"{domain}/*"):
-        question = RequestInfo(True, "", verb, group=GROUP, version="*", resource="signers", name=name)
+        question = RequestInfo(
+            True, "", verb, group=GROUP, version="*", resource="signers", name=name
+        )
         if (await decide(authorize, user, question)).allowed:
             return True
     return False
@@ -62,8 +66,12 @@ class _SignerPlugin(Plugin):
         if not self.concerns(attributes.obj or {}, stored):
             return
         signer = (stored.get("spec") or {}).get("signerName", "")
-        if not await is_authorized_for_signer(self._authorize, attributes.user or ANONYMOUS, self.verb, signer):
-            raise attributes.forbidden(f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}")
+        if not await is_authorized_for_signer(
+            self._authorize, attributes.user or ANONYMOUS, self.verb, signer
+        ):
+            raise attributes.forbidden(
+                f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}"
+            )
 
     def concerns(self, new: Object, stored: Object) -> bool:
         """Whether the write is one that needs the right."""
@@ -88,7 +96,10 @@ class CertificateSigning(_SignerPlugin):
     def concerns(self, new: Object, stored: Object) -> bool:
         """See `_SignerPlugin`."""
         status, before = new.get("status") or {}, stored.get("status") or {}
-        return any((status.get(key) or None) != (before.get(key) or None) for key in ("certificate", "conditions"))
+        return any(
+            (status.get(key) or None) != (before.get(key) or None)
+            for key in ("certificate", "conditions")
+        )
 
 
 class CertificateSubjectRestriction(Plugin):
@@ -107,7 +118,10 @@ class CertificateSubjectRestriction(Plugin):
             subject = _subject(spec.get("request", ""))
         except ValueError as error:
             raise attributes.forbidden(f"failed to parse CSR: {error}") from None
-        groups = [each.value for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        groups = [
+            each.value
+            for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+        ]
         if MASTERS in groups:
             why = f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not allowed"
             raise attributes.forbidden(why)

@@ -104,7 +104,10 @@ class Plugin:
         """
         if operation not in self.operations:
             return False
-        if self.resources is not None and (resource.group, resource.plural) not in self.resources:
+        if (
+            self.resources is not None
+            and (resource.group, resource.plural) not in self.resources
+        ):
             return False
         return self.subresources is None or subresource in self.subresources
 
@@ -120,20 +123,28 @@ class AdmissionChain:
     without it, every plugin always has its turn.
     """
 
-    def __init__(self, plugins: Iterable[Plugin] = (), changes: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, plugins: Iterable[Plugin] = (), changes: Callable[[], int] | None = None
+    ) -> None:
         self._changes = changes or _never
         self._leave_out = changes is not None
         self._seen = -1
-        self._plans: dict[tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
+        self._plans: dict[
+            tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]
+        ] = {}
         self.use(plugins)
 
     def use(self, plugins: Iterable[Plugin]) -> None:
         """These from now on, and no others."""
         order = {name: i for i, name in enumerate(ALL_ORDERED_PLUGINS)}
-        self.plugins = sorted(plugins, key=lambda plugin: order.get(plugin.name, len(order)))
+        self.plugins = sorted(
+            plugins, key=lambda plugin: order.get(plugin.name, len(order))
+        )
         self._plans.clear()
 
-    def _plan(self, attributes: Attributes) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    def _plan(
+        self, attributes: Attributes
+    ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         changes = self._changes()
         if changes != self._seen:
             self._plans.clear()
@@ -148,7 +159,9 @@ class AdmissionChain:
         )
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self.plan_for(resource, attributes.subresource, attributes.operation)
+            plan = self._plans[key] = self.plan_for(
+                resource, attributes.subresource, attributes.operation
+            )
         return plan
 
     def plan_for(
@@ -158,11 +171,14 @@ class AdmissionChain:
         wanted = [
             plugin
             for plugin in self.plugins
-            if plugin.handles(resource, subresource, operation) and (plugin.configured() or not self._leave_out)
+            if plugin.handles(resource, subresource, operation)
+            and (plugin.configured() or not self._leave_out)
         ]
         phases = []
         for phase in ("admit", "validate"):
-            methods = [getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)]
+            methods = [
+                getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)
+            ]
             phases.append(tuple(methods))
         return phases[0], phases[1]
 

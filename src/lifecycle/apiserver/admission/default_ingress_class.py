@@ -35,7 +35,11 @@ class DefaultIngressClass(Plugin):
         if spec.get("ingressClassName") is not None or CLASS_ANNOTATION in annotations:
             return
         classes = self._reader.list(self._classes)
-        defaults = [c for c in classes if (c["metadata"].get("annotations") or {}).get(IS_DEFAULT) == "true"]
+        defaults = [
+            c
+            for c in classes
+            if (c["metadata"].get("annotations") or {}).get(IS_DEFAULT) == "true"
+        ]
         defaults.sort(key=lambda c: c["metadata"]["name"])
         default = max(
             defaults,

@@ -42,14 +42,20 @@ from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
-def default_plugins(reader: ObjectReader, names: NameSource, authorize: Authorize | None = None) -> list[Plugin]:
+def default_plugins(
+    reader: ObjectReader, names: NameSource, authorize: Authorize | None = None
+) -> list[Plugin]:
     """One of each, reading from the server's caches. `names` gives the token volumes
     their suffixes; `authorize` answers the expressions of policies that ask what
     somebody may do.
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
-    signers = [CertificateApproval(authorize), CertificateSigning(authorize)] if authorize is not None else []
+    signers = (
+        [CertificateApproval(authorize), CertificateSigning(authorize)]
+        if authorize is not None
+        else []
+    )
     return [
         *signers,
         CertificateSubjectRestriction(),

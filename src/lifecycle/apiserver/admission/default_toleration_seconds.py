@@ -31,7 +31,9 @@ class DefaultTolerationSeconds(Plugin):
         assert attributes.obj is not None
         spec = attributes.obj["spec"]
         tolerations: list[dict[str, Any]] = spec.get("tolerations") or []
-        missing = [key for key in (NOT_READY, UNREACHABLE) if not _tolerates(tolerations, key)]
+        missing = [
+            key for key in (NOT_READY, UNREACHABLE) if not _tolerates(tolerations, key)
+        ]
         if missing:
             spec["tolerations"] = tolerations + [
                 {
@@ -45,4 +47,7 @@ class DefaultTolerationSeconds(Plugin):
 
 
 def _tolerates(tolerations: list[dict[str, Any]], key: str) -> bool:
-    return any(t.get("key") in (None, "", key) and t.get("effect") in (None, "", NO_EXECUTE) for t in tolerations)
+    return any(
+        t.get("key") in (None, "", key) and t.get("effect") in (None, "", NO_EXECUTE)
+        for t in tolerations
+    )

@@ -77,7 +77,11 @@ class ImagePolicyWebhook(Plugin):
                 for container in pod["spec"].get(kind) or ()
             ]
         }
-        notes = {k: v for k, v in (pod["metadata"].get("annotations") or {}).items() if ".image-policy.k8s.io/" in k}
+        notes = {
+            k: v
+            for k, v in (pod["metadata"].get("annotations") or {}).items()
+            if ".image-policy.k8s.io/" in k
+        }
         if notes:
             spec["annotations"] = notes
         spec["namespace"] = attributes.namespace
@@ -93,8 +97,14 @@ class ImagePolicyWebhook(Plugin):
             annotate(AUDIT + key, value)
         if not status.get("allowed"):
             reason = status.get("reason")
-            why = f"image policy webhook backend denied one or more images: {reason}" if reason else ""
-            raise attributes.forbidden(why or "one or more images rejected by webhook backend")
+            why = (
+                f"image policy webhook backend denied one or more images: {reason}"
+                if reason
+                else ""
+            )
+            raise attributes.forbidden(
+                why or "one or more images rejected by webhook backend"
+            )
 
     async def _status(self, spec: Object) -> Object:
         """The service's word, or what it said the last time. Raises CallError."""
@@ -109,8 +119,12 @@ class ImagePolicyWebhook(Plugin):
             "spec": spec,
             "status": {},
         }
-        answer: Any = await Call(self._target, json.dumps(review).encode(), TIMEOUT, _nowhere).answer()
-        status: Object = (answer.get("status") if isinstance(answer, dict) else None) or {}
+        answer: Any = await Call(
+            self._target, json.dumps(review).encode(), TIMEOUT, _nowhere
+        ).answer()
+        status: Object = (
+            answer.get("status") if isinstance(answer, dict) else None
+        ) or {}
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
         if ttl >= 0:
             while len(self._answers) >= MAX_ANSWERS:

@@ -39,7 +39,9 @@ class InitialResources(Plugin):
     operations = frozenset({CREATE})
     resources = PODS
 
-    def __init__(self, usage: Usage, *, percentile: int = 90, namespace_only: bool = False) -> None:
+    def __init__(
+        self, usage: Usage, *, percentile: int = 90, namespace_only: bool = False
+    ) -> None:
         self._usage, self._percentile, self._namespace_only = (
             usage,
             percentile,
@@ -54,16 +56,22 @@ class InitialResources(Plugin):
         for container in pod["spec"]["containers"]:
             filled = self._fill(container, attributes.namespace)
             if filled:
-                notes.append(f"{', '.join(sorted(filled))} request for container {container['name']}")
+                notes.append(
+                    f"{', '.join(sorted(filled))} request for container {container['name']}"
+                )
         if notes:
             annotations = pod["metadata"].setdefault("annotations", {})
-            annotations[ANNOTATION] = "Initial Resources plugin set: " + "; ".join(notes)
+            annotations[ANNOTATION] = "Initial Resources plugin set: " + "; ".join(
+                notes
+            )
 
     def _fill(self, container: Object, namespace: str) -> list[str]:
         resources = container.get("resources") or {}
         filled: Object = {}
         for name in ("cpu", "memory"):
-            if name not in (resources.get("requests") or {}) and name not in (resources.get("limits") or {}):
+            if name not in (resources.get("requests") or {}) and name not in (
+                resources.get("limits") or {}
+            ):
                 estimate = self.estimate(name, container["image"], namespace)
                 if estimate:
                     filled[name] = estimate

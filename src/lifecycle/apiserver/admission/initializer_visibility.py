@@ -51,7 +51,9 @@ JSON_PATCH = "application/json-patch+json"
 class InitializerVisibility:
     """Stands between the handler chain and the registry."""
 
-    def __init__(self, inner: Handler, plugin: Initializers, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self, inner: Handler, plugin: Initializers, clock: Clock, names: NameSource
+    ) -> None:
         self._inner, self._plugin, self._clock, self._names = (
             inner,
             plugin,
@@ -92,7 +94,11 @@ class InitializerVisibility:
             response.encode_frame = None
         elif response.obj is not None and response.status < 400:
             if "items" in response.obj and info.verb == "list":
-                items = [item for item in response.obj["items"] if include or state_of(item) is None]
+                items = [
+                    item
+                    for item in response.obj["items"]
+                    if include or state_of(item) is None
+                ]
                 response.obj = {
                     **response.obj,
                     "items": [shown(item) for item in items],
@@ -139,9 +145,13 @@ class InitializerVisibility:
             async for frame in response.stream:
                 state = state_of(frame.object) or {}
                 if state.get("result"):
-                    raise StatusError({"kind": "Status", "apiVersion": "v1", **state["result"]})
+                    raise StatusError(
+                        {"kind": "Status", "apiVersion": "v1", **state["result"]}
+                    )
                 if frame.type == "DELETED":
-                    raise internal_error("object deleted while waiting for initialization")
+                    raise internal_error(
+                        "object deleted while waiting for initialization"
+                    )
                 if not state:
                     return frame.object
         finally:
@@ -188,11 +198,21 @@ class InitializerVisibility:
         read.info = replace(info, verb="get")
         live = (await self._inner(read)).obj
         kind = request.headers.get("content-type", "").partition(";")[0]
-        if live is None or state_of(live) is None or kind.endswith(("apply-patch+yaml", "apply-patch+cbor")):
+        if (
+            live is None
+            or state_of(live) is None
+            or kind.endswith(("apply-patch+yaml", "apply-patch+cbor"))
+        ):
             return await self._inner(request)
-        patch: Any = request.obj if request.obj is not None else orjson.loads(request.body)
+        patch: Any = (
+            request.obj if request.obj is not None else orjson.loads(request.body)
+        )
         whole = shown(live)
-        request.obj = apply_json_patch(whole, patch) if kind == JSON_PATCH else apply_merge_patch(whole, patch)
+        request.obj = (
+            apply_json_patch(whole, patch)
+            if kind == JSON_PATCH
+            else apply_merge_patch(whole, patch)
+        )
         request.method, request.body, request.headers = (
             "PUT",
             b"",
@@ -284,7 +304,9 @@ def _inward(obj: Object) -> Object:
         return obj
     inward = {
         **obj,
-        "metadata": {key: value for key, value in meta.items() if key != "initializers"},
+        "metadata": {
+            key: value for key, value in meta.items() if key != "initializers"
+        },
     }
     if meta["initializers"] is not None:
         with_state(inward, meta["initializers"])
@@ -297,14 +319,18 @@ def _body(request: Request) -> Object:
         try:
             obj = orjson.loads(request.body)
         except orjson.JSONDecodeError:
-            raise bad_request("the object provided is unrecognized (must be of type JSON)") from None
+            raise bad_request(
+                "the object provided is unrecognized (must be of type JSON)"
+            ) from None
     if not isinstance(obj, dict):
         raise bad_request("the object provided is unrecognized (must be of type JSON)")
     request.body = b""
     return obj
 
 
-async def _watched(stream: AsyncIterator[WatchFrame], include: bool) -> AsyncIterator[WatchFrame]:
+async def _watched(
+    stream: AsyncIterator[WatchFrame], include: bool
+) -> AsyncIterator[WatchFrame]:
     """A watch in which objects appear when they have been initialized."""
     hidden: set[str] = set()
     try:

@@ -41,7 +41,11 @@ def state_of(obj: Object) -> Object | None:
 def with_state(obj: Object, state: Object | None) -> None:
     """Write the list of an object that belongs to the caller."""
     meta = obj["metadata"] = dict(obj["metadata"])
-    annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key != STATE}
+    annotations = {
+        key: value
+        for key, value in (meta.get("annotations") or {}).items()
+        if key != STATE
+    }
     if state is not None:
         annotations[STATE] = json.dumps(state)
     if annotations:
@@ -69,7 +73,9 @@ class Initializers(Plugin):
         found: list[str] = []
         for _, configuration in sorted(self.configurations.items()):
             for initializer in configuration.get("initializers") or ():
-                if any(_matches(rule, resource) for rule in initializer.get("rules") or ()):
+                if any(
+                    _matches(rule, resource) for rule in initializer.get("rules") or ()
+                ):
                     found.append(initializer["name"])
         return list(dict.fromkeys(found))
 
@@ -120,7 +126,9 @@ class Initializers(Plugin):
         )  # fmt: skip
         verdict = await decide(self._authorize, attributes.user or ANONYMOUS, info)
         if not verdict.allowed:
-            raise attributes.forbidden(f"user must have permission to initialize resources: {verdict.reason}")
+            raise attributes.forbidden(
+                f"user must have permission to initialize resources: {verdict.reason}"
+            )
 
 
 def _named(names: Iterable[str], wanted: str) -> bool:
@@ -141,7 +149,9 @@ def _transition(before: Object | None, now: Object | None) -> list[FieldError]:
     """
     path = "metadata.initializers"
     if before is None:
-        return [invalid(path, now, "field is immutable once initialization has completed")]
+        return [
+            invalid(path, now, "field is immutable once initialization has completed")
+        ]
     if before.get("result"):
         return [invalid(path, now, "field is immutable once initialization has failed")]
     if now is None or not now.get("result"):

@@ -43,7 +43,11 @@ class LimitRanger(Plugin):
 
     def admit(self, attributes: Attributes) -> None:
         """Fill in the defaults of every limit range of the namespace."""
-        if attributes.resource.plural != "pods" or attributes.obj is None or _goes_away(attributes.old_obj):
+        if (
+            attributes.resource.plural != "pods"
+            or attributes.obj is None
+            or _goes_away(attributes.old_obj)
+        ):
             return
         for limit_range in self._limit_ranges[attributes.namespace]:
             _set_defaults(attributes.obj, limit_range)
@@ -68,7 +72,11 @@ def _goes_away(old: Object | None) -> bool:
 
 
 def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
-    return (limit for limit in limit_range["spec"].get("limits") or () if limit.get("type") == kind)
+    return (
+        limit
+        for limit in limit_range["spec"].get("limits") or ()
+        if limit.get("type") == kind
+    )
 
 
 def _set_defaults(pod: Object, limit_range: Object) -> None:
@@ -87,10 +95,14 @@ def _set_defaults(pod: Object, limit_range: Object) -> None:
     if notes:
         meta = pod["metadata"]
         annotations = dict(meta.get("annotations") or {})
-        meta["annotations"] = annotations | {ANNOTATION: "LimitRanger plugin set: " + "; ".join(notes)}
+        meta["annotations"] = annotations | {
+            ANNOTATION: "LimitRanger plugin set: " + "; ".join(notes)
+        }
 
 
-def _merge(container: Object, requests: Object, limits: Object, what: str) -> Iterator[str]:
+def _merge(
+    container: Object, requests: Object, limits: Object, what: str
+) -> Iterator[str]:
     """Fill in one container; says what was filled in."""
     resources = dict(container.get("resources") or {})
     for key, word, defaults in (
@@ -98,10 +110,14 @@ def _merge(container: Object, requests: Object, limits: Object, what: str) -> It
         ("limits", "limit", limits),
     ):
         present = resources.get(key) or {}
-        missing = {name: amount for name, amount in defaults.items() if name not in present}
+        missing = {
+            name: amount for name, amount in defaults.items() if name not in present
+        }
         if missing:
             resources[key] = present | missing
-            yield (f"{', '.join(sorted(missing))} {word} for {what} {container.get('name', '')}")
+            yield (
+                f"{', '.join(sorted(missing))} {word} for {what} {container.get('name', '')}"
+            )
     container["resources"] = resources
 
 
@@ -113,13 +129,17 @@ def _requests_and_limits(container: Object) -> tuple[Amounts, Amounts]:
 def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
     spec = pod["spec"]
     containers = [_requests_and_limits(c) for c in spec.get("containers") or ()]
-    init_containers = [_requests_and_limits(c) for c in spec.get("initContainers") or ()]
+    init_containers = [
+        _requests_and_limits(c) for c in spec.get("initContainers") or ()
+    ]
     for limit in limit_range["spec"].get("limits") or ():
         if limit.get("type") == "Container":
             for requests, limits in (*containers, *init_containers):
                 yield from _violations("Container", limit, requests, limits)
         elif limit.get("type") == "Pod":
-            yield from _violations("Pod", limit, _pod_total(pod, "requests"), _pod_total(pod, "limits"))
+            yield from _violations(
+                "Pod", limit, _pod_total(pod, "requests"), _pod_total(pod, "limits")
+            )
 
 
 def _pod_total(pod: Object, key: str) -> Amounts:
@@ -127,10 +147,14 @@ def _pod_total(pod: Object, key: str) -> Amounts:
     what its containers add up to.
     """
     own = amounts((pod["spec"].get("resources") or {}).get(key))
-    return containers_total(pod, key) | {name: amount for name, amount in own.items() if name in ("cpu", "memory")}
+    return containers_total(pod, key) | {
+        name: amount for name, amount in own.items() if name in ("cpu", "memory")
+    }
 
 
-def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
+def _violations(
+    kind: str, limit: Object, requests: Amounts, limits: Amounts
+) -> Iterator[str]:
     for name, bound in sorted(amounts(limit.get("min")).items()):
         rule = f"minimum {name} usage per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)

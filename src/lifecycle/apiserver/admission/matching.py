@@ -78,7 +78,11 @@ def equivalents(row: Resource) -> tuple[Resource, ...]:
     """
     if row.plural not in _CONVERSIONS:
         return ()
-    return tuple(other for other in all_resources() if other.plural == row.plural and other is not row)
+    return tuple(
+        other
+        for other in all_resources()
+        if other.plural == row.plural and other is not row
+    )
 
 
 def converted(obj: Object | None, row: Resource) -> Object | None:
@@ -97,10 +101,14 @@ def rule_matches(rule: Object, attributes: Attributes, row: Resource) -> bool:
     """Whether a `RuleWithOperations` is about a request, its resource being `row`."""
     if not _named(rule.get("operations") or (), attributes.operation):
         return False
-    if not _named(rule.get("apiGroups") or (), row.group) or not _named(rule.get("apiVersions") or (), row.version):
+    if not _named(rule.get("apiGroups") or (), row.group) or not _named(
+        rule.get("apiVersions") or (), row.version
+    ):
         return False
     scope = rule.get("scope") or "*"
-    if scope != "*" and (scope == "Namespaced") != (row.namespaced and bool(attributes.namespace)):
+    if scope != "*" and (scope == "Namespaced") != (
+        row.namespaced and bool(attributes.namespace)
+    ):
         return False
     for pattern in rule.get("resources") or ():
         name, _, subresource = pattern.partition("/")
@@ -127,14 +135,22 @@ class Matcher:
         """Whether both selectors let the request through. Raises StatusError 404 for a
         namespace that is not there.
         """
-        return self._selects_namespace(criteria, attributes) and _selects_object(criteria, attributes)
+        return self._selects_namespace(criteria, attributes) and _selects_object(
+            criteria, attributes
+        )
 
     def _selects_namespace(self, criteria: Object, attributes: Attributes) -> bool:
         selector = selector_from_label_selector(criteria.get("namespaceSelector") or {})
-        is_namespace = attributes.resource.plural == "namespaces" and not attributes.resource.group
+        is_namespace = (
+            attributes.resource.plural == "namespaces" and not attributes.resource.group
+        )
         if selector.empty or not (attributes.namespace or is_namespace):
             return True
-        if is_namespace and not attributes.subresource and attributes.operation in (CREATE, UPDATE):
+        if (
+            is_namespace
+            and not attributes.subresource
+            and attributes.operation in (CREATE, UPDATE)
+        ):
             found: Object = attributes.obj or {}
         else:
             found = self.namespace(attributes.namespace or attributes.name)
@@ -147,12 +163,18 @@ class Matcher:
         rules = criteria.get(key) or ()
         rows = (
             attributes.resource,
-            *(equivalents(attributes.resource) if criteria.get("matchPolicy") != "Exact" else ()),
+            *(
+                equivalents(attributes.resource)
+                if criteria.get("matchPolicy") != "Exact"
+                else ()
+            ),
         )
         for row in rows:
             for rule in rules:
                 names = rule.get("resourceNames") or ()
-                if rule_matches(rule, attributes, row) and (not names or attributes.name in names):
+                if rule_matches(rule, attributes, row) and (
+                    not names or attributes.name in names
+                ):
                     return Match(row)
         return None
 
@@ -166,8 +188,14 @@ class Matcher:
         if self.rules(criteria, attributes, "excludeResourceRules") is not None:
             return None
         rules = criteria.get("resourceRules")
-        found = self.rules(criteria, attributes, "resourceRules") if rules else Match(attributes.resource)
-        return found if found is not None and self.selects(criteria, attributes) else None
+        found = (
+            self.rules(criteria, attributes, "resourceRules")
+            if rules
+            else Match(attributes.resource)
+        )
+        return (
+            found if found is not None and self.selects(criteria, attributes) else None
+        )
 
 
 def _selects_object(criteria: Object, attributes: Attributes) -> bool:
@@ -175,4 +203,7 @@ def _selects_object(criteria: Object, attributes: Attributes) -> bool:
     if selector.empty:
         return True
     objects = (attributes.obj, attributes.old_obj)
-    return any(obj is not None and selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects)
+    return any(
+        obj is not None and selector.matches((obj.get("metadata") or {}).get("labels"))
+        for obj in objects
+    )

@@ -61,7 +61,9 @@ class Mutator:
         params = bool(spec.get("paramKind"))
         self.fails = spec.get("failurePolicy") != "Ignore"
         self.composition = Composition(params=params, literals=True)
-        self.conditions = MatchConditions(spec.get("matchConditions") or (), params=params)
+        self.conditions = MatchConditions(
+            spec.get("matchConditions") or (), params=params
+        )
         self.mutations: list[tuple[str, Program | CompileError]] = []
         for variable in spec.get("variables") or ():
             try:
@@ -72,7 +74,9 @@ class Mutator:
             kind = mutation["patchType"]
             try:
                 expression = mutation[EXPRESSIONS[kind]]["expression"]
-                self.mutations.append((kind, self.composition.compile(expression, (RETURNS[kind],))))
+                self.mutations.append(
+                    (kind, self.composition.compile(expression, (RETURNS[kind],)))
+                )
             except CompileError as error:
                 self.mutations.append((kind, error))
 
@@ -103,7 +107,9 @@ class MutatingAdmissionPolicy(Plugin):
     name = "MutatingAdmissionPolicy"
     subresources = None
 
-    def __init__(self, reader: ObjectReader, authorize: Authorize | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, authorize: Authorize | None = None
+    ) -> None:
         self._matcher = Matcher(reader)
         self._authorize = authorize
         self._source: PolicySource[Mutator] = PolicySource(reader, "mutating", Mutator)
@@ -123,9 +129,15 @@ class MutatingAdmissionPolicy(Plugin):
         hooks = self._source.hooks()
         return self._dispatch(hooks, attributes) if hooks else None
 
-    async def _dispatch(self, hooks: Sequence[Hook[Mutator]], attributes: Attributes) -> None:
+    async def _dispatch(
+        self, hooks: Sequence[Hook[Mutator]], attributes: Attributes
+    ) -> None:
         problems: list[tuple[Hook[Mutator], Object, str, str]] = []
-        invocations = [found for hook in hooks for found in self._invocations(hook, attributes, problems)]
+        invocations = [
+            found
+            for hook in hooks
+            for found in self._invocations(hook, attributes, problems)
+        ]
         rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
         memory = rounds.of(self.name)
         if rounds.second:
@@ -137,8 +149,12 @@ class MutatingAdmissionPolicy(Plugin):
         if problems:
             raise _denial(attributes, problems)
 
-    def _invocations(self, hook: Hook[Mutator], attributes: Attributes, problems: list[Any]) -> list[Invocation]:
-        match = self._matcher.resources(hook.policy["spec"].get("matchConstraints") or {}, attributes)
+    def _invocations(
+        self, hook: Hook[Mutator], attributes: Attributes, problems: list[Any]
+    ) -> list[Invocation]:
+        match = self._matcher.resources(
+            hook.policy["spec"].get("matchConstraints") or {}, attributes
+        )
         found: list[Invocation] = []
         for binding in hook.bindings if match is not None else ():
             criteria = binding["spec"].get("matchResources")
@@ -147,7 +163,9 @@ class MutatingAdmissionPolicy(Plugin):
             try:
                 params = self._source.params(hook, binding, attributes.namespace)
             except ConfigurationError as error:
-                problems.append((hook, binding, f"failed to configure binding: {error}", ""))
+                problems.append(
+                    (hook, binding, f"failed to configure binding: {error}", "")
+                )
                 continue
             assert match is not None
             found += [Invocation(hook, binding, one, match) for one in params]
@@ -163,7 +181,9 @@ class MutatingAdmissionPolicy(Plugin):
         hook, memory = invocation.hook, rounds.of(self.name)
         try:
             policy = "Fail" if hook.evaluator.fails else "Ignore"
-            if not await hook.evaluator.conditions.match(self._evaluation(invocation, attributes), policy):
+            if not await hook.evaluator.conditions.match(
+                self._evaluation(invocation, attributes), policy
+            ):
                 return
         except EvaluationError as error:
             problems.append((hook, invocation.binding, str(error), "Invalid"))
@@ -171,7 +191,9 @@ class MutatingAdmissionPolicy(Plugin):
         if rounds.second and invocation.key not in memory.again:
             return
         changed = False
-        for kind, program in hook.evaluator.mutations if attributes.obj is not None else ():
+        for kind, program in (
+            hook.evaluator.mutations if attributes.obj is not None else ()
+        ):
             try:
                 if isinstance(program, CompileError):
                     raise MutationError(str(program))
@@ -212,7 +234,9 @@ class MutatingAdmissionPolicy(Plugin):
         assert obj is not None
         if kind == "JSONPatch":
             try:
-                return replace_object(attributes, apply_json_patch(obj, object_literals.untyped(value)))
+                return replace_object(
+                    attributes, apply_json_patch(obj, object_literals.untyped(value))
+                )
             except StatusError as error:
                 if any(op.get("op") == "test" for op in value):
                     return False  # a test that fails calls the patch off
@@ -222,7 +246,9 @@ class MutatingAdmissionPolicy(Plugin):
         atomics = list(_atomics(whole, wanted, ""))
         if atomics:
             why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
-            raise MutationError(f"error applying patch: invalid ApplyConfiguration: {why}")
+            raise MutationError(
+                f"error applying patch: invalid ApplyConfiguration: {why}"
+            )
         wanted.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
         return replace_object(attributes, merge(whole, obj, wanted))
 
@@ -237,7 +263,9 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, dict):
         for name, item in value.items():
             known = kind.fields.get(name)
-            yield from _atomics(known[1] if known is not None else kind.element, item, f"{path}.{name}")
+            yield from _atomics(
+                known[1] if known is not None else kind.element, item, f"{path}.{name}"
+            )
     elif isinstance(value, list):
         for item in value:
             yield from _atomics(kind.element, item, path)
@@ -247,7 +275,13 @@ def _denial(attributes: Attributes, problems: list[Any]) -> StatusError:
     causes = []
     for hook, binding, message, _ in problems:
         name = binding["metadata"]["name"]
-        causes.append({"message": (f"policy '{hook.name}' with binding '{name}' denied request: {message}")})
+        causes.append(
+            {
+                "message": (
+                    f"policy '{hook.name}' with binding '{name}' denied request: {message}"
+                )
+            }
+        )
     status = attributes.forbidden("admission request denied by policy").status
     details = {**(status.get("details") or {}), "causes": causes}
     reason = problems[0][3] or status["reason"]

@@ -70,11 +70,15 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         hooks = self.hooks()
         return self._dispatch(hooks, attributes) if hooks else None
 
-    async def _call(self, hook: Webhook, match: Any, attributes: Attributes, place: str) -> bool:
+    async def _call(
+        self, hook: Webhook, match: Any, attributes: Attributes, place: str
+    ) -> bool:
         """Ask one. Returns whether the object is another one now."""
         changed = False
         try:
-            answer = await self.answer(hook, self.call(hook, match, attributes), attributes, mutating=True)
+            answer = await self.answer(
+                hook, self.call(hook, match, attributes), attributes, mutating=True
+            )
             if not answer.allowed:
                 raise denied(hook.name, answer.result)
             if answer.patch:
@@ -86,7 +90,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 }
                 annotate(
                     PATCH + place,
-                    json.dumps({**shown, "patchType": "JSONPatch"}, separators=(",", ":")),
+                    json.dumps(
+                        {**shown, "patchType": "JSONPatch"}, separators=(",", ":")
+                    ),
                 )
             return changed
         finally:

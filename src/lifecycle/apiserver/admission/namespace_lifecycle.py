@@ -58,7 +58,9 @@ class NamespaceLifecycle(Plugin):
         """
         if attributes.operation == DELETE:
             if attributes.name in IMMORTAL:
-                raise forbidden("namespaces", attributes.name, "this namespace may not be deleted")
+                raise forbidden(
+                    "namespaces", attributes.name, "this namespace may not be deleted"
+                )
             return None
         namespace = self._reader.get(self._namespaces, "", attributes.namespace)
         if namespace is None:
@@ -76,10 +78,15 @@ class NamespaceLifecycle(Plugin):
         self._check(attributes, namespace)
 
     def _check(self, attributes: Attributes, namespace: Object) -> None:
-        if attributes.operation != CREATE or (namespace.get("status") or {}).get("phase") != "Terminating":
+        if (
+            attributes.operation != CREATE
+            or (namespace.get("status") or {}).get("phase") != "Terminating"
+        ):
             return
         name = attributes.namespace
-        error = attributes.forbidden(f"unable to create new content in namespace {name} because it is being terminated")
+        error = attributes.forbidden(
+            f"unable to create new content in namespace {name} because it is being terminated"
+        )
         cause = {
             "reason": "NamespaceTerminating",
             "message": f"namespace {name} is being terminated",

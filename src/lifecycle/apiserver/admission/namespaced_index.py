@@ -27,7 +27,9 @@ class NamespacedIndex:
             self._version = version
             self._by_namespace = {}
             for obj in self._reader.list(self._resource):
-                self._by_namespace.setdefault(obj["metadata"].get("namespace", ""), []).append(obj)
+                self._by_namespace.setdefault(
+                    obj["metadata"].get("namespace", ""), []
+                ).append(obj)
         return self._by_namespace.get(namespace, _NOTHING)
 
 

@@ -64,12 +64,16 @@ class NodeRestriction(Plugin):
     )
     subresources = None
 
-    def __init__(self, reader: ObjectReader, authorize: Authorize | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, authorize: Authorize | None = None
+    ) -> None:
         self._reader = reader
         self._audiences = NodeAudiences(reader, authorize)
         self._pods = resource("pods")
         self._nodes = resource("nodes")
-        self._checks: dict[tuple[str, str], Callable[[str, Attributes], Awaitable[None] | None]] = {
+        self._checks: dict[
+            tuple[str, str], Callable[[str, Attributes], Awaitable[None] | None]
+        ] = {
             ("pods", ""): self._pod,
             ("pods", "status"): self._pod_status,
             ("pods", "eviction"): self._pod_eviction,
@@ -90,7 +94,9 @@ class NodeRestriction(Plugin):
         if not is_node:
             return None
         if not node:
-            raise attributes.forbidden(f"could not determine node from user {go_quote(user.name)}")
+            raise attributes.forbidden(
+                f"could not determine node from user {go_quote(user.name)}"
+            )
         check = self._checks.get((attributes.resource.plural, attributes.subresource))
         if check is not None:
             return check(node, attributes)
@@ -114,7 +120,10 @@ class NodeRestriction(Plugin):
             if why:
                 raise attributes.forbidden(why)
         elif attributes.operation == DELETE:
-            if self._existing_pod(attributes, attributes.name)["spec"].get("nodeName") != node:
+            if (
+                self._existing_pod(attributes, attributes.name)["spec"].get("nodeName")
+                != node
+            ):
                 raise attributes.forbidden(
                     f"node {go_quote(node)} can only delete pods with spec.nodeName set to itself"
                 )
@@ -133,7 +142,9 @@ class NodeRestriction(Plugin):
             return f"{me} can only create pods with spec.nodeName set to itself"
         owners = meta.get("ownerReferences") or []
         if len(owners) > 1:
-            return f"{me} can only create pods with a single owner reference set to itself"
+            return (
+                f"{me} can only create pods with a single owner reference set to itself"
+            )
         to_itself = f"{me} can only create pods with an owner reference set to itself"
         if not owners:
             return to_itself
@@ -167,28 +178,40 @@ class NodeRestriction(Plugin):
 
     def _pod_status(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != UPDATE:
-            raise attributes.forbidden(f"unexpected operation {go_quote(attributes.operation)}")
+            raise attributes.forbidden(
+                f"unexpected operation {go_quote(attributes.operation)}"
+            )
         old, new = attributes.old_obj or {}, attributes.obj or {}
         if (old.get("spec") or {}).get("nodeName") != node:
             raise attributes.forbidden(
                 f"node {go_quote(node)} can only update pod status for pods with spec.nodeName set to itself"
             )
-        if (old["metadata"].get("labels") or {}) != (new["metadata"].get("labels") or {}):
-            raise attributes.forbidden(f"node {go_quote(node)} cannot update labels through pod status")
+        if (old["metadata"].get("labels") or {}) != (
+            new["metadata"].get("labels") or {}
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} cannot update labels through pod status"
+            )
 
     def _pod_eviction(self, node: str, attributes: Attributes) -> None:
-        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
+        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get(
+            "name", ""
+        )
         if not name:
             raise attributes.forbidden("could not determine pod from request data")
         if self._existing_pod(attributes, name)["spec"].get("nodeName") != node:
-            raise attributes.forbidden(f"node {node} can only evict pods with spec.nodeName set to itself")
+            raise attributes.forbidden(
+                f"node {node} can only evict pods with spec.nodeName set to itself"
+            )
 
     def _node(self, node: str, attributes: Attributes) -> None:
         name = attributes.name
         if attributes.operation == CREATE and not name:
             name = (attributes.obj or {}).get("metadata", {}).get("name", "")
         if name != node:
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}")
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}"
+            )
         if attributes.operation == DELETE or attributes.obj is None:
             return
         old: Object = attributes.old_obj or {"metadata": {}}
@@ -199,7 +222,9 @@ class NodeRestriction(Plugin):
             raise attributes.forbidden(
                 f"node {go_quote(node)} is not allowed to create pods with a non-nil configSource"
             )
-        if config_source is not None and config_source != (old.get("spec") or {}).get("configSource"):
+        if config_source is not None and config_source != (old.get("spec") or {}).get(
+            "configSource"
+        ):
             raise attributes.forbidden(
                 f"node {go_quote(node)} is not allowed to update configSource to a new non-nil configSource"
             )
@@ -217,12 +242,22 @@ class NodeRestriction(Plugin):
                     f"node {go_quote(node)} is not allowed to set the following labels: {listed}"
                 )
             return
-        if ((attributes.obj.get("spec") or {}).get("taints") or []) != ((old.get("spec") or {}).get("taints") or []):
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify taints")
-        if (attributes.obj["metadata"].get("ownerReferences") or []) != (old["metadata"].get("ownerReferences") or []):
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify ownerReferences")
+        if ((attributes.obj.get("spec") or {}).get("taints") or []) != (
+            (old.get("spec") or {}).get("taints") or []
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify taints"
+            )
+        if (attributes.obj["metadata"].get("ownerReferences") or []) != (
+            old["metadata"].get("ownerReferences") or []
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify ownerReferences"
+            )
         if forbidden:
-            raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(forbidden)}")
+            raise attributes.forbidden(
+                f"is not allowed to modify labels: {', '.join(forbidden)}"
+            )
 
     def _token(self, node: str, attributes: Attributes) -> Awaitable[None] | None:
         if attributes.operation != CREATE:
@@ -234,7 +269,9 @@ class NodeRestriction(Plugin):
         ) or not bound.get("name"):
             raise attributes.forbidden("node requested token not bound to a pod")
         if not bound.get("uid"):
-            raise attributes.forbidden("node requested token with a pod binding without a uid")
+            raise attributes.forbidden(
+                "node requested token with a pod binding without a uid"
+            )
         pod = self._existing_pod(attributes, bound["name"])
         uid = pod["metadata"].get("uid")
         if bound["uid"] != uid:
@@ -244,22 +281,35 @@ class NodeRestriction(Plugin):
                 " then recreated"
             )
         if pod["spec"].get("nodeName") != node:
-            raise attributes.forbidden("node requested token bound to a pod scheduled on a different node")
+            raise attributes.forbidden(
+                "node requested token bound to a pod scheduled on a different node"
+            )
         return self._audiences.validate(attributes, pod)
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:
-            raise attributes.forbidden(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
+            raise attributes.forbidden(
+                f"can only access leases in the {go_quote(NODE_LEASES)} system namespace"
+            )
         if _name(attributes) != node:
-            raise attributes.forbidden("can only access node lease with the same name as the requesting node")
+            raise attributes.forbidden(
+                "can only access node lease with the same name as the requesting node"
+            )
 
     def _csi_node(self, node: str, attributes: Attributes) -> None:
         if _name(attributes) != node:
-            raise attributes.forbidden("can only access CSINode with the same name as the requesting node")
+            raise attributes.forbidden(
+                "can only access CSINode with the same name as the requesting node"
+            )
 
     def _resource_slice(self, node: str, attributes: Attributes) -> None:
-        if attributes.operation == CREATE and (attributes.obj or {}).get("spec", {}).get("nodeName") != node:
-            raise attributes.forbidden("can only create ResourceSlice with the same NodeName as the requesting node")
+        if (
+            attributes.operation == CREATE
+            and (attributes.obj or {}).get("spec", {}).get("nodeName") != node
+        ):
+            raise attributes.forbidden(
+                "can only create ResourceSlice with the same NodeName as the requesting node"
+            )
 
 
 def _name(attributes: Attributes) -> str:
@@ -274,7 +324,13 @@ def _may_label(label: str) -> bool:
     namespace = label.partition("/")[0] if "/" in label else ""
     if namespace == RESTRICTION or namespace.endswith(f".{RESTRICTION}"):
         return False
-    kubernetes = any(namespace == own or namespace.endswith(f".{own}") for own in ("kubernetes.io", "k8s.io"))
+    kubernetes = any(
+        namespace == own or namespace.endswith(f".{own}")
+        for own in ("kubernetes.io", "k8s.io")
+    )
     if not kubernetes or label in KUBELET_LABELS:
         return True
-    return any(namespace == own or namespace.endswith(f".{own}") for own in KUBELET_LABEL_NAMESPACES)
+    return any(
+        namespace == own or namespace.endswith(f".{own}")
+        for own in KUBELET_LABEL_NAMESPACES
+    )

@@ -40,10 +40,14 @@ class AdmissionOptions:
         for flag, names in (("enable", self.enable), ("disable", self.disable)):
             for name in names:
                 if name not in ALL_ORDERED_PLUGINS:
-                    raise ValueError(f'{flag}-admission-plugins plugin "{name}" is unknown')
+                    raise ValueError(
+                        f'{flag}-admission-plugins plugin "{name}" is unknown'
+                    )
         both = sorted(set(self.enable) & set(self.disable))
         if both:
-            raise ValueError(f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped")
+            raise ValueError(
+                f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped"
+            )
         if "ImagePolicyWebhook" in self.enable and self.image_policy is None:
             raise ValueError(
                 "failed to initialize admission: couldn't init admission plugin"

@@ -32,7 +32,9 @@ class PersistentVolumeClaimResize(Plugin):
         if parse_quantity(str(_size(new))) <= parse_quantity(str(_size(old))):
             return
         if (old.get("status") or {}).get("phase") != "Bound":
-            raise attributes.forbidden("Only bound persistent volume claims can be expanded")
+            raise attributes.forbidden(
+                "Only bound persistent volume claims can be expanded"
+            )
         name = old["spec"].get("storageClassName") or ""
         found = self._reader.get(self._classes, "", name) if name else None
         if found is None or not found.get("allowVolumeExpansion"):

@@ -56,7 +56,11 @@ class LevelVersion(NamedTuple):
     @property
     def minor(self) -> int:
         """The version as a number; versions to come are treated as the latest."""
-        return LATEST if self.version == "latest" else min(int(self.version.removeprefix("v1.")), LATEST)
+        return (
+            LATEST
+            if self.version == "latest"
+            else min(int(self.version.removeprefix("v1.")), LATEST)
+        )
 
 
 class Policy(NamedTuple):
@@ -87,11 +91,19 @@ def _policy(
             version = "latest"
         return LevelVersion(level, version)
 
-    enforce = mode("enforce", "restricted")  # an unreadable wish is taken for the strictest, where it counts
+    enforce = mode(
+        "enforce", "restricted"
+    )  # an unreadable wish is taken for the strictest, where it counts
     readable = not errors
     policy = Policy(enforce, mode("audit", "privileged"), mode("warn", "privileged"))
-    if readable and f"{PREFIX}warn" not in by_name:  # what is enforced on pods is at least told about their templates
-        version = policy.warn.version if f"{PREFIX}warn-version" in by_name else enforce.version
+    if (
+        readable and f"{PREFIX}warn" not in by_name
+    ):  # what is enforced on pods is at least told about their templates
+        version = (
+            policy.warn.version
+            if f"{PREFIX}warn-version" in by_name
+            else enforce.version
+        )
         policy = policy._replace(warn=LevelVersion(enforce.level, version))
     return policy, tuple(errors)
 
@@ -102,7 +114,9 @@ def policy_to_evaluate(labels: Object | None) -> tuple[Policy, tuple[FieldError,
     """
     if not labels:
         return _policy(())
-    return _policy(tuple(sorted((k, v) for k, v in labels.items() if k.startswith(PREFIX))))
+    return _policy(
+        tuple(sorted((k, v) for k, v in labels.items() if k.startswith(PREFIX)))
+    )
 
 
 class PodSecurity(Plugin):
@@ -129,13 +143,17 @@ class PodSecurity(Plugin):
         if attributes.subresource and not is_pod:
             return
         namespace = self._reader.get(self._namespaces, "", attributes.namespace)
-        policy, _ = policy_to_evaluate(((namespace or {}).get("metadata") or {}).get("labels"))
+        policy, _ = policy_to_evaluate(
+            ((namespace or {}).get("metadata") or {}).get("labels")
+        )
         if all(standard.level == "privileged" for standard in policy):
             if is_pod:
                 annotate(f"{PREFIX}enforce-policy", str(policy.enforce))
             return
         if is_pod:
-            if attributes.operation == UPDATE and not _significant(attributes.obj, attributes.old_obj or {}):
+            if attributes.operation == UPDATE and not _significant(
+                attributes.obj, attributes.old_obj or {}
+            ):
                 return
             self._evaluate(
                 attributes,
@@ -168,7 +186,9 @@ class PodSecurity(Plugin):
             annotate(f"{PREFIX}enforce-policy", str(policy.enforce))
             found = _detail(policy.enforce, meta, spec)
             if found:
-                raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {found}')
+                raise attributes.forbidden(
+                    f'violates PodSecurity "{policy.enforce}": {found}'
+                )
         found = _detail(policy.audit, meta, spec)
         if found:
             annotate(
@@ -177,7 +197,9 @@ class PodSecurity(Plugin):
             )
         found = _detail(policy.warn, meta, spec)
         if found:
-            attributes.warnings.append(f'would violate PodSecurity "{policy.warn}": {found}')
+            attributes.warnings.append(
+                f'would violate PodSecurity "{policy.warn}": {found}'
+            )
 
     def _validate_namespace(self, attributes: Attributes) -> None:
         """Refuse unreadable labels; when a standard gets stricter, warn about pods that
@@ -188,28 +210,47 @@ class PodSecurity(Plugin):
             return
         name = attributes.obj["metadata"].get("name", "")
         policy, errors = policy_to_evaluate(attributes.obj["metadata"].get("labels"))
-        old_policy, old_errors = policy_to_evaluate(((attributes.old_obj or {}).get("metadata") or {}).get("labels"))
+        old_policy, old_errors = policy_to_evaluate(
+            ((attributes.old_obj or {}).get("metadata") or {}).get("labels")
+        )
         if errors and (attributes.operation == CREATE or errors != old_errors):
             raise invalid_object("Namespace", "", name, errors)
         enforce, old = policy.enforce, old_policy.enforce
-        if attributes.operation == CREATE or enforce == old or enforce.level == "privileged":
+        if (
+            attributes.operation == CREATE
+            or enforce == old
+            or enforce.level == "privileged"
+        ):
             return
-        if enforce.version == old.version and LEVELS.index(enforce.level) <= LEVELS.index(old.level):
+        if enforce.version == old.version and LEVELS.index(
+            enforce.level
+        ) <= LEVELS.index(old.level):
             return
         attributes.warnings += self._existing_pods(name, enforce)
 
     def _existing_pods(self, namespace: str, enforce: LevelVersion) -> list[str]:
         by_reason: dict[str, list[str]] = {}
         for pod in self._reader.list(self._pods, namespace):
-            reasons = [reason for reason, _ in violations(enforce.level, enforce.minor, pod["metadata"], pod["spec"])]
+            reasons = [
+                reason
+                for reason, _ in violations(
+                    enforce.level, enforce.minor, pod["metadata"], pod["spec"]
+                )
+            ]
             if reasons:
-                by_reason.setdefault(", ".join(reasons), []).append(pod["metadata"]["name"])
+                by_reason.setdefault(", ".join(reasons), []).append(
+                    pod["metadata"]["name"]
+                )
         if not by_reason:
             return []
         lines = []
         for reason, pods in by_reason.items():
             others = len(pods) - 1
-            more = f" (and {others} other pod{'' if others == 1 else 's'})" if others else ""
+            more = (
+                f" (and {others} other pod{'' if others == 1 else 's'})"
+                if others
+                else ""
+            )
             lines.append(f"{min(pods)}{more}: {reason}")
         head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{enforce}"'
         return [head, *sorted(lines)]
@@ -218,7 +259,9 @@ class PodSecurity(Plugin):
 def _detail(standard: LevelVersion, meta: Object, spec: Object) -> str:
     """All violations in one line."""
     found = violations(standard.level, standard.minor, meta, spec)
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
+    return ", ".join(
+        f"{reason} ({detail})" if detail else reason for reason, detail in found
+    )
 
 
 def _template(obj: Object) -> Object | None:
@@ -240,7 +283,15 @@ def _significant(pod: Object, old: Object) -> bool:
             pod["spec"].get(key) or [],
             (old.get("spec") or {}).get(key) or [],
         )
-        if [c.get("image") for c in new_containers] != [c.get("image") for c in old_containers]:
+        if [c.get("image") for c in new_containers] != [
+            c.get("image") for c in old_containers
+        ]:
             return True
-    ephemeral = {c["name"]: c.get("image") for c in (old.get("spec") or {}).get("ephemeralContainers") or ()}
-    return any(ephemeral.get(c["name"]) != c.get("image") for c in pod["spec"].get("ephemeralContainers") or ())
+    ephemeral = {
+        c["name"]: c.get("image")
+        for c in (old.get("spec") or {}).get("ephemeralContainers") or ()
+    }
+    return any(
+        ephemeral.get(c["name"]) != c.get("image")
+        for c in pod["spec"].get("ephemeralContainers") or ()
+    )

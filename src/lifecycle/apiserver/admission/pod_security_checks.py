@@ -84,7 +84,9 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _setters(pod_is_bad: bool, bad: list[str]) -> str:
-    return " and ".join((["pod"] if pod_is_bad else []) + ([_names("container", bad)] if bad else []))
+    return " and ".join(
+        (["pod"] if pod_is_bad else []) + ([_names("container", bad)] if bad else [])
+    )
 
 
 def _in_user_namespace(spec: Object, minor: int) -> bool:
@@ -92,7 +94,10 @@ def _in_user_namespace(spec: Object, minor: int) -> bool:
 
 
 def _on_windows(spec: Object, minor: int) -> bool:
-    return minor >= WINDOWS_EXEMPT_SINCE and (spec.get("os") or {}).get("name") == "windows"
+    return (
+        minor >= WINDOWS_EXEMPT_SINCE
+        and (spec.get("os") or {}).get("name") == "windows"
+    )
 
 
 def _app_armor_profile(meta: Object, spec: Object, minor: int) -> Violation | None:
@@ -127,9 +132,14 @@ def _capabilities_baseline(meta: Object, spec: Object, minor: int) -> Violation 
     return _added_capabilities(spec, BASELINE_CAPABILITIES, "non-default capabilities")
 
 
-def _added_capabilities(spec: Object, allowed: frozenset[str], reason: str) -> Violation | None:
+def _added_capabilities(
+    spec: Object, allowed: frozenset[str], reason: str
+) -> Violation | None:
     added = {
-        c["name"]: (set((_context(c).get("capabilities") or {}).get("add") or ()) - allowed) for c in _containers(spec)
+        c["name"]: (
+            set((_context(c).get("capabilities") or {}).get("add") or ()) - allowed
+        )
+        for c in _containers(spec)
     }
     bad = [name for name, capabilities in added.items() if capabilities]
     if not bad:
@@ -137,19 +147,27 @@ def _added_capabilities(spec: Object, allowed: frozenset[str], reason: str) -> V
     capabilities = _quoted(sorted(set().union(*added.values())))
     return (
         reason,
-        (f"{_names('container', bad)} must not include {capabilities} in securityContext.capabilities.add"),
+        (
+            f"{_names('container', bad)} must not include {capabilities} in securityContext.capabilities.add"
+        ),
     )
 
 
-def _capabilities_restricted(meta: Object, spec: Object, minor: int) -> Violation | None:
+def _capabilities_restricted(
+    meta: Object, spec: Object, minor: int
+) -> Violation | None:
     if _on_windows(spec, minor):
         return None
     kept = [
-        c["name"] for c in _containers(spec) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
+        c["name"]
+        for c in _containers(spec)
+        if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
     ]
     details = []
     if kept:
-        details.append(f'{_names("container", kept)} must set securityContext.capabilities.drop=["ALL"]')
+        details.append(
+            f'{_names("container", kept)} must set securityContext.capabilities.drop=["ALL"]'
+        )
     added = _added_capabilities(spec, frozenset({"NET_BIND_SERVICE"}), "")
     if added:
         details.append(added[1])
@@ -157,18 +175,25 @@ def _capabilities_restricted(meta: Object, spec: Object, minor: int) -> Violatio
 
 
 def _host_namespaces(meta: Object, spec: Object, minor: int) -> Violation | None:
-    used = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
+    used = [
+        f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)
+    ]
     return ("host namespaces", ", ".join(used)) if used else None
 
 
 def _host_path_volumes(meta: Object, spec: Object, minor: int) -> Violation | None:
-    bad = [v["name"] for v in spec.get("volumes") or () if v.get("hostPath") is not None]
+    bad = [
+        v["name"] for v in spec.get("volumes") or () if v.get("hostPath") is not None
+    ]
     return ("hostPath volumes", _names("volume", bad)) if bad else None
 
 
 def _host_ports(meta: Object, spec: Object, minor: int) -> Violation | None:
     ports = {
-        c["name"]: {str(p["hostPort"]) for p in c.get("ports") or () if p.get("hostPort")} for c in _containers(spec)
+        c["name"]: {
+            str(p["hostPort"]) for p in c.get("ports") or () if p.get("hostPort")
+        }
+        for c in _containers(spec)
     }
     bad = [name for name, used in ports.items() if used]
     if not bad:
@@ -177,7 +202,9 @@ def _host_ports(meta: Object, spec: Object, minor: int) -> Violation | None:
     word = "hostPort" if len(numbers) == 1 else "hostPorts"
     return (
         "hostPort",
-        (f"{_names('container', bad)} {'uses' if len(bad) == 1 else 'use'} {word} {', '.join(numbers)}"),
+        (
+            f"{_names('container', bad)} {'uses' if len(bad) == 1 else 'use'} {word} {', '.join(numbers)}"
+        ),
     )
 
 
@@ -187,7 +214,10 @@ def _host_probes(meta: Object, spec: Object, minor: int) -> Violation | None:
     bad, hosts = set(), set()
     for container in _containers(spec):
         lifecycle = container.get("lifecycle") or {}
-        handlers = [container.get(key) or {} for key in ("livenessProbe", "readinessProbe", "startupProbe")]
+        handlers = [
+            container.get(key) or {}
+            for key in ("livenessProbe", "readinessProbe", "startupProbe")
+        ]
         handlers += [lifecycle.get(key) or {} for key in ("postStart", "preStop")]
         for handler in handlers:
             for action in ("httpGet", "tcpSocket"):
@@ -241,7 +271,9 @@ def _se_linux_options(meta: Object, spec: Object, minor: int) -> Violation | Non
 
     def bad(holder: Object) -> bool:
         options = _context(holder).get("seLinuxOptions") or {}
-        found = {f"{key} may not be set" for key in ("user", "role") if options.get(key)}
+        found = {
+            f"{key} may not be set" for key in ("user", "role") if options.get(key)
+        }
         forbidden.update(found)
         if options.get("type", "") not in allowed:
             bad_types.add(options["type"])
@@ -251,7 +283,9 @@ def _se_linux_options(meta: Object, spec: Object, minor: int) -> Violation | Non
     setters = _setters(bad(spec), [c["name"] for c in _containers(spec) if bad(c)])
     if not setters:
         return None
-    data = ([_names("type", sorted(bad_types))] if bad_types else []) + sorted(forbidden, reverse=True)
+    data = ([_names("type", sorted(bad_types))] if bad_types else []) + sorted(
+        forbidden, reverse=True
+    )
     return (
         "seLinuxOptions",
         f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}",
@@ -269,11 +303,16 @@ def _seccomp_annotations(meta: Object, spec: Object) -> Violation | None:
         SECCOMP_POD,
         *(f"{SECCOMP_CONTAINER_PREFIX}{c['name']}" for c in _containers(spec)),
     ]
-    given = {key: value for key, value in (meta.get("annotations") or {}).items() if key in keys}
+    given = {
+        key: value
+        for key, value in (meta.get("annotations") or {}).items()
+        if key in keys
+    }
     bad = sorted(
         f"{key}={go_quote(value)}"
         for key, value in given.items()
-        if value not in ("runtime/default", "docker/default") and not value.startswith("localhost/")
+        if value not in ("runtime/default", "docker/default")
+        and not value.startswith("localhost/")
     )
     word = "annotation" if len(bad) == 1 else "annotations"
     return ("seccompProfile", f"forbidden {word} {', '.join(bad)}") if bad else None
@@ -283,15 +322,23 @@ def _seccomp_baseline(meta: Object, spec: Object, minor: int) -> Violation | Non
     if minor < SECCOMP_FIELDS_SINCE:
         return _seccomp_annotations(meta, spec)
     types = {c["name"]: _seccomp_type(c) for c in _containers(spec)}
-    bad = [name for name, kind in types.items() if kind is not None and kind not in SECCOMP_TYPES]
+    bad = [
+        name
+        for name, kind in types.items()
+        if kind is not None and kind not in SECCOMP_TYPES
+    ]
     pod_type = _seccomp_type(spec)
     pod_is_bad = pod_type is not None and pod_type not in SECCOMP_TYPES
     if not bad and not pod_is_bad:
         return None
-    values = _quoted(sorted({types[name] for name in bad} | ({pod_type} if pod_is_bad else set())))
+    values = _quoted(
+        sorted({types[name] for name in bad} | ({pod_type} if pod_is_bad else set()))
+    )
     return (
         "seccompProfile",
-        (f"{_setters(pod_is_bad, bad)} must not set securityContext.seccompProfile.type to {values}"),
+        (
+            f"{_setters(pod_is_bad, bad)} must not set securityContext.seccompProfile.type to {values}"
+        ),
     )
 
 
@@ -309,8 +356,17 @@ def _seccomp_restricted(meta: Object, spec: Object, minor: int) -> Violation | N
 
 
 def _sysctls(meta: Object, spec: Object, minor: int) -> Violation | None:
-    allowed = {name for since, names in SYSCTLS.items() if minor >= since for name in names.split()}
-    bad = [s["name"] for s in _context(spec).get("sysctls") or () if s.get("name") not in allowed]
+    allowed = {
+        name
+        for since, names in SYSCTLS.items()
+        if minor >= since
+        for name in names.split()
+    }
+    bad = [
+        s["name"]
+        for s in _context(spec).get("sysctls") or ()
+        if s.get("name") not in allowed
+    ]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
@@ -323,17 +379,30 @@ def _windows_host_process(meta: Object, spec: Object, minor: int) -> Violation |
     return ("hostProcess", detail) if setters else None
 
 
-def _allow_privilege_escalation(meta: Object, spec: Object, minor: int) -> Violation | None:
+def _allow_privilege_escalation(
+    meta: Object, spec: Object, minor: int
+) -> Violation | None:
     if _on_windows(spec, minor):
         return None
-    bad = [c["name"] for c in _containers(spec) if _context(c).get("allowPrivilegeEscalation") is not False]
+    bad = [
+        c["name"]
+        for c in _containers(spec)
+        if _context(c).get("allowPrivilegeEscalation") is not False
+    ]
     detail = f"{_names('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
     return ("allowPrivilegeEscalation != false", detail) if bad else None
 
 
 def _restricted_volumes(meta: Object, spec: Object, minor: int) -> Violation | None:
-    given = {v["name"]: [key for key in v if key != "name" and v[key] is not None] for v in spec.get("volumes") or ()}
-    bad = {name: (kinds or ["unknown"])[0] for name, kinds in given.items() if ALLOWED_VOLUMES.isdisjoint(kinds)}
+    given = {
+        v["name"]: [key for key in v if key != "name" and v[key] is not None]
+        for v in spec.get("volumes") or ()
+    }
+    bad = {
+        name: (kinds or ["unknown"])[0]
+        for name, kinds in given.items()
+        if ALLOWED_VOLUMES.isdisjoint(kinds)
+    }
     if not bad:
         return None
     kinds = sorted(set(bad.values()))
@@ -350,7 +419,9 @@ def _run_as_non_root(meta: Object, spec: Object, minor: int) -> Violation | None
         return None
     pod = _context(spec).get("runAsNonRoot")
     said = {c["name"]: _context(c).get("runAsNonRoot") for c in _containers(spec)}
-    setters = _setters(pod is False, [name for name, value in said.items() if value is False])
+    setters = _setters(
+        pod is False, [name for name, value in said.items() if value is False]
+    )
     if setters:
         return (
             "runAsNonRoot != true",
@@ -406,11 +477,23 @@ def _checks(level: str, minor: int) -> list[Check]:
         return list(BASELINE_CHECKS)
     if level != "restricted":
         return []
-    stricter = [(check, stands_in_for) for check, since, stands_in_for in RESTRICTED_CHECKS if minor >= since]
+    stricter = [
+        (check, stands_in_for)
+        for check, since, stands_in_for in RESTRICTED_CHECKS
+        if minor >= since
+    ]
     overridden = [check for _, check in stricter]
-    return [check for check in BASELINE_CHECKS if check not in overridden] + [check for check, _ in stricter]
+    return [check for check in BASELINE_CHECKS if check not in overridden] + [
+        check for check, _ in stricter
+    ]
 
 
-def violations(level: str, minor: int, pod_meta: Object, pod_spec: Object) -> list[Violation]:
+def violations(
+    level: str, minor: int, pod_meta: Object, pod_spec: Object
+) -> list[Violation]:
     """All that a pod does against a level, as (reason, detail)."""
-    return [found for check in _checks(level, minor) if (found := check(pod_meta, pod_spec, minor)) is not None]
+    return [
+        found
+        for check in _checks(level, minor)
+        if (found := check(pod_meta, pod_spec, minor)) is not None
+    ]

@@ -37,9 +37,16 @@ class PodTopologyLabels(Plugin):
         obj = attributes.obj
         if obj is None:
             return
-        if attributes.subresource == "binding" or attributes.resource.plural == "bindings":
+        if (
+            attributes.subresource == "binding"
+            or attributes.resource.plural == "bindings"
+        ):
             target = obj.get("target") or {}
-            node_name = target.get("name", "") if target.get("kind") in (None, "", "Node") else ""
+            node_name = (
+                target.get("name", "")
+                if target.get("kind") in (None, "", "Node")
+                else ""
+            )
         else:
             node_name = obj["spec"].get("nodeName", "")
         labels = self._labels(node_name) if node_name else {}

@@ -39,7 +39,9 @@ _USED = re.compile(r"\bvariables\s*\.\s*([A-Za-z_]\w*)")
 
 
 @lru_cache(maxsize=16)
-def base_environment(params: bool, authorizer: bool, literals: bool = False) -> Environment:
+def base_environment(
+    params: bool, authorizer: bool, literals: bool = False
+) -> Environment:
     """Which variables there are. Upstream: `createEnvForOpts`."""
     variables = {
         "object": DYN,
@@ -51,7 +53,9 @@ def base_environment(params: bool, authorizer: bool, literals: bool = False) -> 
         variables["params"] = DYN
     if authorizer:
         variables["authorizer"] = message_type("authorization.Authorizer")
-        variables["authorizer.requestResource"] = message_type("authorization.ResourceCheck")
+        variables["authorizer.requestResource"] = message_type(
+            "authorization.ResourceCheck"
+        )
     return Environment(variables, literals=literals)
 
 
@@ -78,7 +82,9 @@ class Composition:
             self._types.setdefault(f"variables.{name}", DYN)
             self._environments.clear()
 
-    def compile(self, expression: str, returns: Sequence[str], *, authorizer: bool = True) -> Program:
+    def compile(
+        self, expression: str, returns: Sequence[str], *, authorizer: bool = True
+    ) -> Program:
         """An expression that may use the variables. Raises CompileError."""
         return self._environment(authorizer).compile(expression, returns)
 
@@ -86,7 +92,9 @@ class Composition:
         found = self._environments.get(authorizer)
         if found is None:
             base = base_environment(self._params, authorizer, self._literals)
-            found = self._environments[authorizer] = base.extended(self._types) if self._types else base
+            found = self._environments[authorizer] = (
+                base.extended(self._types) if self._types else base
+            )
         return found
 
 
@@ -106,7 +114,11 @@ class Evaluation:
         composition: Composition | None = None,
     ) -> None:
         self._composition = composition
-        self._asking = Asking(authorize, attributes.user or ANONYMOUS) if authorize is not None else None
+        self._asking = (
+            Asking(authorize, attributes.user or ANONYMOUS)
+            if authorize is not None
+            else None
+        )
         request = admission_request(attributes, row)
         check = {
             "group": attributes.resource.group,
@@ -119,10 +131,14 @@ class Evaluation:
             "object": converted(attributes.obj, row),
             "oldObject": converted(attributes.old_obj, row),
             "request": message_from("AdmissionRequest", request),
-            "namespaceObject": message_from("Namespace", namespace) if namespace is not None else None,
+            "namespaceObject": message_from("Namespace", namespace)
+            if namespace is not None
+            else None,
             "params": params,
             "authorizer": message("authorization.Authorizer"),
-            "authorizer.requestResource": message("authorization.ResourceCheck", **check),
+            "authorizer.requestResource": message(
+                "authorization.ResourceCheck", **check
+            ),
         }
         self._failed: dict[str, str] = {}
 
@@ -151,8 +167,12 @@ class Evaluation:
                 self._prepare(program)
                 return program.evaluate(self._values)
             except EvaluationError as error:
-                why = self._failed.get(str(error).partition("variables.")[2], "") or str(error)
-                raise EvaluationError(f"expression '{program.source}' resulted in error: {why}") from None
+                why = self._failed.get(
+                    str(error).partition("variables.")[2], ""
+                ) or str(error)
+                raise EvaluationError(
+                    f"expression '{program.source}' resulted in error: {why}"
+                ) from None
 
     def _prepare(self, program: Program) -> None:
         """Evaluate the variables that an expression mentions. One that fails is an
@@ -162,14 +182,20 @@ class Evaluation:
             return
         for name in dict.fromkeys(_USED.findall(program.source)):
             variable = self._composition.programs.get(name)
-            if variable is None or f"variables.{name}" in self._values or name in self._failed:
+            if (
+                variable is None
+                or f"variables.{name}" in self._values
+                or name in self._failed
+            ):
                 continue
             self._prepare(variable)
             try:
                 value = variable.evaluate(self._values)
             except EvaluationError as error:
                 if not self._is_waiting():
-                    self._failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
+                    self._failed[name] = (
+                        f'composited variable "{name}" fails to evaluate: {error}'
+                    )
             else:
                 if not self._is_waiting():
                     self._values[f"variables.{name}"] = value
@@ -185,7 +211,9 @@ class MatchConditions:
         environment = base_environment(params, True)
         for condition in conditions:
             try:
-                self._programs.append(environment.compile(condition["expression"].strip(), ("bool",)))
+                self._programs.append(
+                    environment.compile(condition["expression"].strip(), ("bool",))
+                )
             except CompileError as error:
                 self._programs.append(error)
 
@@ -209,4 +237,6 @@ class MatchConditions:
             return True
         if failure_policy == "Ignore":
             return False
-        raise EvaluationError(errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]")
+        raise EvaluationError(
+            errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]"
+        )

@@ -41,10 +41,16 @@ class Hook(NamedTuple, Generic[E]):
 class PolicySource(Generic[E]):
     """The hooks of one kind of policy. `kind` is `validating` or `mutating`."""
 
-    def __init__(self, reader: ObjectReader, kind: str, compile_policy: Callable[[Object], E]) -> None:
+    def __init__(
+        self, reader: ObjectReader, kind: str, compile_policy: Callable[[Object], E]
+    ) -> None:
         self._reader, self._compile = reader, compile_policy
-        self._policies = resource(f"{kind}admissionpolicies.admissionregistration.k8s.io")
-        self._bindings = resource(f"{kind}admissionpolicybindings.admissionregistration.k8s.io")
+        self._policies = resource(
+            f"{kind}admissionpolicies.admissionregistration.k8s.io"
+        )
+        self._bindings = resource(
+            f"{kind}admissionpolicybindings.admissionregistration.k8s.io"
+        )
         self._versions = (-1, -1)
         self._compiled: dict[tuple[str, int], E] = {}
         self._hooks: list[Hook[E]] = []
@@ -73,12 +79,16 @@ class PolicySource(Generic[E]):
                 continue
             key = (meta.get("uid", meta["name"]), meta.get("generation", 0))
             evaluator = self._compiled.get(key)
-            compiled[key] = evaluator if evaluator is not None else self._compile(policy)
+            compiled[key] = (
+                evaluator if evaluator is not None else self._compile(policy)
+            )
             hooks.append(Hook(policy, bindings, compiled[key]))
         self._compiled = compiled
         return hooks
 
-    def params(self, hook: Hook[E], binding: Object, namespace: str) -> Sequence[Object | None]:
+    def params(
+        self, hook: Hook[E], binding: Object, namespace: str
+    ) -> Sequence[Object | None]:
         """What a binding evaluates its policy with, one after the other; `[None]` for a
         policy without parameters.
 
@@ -93,10 +103,14 @@ class PolicySource(Generic[E]):
         row = resource_for_kind(kind["apiVersion"], kind["kind"])
         if row is None:
             shown = f"{kind['apiVersion']}, Kind={kind['kind']}"
-            raise ConfigurationError(f"failed to find resource referenced by paramKind: '{shown}'")
+            raise ConfigurationError(
+                f"failed to find resource referenced by paramKind: '{shown}'"
+            )
         return self._collect(row, reference, namespace)
 
-    def _collect(self, row: Resource, reference: Object, namespace: str) -> Sequence[Object]:
+    def _collect(
+        self, row: Resource, reference: Object, namespace: str
+    ) -> Sequence[Object]:
         where = ""
         if row.namespaced:
             where = reference.get("namespace") or namespace
@@ -105,13 +119,21 @@ class PolicySource(Generic[E]):
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
                 )
         elif reference.get("namespace"):
-            raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+            raise ConfigurationError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
         if reference.get("name"):
             one = self._reader.get(row, where, reference["name"])
             found = [one] if one is not None else []
         else:
             selector = selector_from_label_selector(reference.get("selector") or {})
-            found = [obj for obj in self._reader.list(row, where) if selector.matches(obj["metadata"].get("labels"))]
+            found = [
+                obj
+                for obj in self._reader.list(row, where)
+                if selector.matches(obj["metadata"].get("labels"))
+            ]
         if not found and reference.get("parameterNotFoundAction") == "Deny":
-            raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+            raise ConfigurationError(
+                "no params found for policy binding with `Deny` parameterNotFoundAction"
+            )
         return found

@@ -46,7 +46,9 @@ class Priority(Plugin):
         if name:
             found = self._reader.get(self._classes, "", name)
             if found is None:
-                raise attributes.forbidden(f"no PriorityClass with name {name} was found")
+                raise attributes.forbidden(
+                    f"no PriorityClass with name {name} was found"
+                )
         else:
             found = self.default_class()
             if found is not None:
@@ -63,7 +65,10 @@ class Priority(Plugin):
                 " provided in pod spec; priority admission controller computed"
                 f" {priority} from the given PriorityClass name"
             )
-        if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
+        if (
+            spec.get("preemptionPolicy") is not None
+            and spec["preemptionPolicy"] != policy
+        ):
             raise attributes.forbidden(
                 f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
                 " must not be provided in pod spec; priority admission controller"
@@ -75,20 +80,28 @@ class Priority(Plugin):
     def validate(self, attributes: Attributes) -> None:
         """Refuse a second default class."""
         obj = attributes.obj
-        if attributes.resource.plural != "priorityclasses" or obj is None or not obj.get("globalDefault"):
+        if (
+            attributes.resource.plural != "priorityclasses"
+            or obj is None
+            or not obj.get("globalDefault")
+        ):
             return
         default = self.default_class()
         if default is None:
             return
         name = default["metadata"]["name"]
         if attributes.operation == CREATE or name != obj["metadata"].get("name"):
-            raise attributes.forbidden(f"PriorityClass {name} is already marked as default. Only one default can exist")
+            raise attributes.forbidden(
+                f"PriorityClass {name} is already marked as default. Only one default can exist"
+            )
 
     def default_class(self) -> Object | None:
         """The class marked as default; the lowest, should there be several."""
         version = self._reader.resource_version(self._classes)
         if self._default[0] != version:
-            defaults = [c for c in self._reader.list(self._classes) if c.get("globalDefault")]
+            defaults = [
+                c for c in self._reader.list(self._classes) if c.get("globalDefault")
+            ]
             self._default = (
                 version,
                 min(defaults, key=lambda c: c.get("value", 0), default=None),

@@ -27,7 +27,9 @@ from lifecycle.apiserver.admission.registration_webhooks import (
 class Registration(Plugin):
     """Looks at webhook configurations, policies and bindings."""
 
-    name = "Registration"  # not one of upstream's plugins, so it comes after all of them
+    name = (
+        "Registration"  # not one of upstream's plugins, so it comes after all of them
+    )
     operations = frozenset({CREATE, UPDATE})
     resources = frozenset((GROUP, plural) for plural in EXEMPT)
 
@@ -45,4 +47,6 @@ class Registration(Plugin):
             errors = validate_policy(obj)
         if errors:
             meta = obj.get("metadata") or {}
-            raise invalid_object(kind, GROUP, meta.get("name") or meta.get("generateName") or "", errors)
+            raise invalid_object(
+                kind, GROUP, meta.get("name") or meta.get("generateName") or "", errors
+            )

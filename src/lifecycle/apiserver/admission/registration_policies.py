@@ -80,11 +80,17 @@ def validate_policy(obj: Object) -> list[FieldError]:
         errors += validate_match_resources(constraints, "spec.matchConstraints")
         if not constraints.get("resourceRules"):
             errors.append(required("spec.matchConstraints.resourceRules"))
-    errors += validate_match_conditions(spec.get("matchConditions") or (), "spec.matchConditions", params=params)
+    errors += validate_match_conditions(
+        spec.get("matchConditions") or (), "spec.matchConditions", params=params
+    )
     composition = Composition(params=params, literals=mutating)
     for index, variable in enumerate(spec.get("variables") or ()):
         errors += _variable(composition, variable, f"spec.variables[{index}]")
-    return errors + (_mutations(composition, spec) if mutating else _validations(composition, obj, spec))
+    return errors + (
+        _mutations(composition, spec)
+        if mutating
+        else _validations(composition, obj, spec)
+    )
 
 
 def _param_kind(kind: Object) -> list[FieldError]:
@@ -104,7 +110,10 @@ def _param_kind(kind: Object) -> list[FieldError]:
         errors.append(required("spec.paramKind.kind"))
     else:
         why = "may have mixed case, but should otherwise match: "
-        errors += [invalid("spec.paramKind.kind", name, why + text) for text in content.dns1035_label(name.lower())]
+        errors += [
+            invalid("spec.paramKind.kind", name, why + text)
+            for text in content.dns1035_label(name.lower())
+        ]
     return errors
 
 
@@ -115,7 +124,9 @@ def validate_match_resources(found: Object, path: str) -> list[FieldError]:
     if policy is None:
         errors.append(required(f"{path}.matchPolicy"))
     elif policy not in ("Equivalent", "Exact"):
-        errors.append(not_supported(f"{path}.matchPolicy", policy, ("Equivalent", "Exact")))
+        errors.append(
+            not_supported(f"{path}.matchPolicy", policy, ("Equivalent", "Exact"))
+        )
     for key in ("namespaceSelector", "objectSelector"):
         if found.get(key) is None:
             errors.append(required(f"{path}.{key}"))
@@ -126,20 +137,27 @@ def validate_match_resources(found: Object, path: str) -> list[FieldError]:
             here, names = f"{path}.{key}[{index}]", rule.get("resourceNames") or []
             for position, name in enumerate(names):
                 where = f"{here}.resourceNames[{position}]"
-                errors += [invalid(where, name, why) for why in content.name_is_path_segment(name, False)]
+                errors += [
+                    invalid(where, name, why)
+                    for why in content.name_is_path_segment(name, False)
+                ]
                 if name in names[:position]:
                     errors.append(duplicate(where, name))
             errors += validate_rule(rule, here)
     return errors
 
 
-def _variable(composition: Composition, variable: Object, path: str) -> list[FieldError]:
+def _variable(
+    composition: Composition, variable: Object, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     name, expression = variable.get("name") or "", variable.get("expression") or ""
     if not name.strip():
         errors.append(required(f"{path}.name", "name is not specified"))
     elif not re.fullmatch(r"[_a-zA-Z]\w*", name, re.ASCII) or name in _RESERVED:
-        errors.append(invalid(f"{path}.name", name, "name is not a valid CEL identifier"))
+        errors.append(
+            invalid(f"{path}.name", name, "name is not a valid CEL identifier")
+        )
     if not expression.strip():
         errors.append(required(f"{path}.expression", "expression is not specified"))
     elif not errors:
@@ -165,7 +183,9 @@ def _compiled(
     return []
 
 
-def _validations(composition: Composition, obj: Object, spec: Object) -> list[FieldError]:
+def _validations(
+    composition: Composition, obj: Object, spec: Object
+) -> list[FieldError]:
     validations, annotations = (
         spec.get("validations") or (),
         spec.get("auditAnnotations") or (),
@@ -186,10 +206,14 @@ def _validations(composition: Composition, obj: Object, spec: Object) -> list[Fi
         path, key = f"spec.auditAnnotations[{index}]", item.get("key") or ""
         name = (obj.get("metadata") or {}).get("name") or ""
         whole = f"{name}/{key}"
-        errors += [invalid(f"{path}.key", whole, why) for why in content.qualified_name(whole)]
+        errors += [
+            invalid(f"{path}.key", whole, why) for why in content.qualified_name(whole)
+        ]
         expression = (item.get("valueExpression") or "").strip()
         if not expression:
-            errors.append(required(f"{path}.valueExpression", "valueExpression is not specified"))
+            errors.append(
+                required(f"{path}.valueExpression", "valueExpression is not specified")
+            )
         else:
             errors += _compiled(
                 composition,
@@ -203,7 +227,9 @@ def _validations(composition: Composition, obj: Object, spec: Object) -> list[Fi
     return errors
 
 
-def _validation(composition: Composition, validation: Object, path: str) -> list[FieldError]:
+def _validation(
+    composition: Composition, validation: Object, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     expression, text = (
         validation.get("expression") or "",
@@ -214,7 +240,9 @@ def _validation(composition: Composition, validation: Object, path: str) -> list
     else:
         errors += _compiled(composition, expression, ("bool",), f"{path}.expression")
     if text and not text.strip():
-        errors.append(invalid(f"{path}.messageExpression", text, "must be non-empty if specified"))
+        errors.append(
+            invalid(f"{path}.messageExpression", text, "must be non-empty if specified")
+        )
     elif text:
         errors += _compiled(
             composition,
@@ -225,9 +253,15 @@ def _validation(composition: Composition, validation: Object, path: str) -> list
         )
     message = validation.get("message") or ""
     if message and not message.strip():
-        errors.append(invalid(f"{path}.message", message, "message must be non-empty if specified"))
+        errors.append(
+            invalid(
+                f"{path}.message", message, "message must be non-empty if specified"
+            )
+        )
     elif re.search(r"[\n\r]", message.strip()):
-        errors.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
+        errors.append(
+            invalid(f"{path}.message", message, "message must not contain line breaks")
+        )
     reason = validation.get("reason")
     if reason is not None and reason not in REASONS:
         errors.append(not_supported(f"{path}.reason", reason, REASONS))
@@ -238,7 +272,9 @@ def _mutations(composition: Composition, spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     mutations = spec.get("mutations") or ()
     if not mutations:
-        errors.append(required("spec.mutations", "mutations must contain at least one item"))
+        errors.append(
+            required("spec.mutations", "mutations must contain at least one item")
+        )
     for index, mutation in enumerate(mutations):
         path, kind = f"spec.mutations[{index}]", mutation.get("patchType") or ""
         if not kind:
@@ -256,9 +292,15 @@ def _mutations(composition: Composition, spec: Object) -> list[FieldError]:
                     )
                 )
             elif mutation.get(key) is None:
-                errors.append(required(f"{path}.{key}", f"{key} is required when patchType is {kind}"))
+                errors.append(
+                    required(
+                        f"{path}.{key}", f"{key} is required when patchType is {kind}"
+                    )
+                )
             elif not (mutation[key].get("expression") or "").strip():
-                errors.append(required(f"{path}.{key}.expression", "expression is not specified"))
+                errors.append(
+                    required(f"{path}.{key}.expression", "expression is not specified")
+                )
             else:
                 expression = mutation[key]["expression"]
                 errors += _compiled(
@@ -271,7 +313,9 @@ def _mutations(composition: Composition, spec: Object) -> list[FieldError]:
     if not policy:
         errors.append(required("spec.reinvocationPolicy"))
     elif policy not in ("IfNeeded", "Never"):
-        errors.append(not_supported("spec.reinvocationPolicy", policy, ("IfNeeded", "Never")))
+        errors.append(
+            not_supported("spec.reinvocationPolicy", policy, ("IfNeeded", "Never"))
+        )
     return errors
 
 
@@ -283,12 +327,15 @@ def validate_binding(obj: Object) -> list[FieldError]:
     if not name:
         errors.append(required("spec.policyName"))
     errors += [
-        invalid("spec.policyName", name, why) for why in (content.name_is_dns_subdomain(name, False) if name else ())
+        invalid("spec.policyName", name, why)
+        for why in (content.name_is_dns_subdomain(name, False) if name else ())
     ]
     if spec.get("paramRef") is not None:
         errors += _param_ref(spec["paramRef"])
     if spec.get("matchResources") is not None:
-        errors += validate_match_resources(spec["matchResources"], "spec.matchResouces")  # upstream's own spelling
+        errors += validate_match_resources(
+            spec["matchResources"], "spec.matchResouces"
+        )  # upstream's own spelling
     if obj["kind"].startswith("Validating"):
         errors += _actions(spec.get("validationActions") or [])
     return errors
@@ -302,20 +349,31 @@ def _param_ref(reference: Object) -> list[FieldError]:
         "spec.paramRef",
     )
     if name:
-        errors += [invalid(f"{path}.name", name, why) for why in content.name_is_path_segment(name, False)]
+        errors += [
+            invalid(f"{path}.name", name, why)
+            for why in content.name_is_path_segment(name, False)
+        ]
         if selector is not None:
-            errors.append(forbidden(f"{path}.name", "name and selector are mutually exclusive"))
+            errors.append(
+                forbidden(f"{path}.name", "name and selector are mutually exclusive")
+            )
     if selector is not None:
         errors += validate_label_selector(selector, f"{path}.selector")
         if name:
-            errors.append(forbidden(f"{path}.selector", "name and selector are mutually exclusive"))
+            errors.append(
+                forbidden(
+                    f"{path}.selector", "name and selector are mutually exclusive"
+                )
+            )
     if not name and selector is None:
         errors.append(required(path, "one of name or selector must be specified"))
     action = reference.get("parameterNotFoundAction")
     if not action:
         errors.append(required(f"{path}.parameterNotFoundAction"))
     elif action not in ("Allow", "Deny"):
-        errors.append(not_supported(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow")))
+        errors.append(
+            not_supported(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"))
+        )
     return errors
 
 

@@ -38,7 +38,9 @@ def validate_webhook_configuration(obj: Object) -> list[FieldError]:
     for index, hook in enumerate(obj.get("webhooks") or ()):
         path = f"webhooks[{index}]"
         errors += _webhook(hook, path, mutating=obj["kind"].startswith("Mutating"))
-        errors += _review_versions(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
+        errors += _review_versions(
+            hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions"
+        )
         name = hook.get("name") or ""
         if name and name in names:
             errors.append(duplicate(f"{path}.name", name))
@@ -54,7 +56,9 @@ def _webhook(hook: Object, path: str, *, mutating: bool) -> list[FieldError]:
     errors += _one_of(hook, "matchPolicy", ("Equivalent", "Exact"), path)
     effects = hook.get("sideEffects")
     if effects is None:
-        errors.append(required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun"))
+        errors.append(
+            required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun")
+        )
     errors += _one_of(hook, "sideEffects", ("None", "NoneOnDryRun"), path)
     timeout = hook.get("timeoutSeconds")
     if timeout is not None and not 1 <= timeout <= 30:
@@ -69,13 +73,23 @@ def _webhook(hook: Object, path: str, *, mutating: bool) -> list[FieldError]:
         errors += validate_label_selector(hook.get(key), f"{path}.{key}")
     if mutating:
         errors += _one_of(hook, "reinvocationPolicy", ("IfNeeded", "Never"), path)
-    errors += validate_webhook_client(hook.get("clientConfig") or {}, f"{path}.clientConfig")
-    return errors + validate_match_conditions(hook.get("matchConditions") or (), f"{path}.matchConditions")
+    errors += validate_webhook_client(
+        hook.get("clientConfig") or {}, f"{path}.clientConfig"
+    )
+    return errors + validate_match_conditions(
+        hook.get("matchConditions") or (), f"{path}.matchConditions"
+    )
 
 
-def _one_of(hook: Object, key: str, values: tuple[str, ...], path: str) -> list[FieldError]:
+def _one_of(
+    hook: Object, key: str, values: tuple[str, ...], path: str
+) -> list[FieldError]:
     value = hook.get(key)
-    return [] if value is None or value in values else [not_supported(f"{path}.{key}", value, values)]
+    return (
+        []
+        if value is None or value in values
+        else [not_supported(f"{path}.{key}", value, values)]
+    )
 
 
 def _qualified(name: str, path: str) -> list[FieldError]:
@@ -102,9 +116,14 @@ def _review_versions(versions: list[str], path: str) -> list[FieldError]:
     for index, version in enumerate(versions):
         if version in versions[:index]:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
-        errors += [invalid(f"{path}[{index}]", version, why) for why in content.dns1035_label(version)]
+        errors += [
+            invalid(f"{path}[{index}]", version, why)
+            for why in content.dns1035_label(version)
+        ]
     if not set(versions) & set(REVIEW_VERSIONS):
-        errors.append(invalid(path, versions, "must include at least one of v1, v1beta1"))
+        errors.append(
+            invalid(path, versions, "must include at least one of v1, v1beta1")
+        )
     return errors
 
 
@@ -124,7 +143,9 @@ def validate_rule(rule: Object, path: str) -> list[FieldError]:
         )
     for index, operation in enumerate(operations):
         if operation not in OPERATIONS:
-            errors.append(not_supported(f"{path}.operations[{index}]", operation, OPERATIONS))
+            errors.append(
+                not_supported(f"{path}.operations[{index}]", operation, OPERATIONS)
+            )
     for key, what in (("apiGroups", "groups"), ("apiVersions", "versions")):
         values = rule.get(key) or []
         if not values:
@@ -133,7 +154,11 @@ def validate_rule(rule: Object, path: str) -> list[FieldError]:
             why = f"if '*' is present, must not specify other API {what}"
             errors.append(invalid(f"{path}.{key}", values, why))
         if key == "apiVersions":
-            errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(values) if not value]
+            errors += [
+                required(f"{path}.{key}[{index}]")
+                for index, value in enumerate(values)
+                if not value
+            ]
     errors += _resources(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope")
     if scope is not None and scope not in SCOPES:
@@ -158,7 +183,11 @@ def _resources(resources: list[str], path: str) -> list[FieldError]:
             plain = text != "*"
             continue
         if resource in any_subresource:
-            errors.append(invalid(here, text, f"if '{resource}/*' is present, must not specify {text}"))
+            errors.append(
+                invalid(
+                    here, text, f"if '{resource}/*' is present, must not specify {text}"
+                )
+            )
         if subresource in any_resource:
             errors.append(
                 invalid(
@@ -172,14 +201,20 @@ def _resources(resources: list[str], path: str) -> list[FieldError]:
         if resource == "*":
             any_resource.add(subresource)
     if len(resources) > 1 and "*/*" in resources:
-        errors.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
+        errors.append(
+            invalid(
+                path, resources, "if '*/*' is present, must not specify other resources"
+            )
+        )
     if "*" in resources and plain:
         why = "if '*' is present, must not specify other resources without subresources"
         errors.append(invalid(path, resources, why))
     return errors
 
 
-def validate_match_conditions(conditions: Iterable[Object], path: str, *, params: bool = False) -> list[FieldError]:
+def validate_match_conditions(
+    conditions: Iterable[Object], path: str, *, params: bool = False
+) -> list[FieldError]:
     """`matchConditions`: named expressions that say yes or no."""
     found = list(conditions)
     errors: list[FieldError] = []
@@ -199,7 +234,10 @@ def validate_match_conditions(conditions: Iterable[Object], path: str, *, params
         if not name:
             errors.append(required(f"{here}.name"))
         else:
-            errors += [invalid(f"{here}.name", name, why) for why in content.qualified_name(name)]
+            errors += [
+                invalid(f"{here}.name", name, why)
+                for why in content.qualified_name(name)
+            ]
             if name in names:
                 errors.append(duplicate(f"{here}.name", name))
         names.add(name)

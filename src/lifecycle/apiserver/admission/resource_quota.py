@@ -64,7 +64,9 @@ class ResourceQuota(Plugin):
     name = "ResourceQuota"
     operations = frozenset({CREATE, UPDATE})
 
-    def __init__(self, reader: ObjectReader, update_status: UpdateStatus | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, update_status: UpdateStatus | None = None
+    ) -> None:
         self.update_status = update_status
         self._quotas = NamespacedIndex(reader, resource("resourcequotas"))
 
@@ -82,15 +84,29 @@ class ResourceQuota(Plugin):
         obj, old = attributes.obj, attributes.old_obj
         if not self._quotas[attributes.namespace] or obj is None:
             return None
-        changes_pod = attributes.operation == UPDATE and _is_pod(attributes.resource) and not attributes.subresource
-        if changes_pod and old is not None and is_terminating(old) is is_terminating(obj):
+        changes_pod = (
+            attributes.operation == UPDATE
+            and _is_pod(attributes.resource)
+            and not attributes.subresource
+        )
+        if (
+            changes_pod
+            and old is not None
+            and is_terminating(old) is is_terminating(obj)
+        ):
             return None
         return self._check_and_charge(attributes)
 
     async def _check_and_charge(self, attributes: Attributes) -> None:
         for attempt in range(RETRIES + 1):
-            concerned = [quota for quota in self._quotas[attributes.namespace] if _concerns(quota, attributes)]
-            charged = [new for quota in concerned if (new := _charge(quota, attributes))]
+            concerned = [
+                quota
+                for quota in self._quotas[attributes.namespace]
+                if _concerns(quota, attributes)
+            ]
+            charged = [
+                new for quota in concerned if (new := _charge(quota, attributes))
+            ]
             if attributes.dry_run or self.update_status is None:
                 return
             try:
@@ -131,7 +147,9 @@ def _concerns(quota: Object, attributes: Attributes) -> bool:
         raise attributes.forbidden(f"failed quota: {name}: {missing}")
     used = (quota.get("status") or {}).get("used") or {}
     if any(key not in used for key in limited):
-        raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(limited)}")
+        raise attributes.forbidden(
+            f"status unknown for quota: {name}, resources: {','.join(limited)}"
+        )
     return True
 
 
@@ -147,9 +165,15 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
     status = quota["status"]
     hard = {name: parse_quantity(text) for name, text in status["hard"].items()}
     name = quota["metadata"]["name"]
-    used = {key: parse_quantity(text) for key, text in (status.get("used") or {}).items()}
+    used = {
+        key: parse_quantity(text) for key, text in (status.get("used") or {}).items()
+    }
     more = {key: amount for key, amount in usage(row, obj).items() if key in hard}
-    if attributes.operation == UPDATE and attributes.old_obj is not None and _matches(quota, row, attributes.old_obj):
+    if (
+        attributes.operation == UPDATE
+        and attributes.old_obj is not None
+        and _matches(quota, row, attributes.old_obj)
+    ):
         before = usage(row, attributes.old_obj)
         more = {key: amount - before.get(key, ZERO) for key, amount in more.items()}
     more = {key: amount for key, amount in more.items() if amount > ZERO}
@@ -162,7 +186,9 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
             f"exceeded quota: {name}, requested: {_print(more, exceeded)}, "
             f"used: {_print(used, exceeded)}, limited: {_print(hard, exceeded)}"
         )
-    new_used = (status.get("used") or {}) | {key: str(amount) for key, amount in after.items()}
+    new_used = (status.get("used") or {}) | {
+        key: str(amount) for key, amount in after.items()
+    }
     return {**quota, "status": {**status, "used": new_used}}
 
 

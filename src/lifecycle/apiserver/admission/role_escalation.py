@@ -21,10 +21,13 @@ from lifecycle.apiserver.authz.rbac import GROUP
 class RoleEscalation(Plugin):
     """Looks at roles and bindings."""
 
-    name = "RoleEscalation"  # not one of upstream's plugins, so it comes after all of them
+    name = (
+        "RoleEscalation"  # not one of upstream's plugins, so it comes after all of them
+    )
     operations = frozenset({CREATE, UPDATE})
     resources = frozenset(
-        (GROUP, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+        (GROUP, plural)
+        for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
     )
 
     def __init__(self, check: EscalationCheck) -> None:
@@ -44,4 +47,6 @@ class RoleEscalation(Plugin):
             resource=attributes.resource.plural,
             name=attributes.name or obj["metadata"].get("name", ""),
         )
-        await self._check.check(attributes.user or ANONYMOUS, question, obj, attributes.old_obj)
+        await self._check.check(
+            attributes.user or ANONYMOUS, question, obj, attributes.old_obj
+        )

@@ -14,8 +14,12 @@ from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
-OVERHEAD_WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-OVERHEAD_DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+OVERHEAD_WITHOUT_CLASS = (
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+)
+OVERHEAD_DIFFERS = (
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+)
 
 
 class RuntimeClass(Plugin):

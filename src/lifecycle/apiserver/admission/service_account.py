@@ -68,7 +68,9 @@ class ServiceAccount(Plugin):
         spec = pod["spec"]
         if not spec.get("serviceAccountName"):
             spec["serviceAccountName"] = DEFAULT_NAME
-        spec["serviceAccount"] = spec["serviceAccountName"]  # the field's name before v1.0, still served
+        spec["serviceAccount"] = spec[
+            "serviceAccountName"
+        ]  # the field's name before v1.0, still served
         account = self._account(attributes.namespace, spec["serviceAccountName"])
         if account is None and spec["serviceAccountName"] == DEFAULT_NAME:
             return self._wait(attributes)
@@ -111,16 +113,25 @@ class ServiceAccount(Plugin):
         if account is None:
             name = spec["serviceAccountName"]
             where = f"{attributes.namespace}/{name}"
-            raise attributes.forbidden(f'error looking up service account {where}: serviceaccount "{name}" not found')
+            raise attributes.forbidden(
+                f'error looking up service account {where}: serviceaccount "{name}" not found'
+            )
         if should_automount(account, spec):
             self._mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
-            spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+            spec["imagePullSecrets"] = [
+                {"name": secret.get("name", "")}
+                for secret in account["imagePullSecrets"]
+            ]
 
     def _mount_token(self, spec: Object) -> None:
         volumes = spec.get("volumes") or []
         existing = next(
-            (v["name"] for v in volumes if v.get("name", "").startswith(f"{VOLUME_NAME}-")),
+            (
+                v["name"]
+                for v in volumes
+                if v.get("name", "").startswith(f"{VOLUME_NAME}-")
+            ),
             "",
         )
         name = existing or self._names.generate_name(f"{VOLUME_NAME}-")
@@ -145,9 +156,13 @@ class ServiceAccount(Plugin):
         """
         assert attributes.obj is not None
         spec = attributes.obj["spec"]
-        account = self._account(attributes.namespace, spec.get("serviceAccountName", ""))
+        account = self._account(
+            attributes.namespace, spec.get("serviceAccountName", "")
+        )
         annotations = (account or {}).get("metadata", {}).get("annotations") or {}
-        if account is None or annotations.get(ENFORCE_MOUNTABLE_SECRETS, "").lower() not in ("true", "t", "1"):
+        if account is None or annotations.get(
+            ENFORCE_MOUNTABLE_SECRETS, ""
+        ).lower() not in ("true", "t", "1"):
             return
         why = _unmountable_secret(account, spec, containers)
         if why:
@@ -214,10 +229,14 @@ def _mirror_pod_reference(pod: Object) -> str:
     return ""
 
 
-def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]) -> str:
+def _unmountable_secret(
+    account: Object, spec: Object, containers: Iterable[str]
+) -> str:
     name = account["metadata"]["name"]
     mountable = {secret.get("name") for secret in account.get("secrets") or ()}
-    denied = f"is not allowed because service account {name} does not reference that secret"
+    denied = (
+        f"is not allowed because service account {name} does not reference that secret"
+    )
     for volume in spec.get("volumes") or ():
         secret = (volume.get("secret") or {}).get("secretName")
         if secret is not None and secret not in mountable:
@@ -230,11 +249,15 @@ def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]
     for key in containers:
         for container in spec.get(key) or ():
             for variable in container.get("env") or ():
-                secret = ((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name")
+                secret = (
+                    (variable.get("valueFrom") or {}).get("secretKeyRef") or {}
+                ).get("name")
                 if secret is not None and secret not in mountable:
                     where = f"{words[key]} {container['name']} with envVar {variable['name']}"
                     return f'{where} referencing secret.secretName="{secret}" {denied}'
-    pull_secrets = {secret.get("name") for secret in account.get("imagePullSecrets") or ()}
+    pull_secrets = {
+        secret.get("name") for secret in account.get("imagePullSecrets") or ()
+    }
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if secret.get("name") not in pull_secrets:
             where = f'imagePullSecrets[{index}].name="{secret.get("name", "")}"'

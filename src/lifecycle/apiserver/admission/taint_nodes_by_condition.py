@@ -23,5 +23,7 @@ class TaintNodesByCondition(Plugin):
         spec = attributes.obj.setdefault("spec", {})
         taint = {"key": NOT_READY, "effect": "NoSchedule"}
         taints = spec.get("taints") or []
-        if not any((t.get("key"), t.get("effect")) == (NOT_READY, "NoSchedule") for t in taints):
+        if not any(
+            (t.get("key"), t.get("effect")) == (NOT_READY, "NoSchedule") for t in taints
+        ):
             spec["taints"] = [*taints, taint]

@@ -66,7 +66,9 @@ class _Declarations:
             held = self.of(inner) if inner is not None else None
             if held is None:
                 return None
-            if held.startswith(("[]", "{}")):  # a list of lists is written with the library's own list of anything
+            if held.startswith(
+                ("[]", "{}")
+            ):  # a list of lists is written with the library's own list of anything
                 held = ANY_LIST if held.startswith("[]") else ANY
             return ("[]" if schema.kind == "list" else "{}") + held
         if schema.kind == "string":
@@ -88,7 +90,9 @@ class _Declarations:
 
 
 @lru_cache(maxsize=64)
-def _environment(api_version: str, kind: str, params: tuple[str, str] | None, has_params: bool) -> Environment:
+def _environment(
+    api_version: str, kind: str, params: tuple[str, str] | None, has_params: bool
+) -> Environment:
     """Where `object` is of a kind, and `params` of another."""
     declarations = _Declarations()
     variables: dict[str, Any] = dict(base_environment(has_params, True).variables)
@@ -98,7 +102,9 @@ def _environment(api_version: str, kind: str, params: tuple[str, str] | None, ha
     ]
     for names, (version, what) in wanted:
         written = declarations.of(schema_for(version, what))
-        variables |= dict.fromkeys(names, DYN if written is None else message_type(written))
+        variables |= dict.fromkeys(
+            names, DYN if written is None else message_type(written)
+        )
     pool = build_types({**MESSAGES, **declarations.messages}).pool
     return Environment(variables, pool=pool)
 
@@ -112,7 +118,10 @@ def type_check(policy: Object) -> list[Object]:
     for index, validation in enumerate(spec.get("validations") or ()):
         for key in ("expression", "messageExpression"):
             if validation.get(key):
-                found = [_complaint(row, environment, validation[key]) for row, environment in environments]
+                found = [
+                    _complaint(row, environment, validation[key])
+                    for row, environment in environments
+                ]
                 if any(found):
                     where = f"spec.validations[{index}].{key}"
                     warnings.append(
@@ -133,10 +142,18 @@ def types_to_check(spec: Object) -> list[Resource]:
         groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
         if any("*" in each for each in (*groups, *versions)):
             continue
-        plurals = [each for each in rule.get("resources") or () if not set(each) & set("*/")]
+        plurals = [
+            each for each in rule.get("resources") or () if not set(each) & set("*/")
+        ]
         count = 0
-        for row in sorted(all_resources(), key=lambda row: (row.group, row.version, row.plural)):
-            if row.group in groups and row.version in versions and row.plural in plurals:
+        for row in sorted(
+            all_resources(), key=lambda row: (row.group, row.version, row.plural)
+        ):
+            if (
+                row.group in groups
+                and row.version in versions
+                and row.plural in plurals
+            ):
                 found.add(row)
                 count += 1
                 if count == MAX_TYPES:
@@ -153,9 +170,15 @@ def _with_variables(row: Resource, spec: Object) -> Environment:
     expression has there.
     """
     param_kind = spec.get("paramKind") or {}
-    params = (param_kind.get("apiVersion", ""), param_kind.get("kind", "")) if param_kind else None
+    params = (
+        (param_kind.get("apiVersion", ""), param_kind.get("kind", ""))
+        if param_kind
+        else None
+    )
     try:
-        environment = _environment(row.api_version, row.kind, params, params is not None)
+        environment = _environment(
+            row.api_version, row.kind, params, params is not None
+        )
     except KeyError:  # parameters of a kind without a published schema may be anything
         environment = _environment(row.api_version, row.kind, None, params is not None)
     for variable in spec.get("variables") or ():
@@ -163,7 +186,9 @@ def _with_variables(row: Resource, spec: Object) -> Environment:
             kind = environment.compile(variable.get("expression", "")).type
         except CompileError:
             kind = DYN
-        environment = environment.extended({f"variables.{variable.get('name', '')}": kind})
+        environment = environment.extended(
+            {f"variables.{variable.get('name', '')}": kind}
+        )
     return environment
 
 

@@ -73,15 +73,22 @@ class Validator:
         self.fails = spec.get("failurePolicy") != "Ignore"
         self.composition = Composition(params=params)
         self.problem = ""
-        self.conditions = MatchConditions(spec.get("matchConditions") or (), params=params)
+        self.conditions = MatchConditions(
+            spec.get("matchConditions") or (), params=params
+        )
         self.validations: list[Validation] = []
         self.annotations: list[tuple[str, Program]] = []
         try:
             for variable in spec.get("variables") or ():
                 self.composition.add(variable["name"], variable["expression"])
-            self.validations = [self._validation(validation) for validation in spec.get("validations") or ()]
+            self.validations = [
+                self._validation(validation)
+                for validation in spec.get("validations") or ()
+            ]
             for item in spec.get("auditAnnotations") or ():
-                program = self.composition.compile(item["valueExpression"].strip(), ("string", "null_type"))
+                program = self.composition.compile(
+                    item["valueExpression"].strip(), ("string", "null_type")
+                )
                 self.annotations.append((item["key"], program))
         except CompileError as error:  # stored by a server that knew more
             self.problem = f"compilation error: {error}"
@@ -92,7 +99,11 @@ class Validator:
         return Validation(
             spec,
             compiled,
-            (self.composition.compile(text, ("string",), authorizer=False) if text else None),
+            (
+                self.composition.compile(text, ("string",), authorizer=False)
+                if text
+                else None
+            ),
         )
 
     async def decisions(self, evaluation: Evaluation) -> list[Decision]:
@@ -125,10 +136,17 @@ class Validator:
                 text = await evaluation.evaluate(validation.message)
             except EvaluationError:
                 text = ""
-            if isinstance(text, str) and text.strip() and "\n" not in text.strip() and len(text) <= MAX_MESSAGE:
+            if (
+                isinstance(text, str)
+                and text.strip()
+                and "\n" not in text.strip()
+                and len(text) <= MAX_MESSAGE
+            ):
                 return text.strip()
         spec = validation.spec
-        return (spec.get("message") or "").strip() or f"failed expression: {spec['expression'].strip()}"
+        return (
+            spec.get("message") or ""
+        ).strip() or f"failed expression: {spec['expression'].strip()}"
 
     async def audit(self, evaluation: Evaluation) -> list[tuple[str, str] | Decision]:
         """Annotations for the audit log; a Decision for one that cannot be
@@ -152,10 +170,14 @@ class ValidatingAdmissionPolicy(Plugin):
     name = "ValidatingAdmissionPolicy"
     subresources = None
 
-    def __init__(self, reader: ObjectReader, authorize: Authorize | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, authorize: Authorize | None = None
+    ) -> None:
         self._matcher = Matcher(reader)
         self._authorize = authorize
-        self._source: PolicySource[Validator] = PolicySource(reader, "validating", Validator)
+        self._source: PolicySource[Validator] = PolicySource(
+            reader, "validating", Validator
+        )
 
     def configured(self) -> bool:
         """Whether any policy is bound."""
@@ -170,13 +192,21 @@ class ValidatingAdmissionPolicy(Plugin):
         hooks = self._source.hooks()
         return self._dispatch(hooks, attributes) if hooks else None
 
-    async def _dispatch(self, hooks: Sequence[Hook[Validator]], attributes: Attributes) -> None:
-        denials = [denial for hook in hooks for denial in await self._policy(hook, attributes)]
+    async def _dispatch(
+        self, hooks: Sequence[Hook[Validator]], attributes: Attributes
+    ) -> None:
+        denials = [
+            denial for hook in hooks for denial in await self._policy(hook, attributes)
+        ]
         if denials:
             raise denials[0]
 
-    async def _policy(self, hook: Hook[Validator], attributes: Attributes) -> list[StatusError]:
-        match = self._matcher.resources(hook.policy["spec"].get("matchConstraints") or {}, attributes)
+    async def _policy(
+        self, hook: Hook[Validator], attributes: Attributes
+    ) -> list[StatusError]:
+        match = self._matcher.resources(
+            hook.policy["spec"].get("matchConstraints") or {}, attributes
+        )
         denials: list[StatusError] = []
         if match is None:
             return denials
@@ -210,7 +240,9 @@ class ValidatingAdmissionPolicy(Plugin):
             try:
                 policy = "Fail" if hook.evaluator.fails else "Ignore"
                 conditions = hook.evaluator.conditions
-                if not hook.evaluator.problem and not await conditions.match(evaluation, policy):
+                if not hook.evaluator.problem and not await conditions.match(
+                    evaluation, policy
+                ):
                     continue
                 decisions = await hook.evaluator.decisions(evaluation)
             except EvaluationError as error:
@@ -228,7 +260,11 @@ class ValidatingAdmissionPolicy(Plugin):
         self, params: Any, match: Match, attributes: Attributes, hook: Hook[Validator]
     ) -> Iterator[Evaluation]:
         namespace = None
-        if params and attributes.namespace and attributes.resource.plural != "namespaces":
+        if (
+            params
+            and attributes.namespace
+            and attributes.resource.plural != "namespaces"
+        ):
             namespace = self._matcher.namespace(attributes.namespace)
         for one in params:
             yield Evaluation(
@@ -237,7 +273,9 @@ class ValidatingAdmissionPolicy(Plugin):
             )  # fmt: skip
 
 
-def _act(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> Iterator[StatusError]:
+def _act(
+    attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
+) -> Iterator[StatusError]:
     """What the binding wants done about it: `validationActions`."""
     name, actions = (
         binding["metadata"]["name"],
@@ -262,10 +300,14 @@ def _act(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Dec
             annotate(FAILURE, json.dumps([noted], separators=(",", ":")))
 
 
-def _denial(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> StatusError:
+def _denial(
+    attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
+) -> StatusError:
     name = binding["metadata"]["name"]
     message = f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request: {decision.message}"
     status = attributes.forbidden(message).status
     details = {**(status.get("details") or {}), "causes": [{"message": message}]}
     code = CODES.get(decision.reason, 422)
-    return StatusError({**status, "reason": decision.reason, "details": details, "code": code})
+    return StatusError(
+        {**status, "reason": decision.reason, "details": details, "code": code}
+    )

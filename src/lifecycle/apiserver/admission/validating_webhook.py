@@ -39,19 +39,30 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         return self._dispatch(hooks, attributes) if hooks else None
 
     async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:
-        relevant = [(hook, match) for hook in hooks if (match := await self.should_call(hook, attributes)) is not None]
+        relevant = [
+            (hook, match)
+            for hook in hooks
+            if (match := await self.should_call(hook, attributes)) is not None
+        ]
         asked: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for
             try:
                 asked.append((hook, self.call(hook, match, attributes)))
             except (FailedCall, StatusError) as error:
                 asked.append((hook, error))
-        answers = [self._one(index, hook, call, attributes) for index, (hook, call) in enumerate(asked)]
-        errors = [error for error in await asyncio.gather(*answers) if error is not None]
+        answers = [
+            self._one(index, hook, call, attributes)
+            for index, (hook, call) in enumerate(asked)
+        ]
+        errors = [
+            error for error in await asyncio.gather(*answers) if error is not None
+        ]
         if errors:
             raise errors[0]
 
-    async def _one(self, index: int, hook: Webhook, call: Any, attributes: Attributes) -> StatusError | None:
+    async def _one(
+        self, index: int, hook: Webhook, call: Any, attributes: Attributes
+    ) -> StatusError | None:
         if isinstance(call, StatusError):
             return call
         try:

@@ -60,14 +60,26 @@ def service_resolver(reader: ObjectReader) -> Resolver:
         spec = service.get("spec") or {}
         if spec.get("type") == "ExternalName":
             return spec["externalName"], port
-        wanted = next((row for row in spec.get("ports") or () if row.get("port") == port), None)
+        wanted = next(
+            (row for row in spec.get("ports") or () if row.get("port") == port), None
+        )
         if wanted is None:
             raise LookupError(f'no service port {port} found for service "{name}"')
         for piece in reader.list(slices, namespace):
-            if (piece["metadata"].get("labels") or {}).get("kubernetes.io/service-name") != name:
+            if (piece["metadata"].get("labels") or {}).get(
+                "kubernetes.io/service-name"
+            ) != name:
                 continue
-            ports = [row["port"] for row in piece.get("ports") or () if row.get("name", "") == wanted.get("name", "")]
-            ready = [e for e in piece.get("endpoints") or () if (e.get("conditions") or {}).get("ready", True)]
+            ports = [
+                row["port"]
+                for row in piece.get("ports") or ()
+                if row.get("name", "") == wanted.get("name", "")
+            ]
+            ready = [
+                e
+                for e in piece.get("endpoints") or ()
+                if (e.get("conditions") or {}).get("ready", True)
+            ]
             if ports and ready:
                 return ready[0]["addresses"][0], ports[0]
         raise LookupError(f'no endpoints available for service "{name}"')
@@ -78,7 +90,9 @@ def service_resolver(reader: ObjectReader) -> Resolver:
 class Call:
     """One call under way. `await answer()` ends it."""
 
-    def __init__(self, target: Target, body: bytes, timeout: float, resolve: Resolver) -> None:
+    def __init__(
+        self, target: Target, body: bytes, timeout: float, resolve: Resolver
+    ) -> None:
         self.url = f"{target.url}?timeout={max(1, round(timeout))}s"
         self._timeout = timeout
         self._future: Future[Any] = Future()
@@ -99,7 +113,9 @@ class Call:
             if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
                 status, data = self._future.result(self._timeout)
             else:
-                status, data = await asyncio.wait_for(asyncio.wrap_future(self._future), self._timeout)
+                status, data = await asyncio.wait_for(
+                    asyncio.wrap_future(self._future), self._timeout
+                )
         except TimeoutError:
             raise CallError(f'Post "{self.url}": {DEADLINE}') from None
         if status >= 400:
@@ -113,7 +129,9 @@ class Call:
                 if data
                 else "unexpected end of JSON input"
             )
-            raise CallError(f"couldn't get version/kind; json parse error: {why}") from None
+            raise CallError(
+                f"couldn't get version/kind; json parse error: {why}"
+            ) from None
         return document
 
 
@@ -136,7 +154,9 @@ class Target:
             self.path = parts.path or "/"
             self.url = f"https://{parts.netloc}{parts.path}"
 
-    def post(self, url: str, body: bytes, timeout: float, resolve: Resolver) -> tuple[int, bytes]:
+    def post(
+        self, url: str, body: bytes, timeout: float, resolve: Resolver
+    ) -> tuple[int, bytes]:
         """Status and body of the answer. Raises CallError, TimeoutError."""
         try:
             address = resolve(*self.service) if self.service else (self.host, self.port)
@@ -156,18 +176,26 @@ class Target:
         try:
             secure = context.wrap_socket(plain, server_hostname=self.host)
         except ssl.SSLCertVerificationError as error:
-            raise CallError(f'Post "{url}": {untrusted(error, self.host, peer)}') from None
+            raise CallError(
+                f'Post "{url}": {untrusted(error, self.host, peer)}'
+            ) from None
         connection = http.client.HTTPSConnection(self.host, self.port)
         connection.sock = secure
         with secure:
-            host = self.host if self.port == 443 and not self.service else f"{self.host}:{self.port}"
+            host = (
+                self.host
+                if self.port == 443 and not self.service
+                else f"{self.host}:{self.port}"
+            )
             headers = {
                 "Content-Type": "application/json",
                 "Accept": "application/json, */*",
                 "Host": host,
             }
             headers["User-Agent"] = "kube-apiserver-admission"
-            connection.request("POST", self.path + url[url.rindex("?") :], body, headers)
+            connection.request(
+                "POST", self.path + url[url.rindex("?") :], body, headers
+            )
             answer = connection.getresponse()
             return answer.status, answer.read(MAX_ANSWER)
 
@@ -180,4 +208,6 @@ def _refusal(status: int, data: bytes) -> str:
             return str(document.get("message") or "unknown")
     except ValueError:
         pass
-    return generic_server_response(status, data.decode(errors="replace").strip() or "unknown", method="POST").message
+    return generic_server_response(
+        status, data.decode(errors="replace").strip() or "unknown", method="POST"
+    ).message

@@ -54,14 +54,20 @@ class WebhookServer:
         certificate, key = self._authority.serving_certificate(names, ["127.0.0.1"])
         self._server = _QuietServer(("127.0.0.1", port), self._handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with tempfile.TemporaryDirectory() as directory:  # Python's ssl reads certificates from files only
+        with (
+            tempfile.TemporaryDirectory() as directory
+        ):  # Python's ssl reads certificates from files only
             files = Path(directory, "tls.crt"), Path(directory, "tls.key")
             for file, content in zip(files, (certificate, key), strict=True):
                 file.touch(mode=0o600)
                 file.write_bytes(content)
             context.load_cert_chain(*files)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._server.socket = context.wrap_socket(
+            self._server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
 
     @property
     def port(self) -> int:
@@ -96,9 +102,13 @@ class WebhookServer:
             timeout = 5
 
             def do_POST(self) -> None:
-                document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                document = json.loads(
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                )
                 status, answer = server.respond(document)
-                body = json.dumps(answer).encode() if isinstance(answer, dict) else answer
+                body = (
+                    json.dumps(answer).encode() if isinstance(answer, dict) else answer
+                )
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

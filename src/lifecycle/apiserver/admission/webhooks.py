@@ -103,7 +103,9 @@ class WebhookPlugin(Plugin):
         self._names = NameSource()  # the uids of questions are nobody's business
         self.resolve = resolve or service_resolver(reader)
         self.matcher = Matcher(reader)
-        self.configurations = resource(f"{self.kind}webhookconfigurations.admissionregistration.k8s.io")
+        self.configurations = resource(
+            f"{self.kind}webhookconfigurations.admissionregistration.k8s.io"
+        )
         self._version = -1
         self._hooks: list[Webhook] = []
 
@@ -119,7 +121,11 @@ class WebhookPlugin(Plugin):
         """All webhooks there are: configurations by name, within one in its order."""
         version = self._reader.resource_version(self.configurations)
         if version != self._version:
-            self._hooks = [hook for obj in self._reader.list(self.configurations) for hook in _webhooks(obj)]
+            self._hooks = [
+                hook
+                for obj in self._reader.list(self.configurations)
+                for hook in _webhooks(obj)
+            ]
             self._version = version
         return self._hooks
 
@@ -130,13 +136,23 @@ class WebhookPlugin(Plugin):
         match = self.matcher.webhook(hook.spec, attributes)
         if match is None or hook.conditions is None:
             return match
-        evaluation = Evaluation(attributes, match.resource, namespace=None, authorize=self._authorize)
+        evaluation = Evaluation(
+            attributes, match.resource, namespace=None, authorize=self._authorize
+        )
         try:
-            return match if await hook.conditions.match(evaluation, hook.spec.get("failurePolicy") or "Fail") else None
+            return (
+                match
+                if await hook.conditions.match(
+                    evaluation, hook.spec.get("failurePolicy") or "Fail"
+                )
+                else None
+            )
         except EvaluationError as error:
             raise attributes.forbidden(str(error)) from None
 
-    def call(self, hook: Webhook, match: Match, attributes: Attributes) -> tuple[Call, str, str]:
+    def call(
+        self, hook: Webhook, match: Match, attributes: Attributes
+    ) -> tuple[Call, str, str]:
         """Begin to ask a webhook; what belongs to the answer is `uid` and version.
         Raises StatusError, FailedCall.
         """
@@ -144,9 +160,15 @@ class WebhookPlugin(Plugin):
             "None",
             "NoneOnDryRun",
         ):
-            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+            raise bad_request(
+                f'admission webhook "{hook.name}" does not support dry run'
+            )
         version = next(
-            (v for v in hook.spec.get("admissionReviewVersions") or () if v in KNOWN_VERSIONS),
+            (
+                v
+                for v in hook.spec.get("admissionReviewVersions") or ()
+                if v in KNOWN_VERSIONS
+            ),
             "",
         )
         if not version:
@@ -179,7 +201,9 @@ class WebhookPlugin(Plugin):
         try:
             response = _verified(review, uid, version, mutating=mutating)
         except ValueError as error:
-            raise FailedCall(hook.name, f"received invalid webhook response: {error}") from None
+            raise FailedCall(
+                hook.name, f"received invalid webhook response: {error}"
+            ) from None
         for key, value in (response.get("auditAnnotations") or {}).items():
             annotate(f"{hook.name}/{key}", value)
         attributes.warnings.extend(response.get("warnings") or ())
@@ -199,7 +223,9 @@ class WebhookPlugin(Plugin):
         try:
             return json.loads(base64.b64decode(response["patch"]))
         except (ValueError, binascii.Error) as error:
-            raise FailedCall(hook.name, f"received undecodable patch in webhook response: {error}") from None
+            raise FailedCall(
+                hook.name, f"received undecodable patch in webhook response: {error}"
+            ) from None
 
 
 def _webhooks(configuration: Object) -> list[Webhook]:
@@ -227,9 +253,15 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
         raise ValueError("webhook response was absent")
     response: Object = review["response"]
     if version == "v1beta1":
-        return {**response, "patchType": "JSONPatch"} if mutating else {**response, "patch": None}
+        return (
+            {**response, "patchType": "JSONPatch"}
+            if mutating
+            else {**response, "patch": None}
+        )
     if response.get("uid") != uid:
-        raise ValueError(f"expected response.uid={json.dumps(uid)}, got {json.dumps(response.get('uid') or '')}")
+        raise ValueError(
+            f"expected response.uid={json.dumps(uid)}, got {json.dumps(response.get('uid') or '')}"
+        )
     group, _, shown = str(review.get("apiVersion", "")).rpartition("/")
     if (group, shown, review.get("kind")) != (
         "admission.k8s.io",
@@ -237,13 +269,19 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
         "AdmissionReview",
     ):
         got = f"{group}/{shown}, Kind={review.get('kind', '')}"
-        raise ValueError(f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {got}")
+        raise ValueError(
+            f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {got}"
+        )
     patch, kind = response.get("patch"), response.get("patchType")
     if mutating:
         if patch and kind is None:
-            raise ValueError("webhook returned response.patch but not response.patchType")
+            raise ValueError(
+                "webhook returned response.patch but not response.patchType"
+            )
         if not patch and kind is not None:
-            raise ValueError("webhook returned response.patchType but not response.patch")
+            raise ValueError(
+                "webhook returned response.patchType but not response.patch"
+            )
     elif patch:
         raise ValueError("validating webhook may not return response.patch")
     elif kind is not None:

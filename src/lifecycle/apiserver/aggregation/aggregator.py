@@ -155,7 +155,9 @@ class Aggregator:
                 trouble = str(error)
                 log.warning("%s", trouble)
             self._proxies[key] = ProxyHandler(service, _Current(self), backend, trouble)
-        remote = {proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()}
+        remote = {
+            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
+        }
         for drawer in (self.discovered, self._openapi):
             for gone in set(drawer) - remote:
                 del drawer[gone]
@@ -163,7 +165,9 @@ class Aggregator:
     def _backend(self, trust: Trust) -> Backend:
         backend = self._backends.get(trust)
         if backend is None:
-            backend = self._backends[trust] = Backend(trust, self._front_proxy.certificate)
+            backend = self._backends[trust] = Backend(
+                trust, self._front_proxy.certificate
+            )
         return backend
 
     # -- availability ------------------------------------------------------------------
@@ -173,7 +177,9 @@ class Aggregator:
         looked at now.
         """
         self._configure(self._changes())
-        remote = {proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()}
+        remote = {
+            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
+        }
         for name in set(self._watchers) - remote:
             self._watchers.pop(name)[0].cancel()
         for name in remote:
@@ -181,7 +187,9 @@ class Aggregator:
                 self._watchers[name][1].set()
             else:
                 woken = asyncio.Event()
-                task = asyncio.create_task(self._watch_over(name, woken), name=f"availability of {name}")
+                task = asyncio.create_task(
+                    self._watch_over(name, woken), name=f"availability of {name}"
+                )
                 self._watchers[name] = task, woken
 
     async def _watch_over(self, name: str, woken: asyncio.Event) -> None:
@@ -223,7 +231,11 @@ class Aggregator:
         """Ask an added server for its discovery and its schemas."""
         self._configure(self._changes())
         proxy = next(
-            (each for each in self._proxies.values() if each.api_service["metadata"]["name"] == name),
+            (
+                each
+                for each in self._proxies.values()
+                if each.api_service["metadata"]["name"] == name
+            ),
             None,
         )
         if proxy is None:
@@ -239,7 +251,10 @@ class Aggregator:
         """Wait until every added server has been asked what it has. Upstream:
         `discoverySyncedCh`.
         """
-        while any(each.api_service["metadata"]["name"] not in self.discovered for each in self._proxies.values()):
+        while any(
+            each.api_service["metadata"]["name"] not in self.discovered
+            for each in self._proxies.values()
+        ):
             self._news.clear()
             await self._news.wait()
 
@@ -262,8 +277,12 @@ class Aggregator:
         if len(parts) == 2:
             if not any(each["spec"].get("group") == parts[1] for each in remote):
                 return await self._delegate(request)
-            own = [each for each in self._services if each["spec"].get("group") == parts[1]]
-            return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(own)})
+            own = [
+                each for each in self._services if each["spec"].get("group") == parts[1]
+            ]
+            return Response(
+                obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(own)}
+            )
         local = await self._delegate(_unconditional(request))
         if local.status != 200:
             return local
@@ -283,27 +302,46 @@ class Aggregator:
 
     async def _schemas(self, request: Request, parts: list[str]) -> Response:
         """`/openapi/v3`, its documents, and `/openapi/v2`."""
-        added = {proxy.api_service["metadata"]["name"]: proxy for proxy in self._proxies.values()}
+        added = {
+            proxy.api_service["metadata"]["name"]: proxy
+            for proxy in self._proxies.values()
+        }
         if request.path.rstrip("/") == V3:
             local = await self._delegate(_unconditional(request))
-            indexes = ((document_name(added[name].api_service), pair[0]) for name, pair in self._openapi.items())
+            indexes = (
+                (document_name(added[name].api_service), pair[0])
+                for name, pair in self._openapi.items()
+            )
             merged = orjson.dumps(merged_index(body_of(local), indexes))
-            return document(request, merged, local.headers.get("Content-Type", "application/json"))
+            return document(
+                request, merged, local.headers.get("Content-Type", "application/json")
+            )
         if parts[1] == "v3":
             name = "/".join(parts[2:])
             proxy = next(
-                (each for each in added.values() if document_name(each.api_service) == name),
+                (
+                    each
+                    for each in added.values()
+                    if document_name(each.api_service) == name
+                ),
                 None,
             )
             return await (proxy or self._delegate)(request)
         local = await self._delegate(_unconditional(request))
-        if request.path == "/openapi/v2" and local.headers.get("Content-Type", "").startswith("application/json"):
-            documents = [(document_name(added[name].api_service), pair[1]) for name, pair in self._openapi.items()]
+        if request.path == "/openapi/v2" and local.headers.get(
+            "Content-Type", ""
+        ).startswith("application/json"):
+            documents = [
+                (document_name(added[name].api_service), pair[1])
+                for name, pair in self._openapi.items()
+            ]
             body = orjson.dumps(merged_v2(body_of(local), documents))
             etag = etag_of(body)
             if is_fresh(request, etag):
                 return Response(304, {"Etag": f'"{etag}"'}, body=b"")
-            return Response(local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body)
+            return Response(
+                local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body
+            )
         return local
 
 
@@ -322,5 +360,7 @@ def _unconditional(request: Request) -> Request:
     """The request without `If-None-Match`: what the client holds is the merged
     document.
     """
-    kept = {key: value for key, value in request.headers.items() if key != "if-none-match"}
+    kept = {
+        key: value for key, value in request.headers.items() if key != "if-none-match"
+    }
     return replace(request, headers=kept, accepts_object=False)

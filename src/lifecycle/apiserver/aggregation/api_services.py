@@ -102,12 +102,18 @@ def availability(services: Iterable[Object]) -> Iterator[tuple[str, bool]]:
             yield service["metadata"]["name"], is_available(service)
 
 
-def with_condition(service: Object, status: str, reason: str, message: str, now: str) -> Object:
+def with_condition(
+    service: Object, status: str, reason: str, message: str, now: str
+) -> Object:
     """The APIService with a new condition. The time of transition changes only with the
     status.
     """
     before = available_condition(service)
-    since = now if before is None or before["status"] != status else before["lastTransitionTime"]
+    since = (
+        now
+        if before is None or before["status"] != status
+        else before["lastTransitionTime"]
+    )
     condition = {
         "type": AVAILABLE,
         "status": status,

@@ -66,10 +66,14 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         None,
     )
     if found is None:
-        return Finding("False", "ServicePortError", f"{where} is not listening on port {port}")
+        return Finding(
+            "False", "ServicePortError", f"{where} is not listening on port {port}"
+        )
     slices = slices_of(reader, namespace, name)
     if not slices:
-        return Finding("False", "EndpointsNotFound", f"cannot find endpointslices for {where}")
+        return Finding(
+            "False", "EndpointsNotFound", f"cannot find endpointslices for {where}"
+        )
     port_name = found.get("name", "")
     if not any(_has_endpoint(each, port_name) for each in slices):
         message = f"endpointslices for {where} have no addresses with port name {go_quote(port_name)}"
@@ -78,14 +82,23 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
 
 
 def _has_endpoint(endpoint_slice: Object, port_name: str) -> bool:
-    ready = any(is_ready(endpoint) for endpoint in endpoint_slice.get("endpoints") or ())
+    ready = any(
+        is_ready(endpoint) for endpoint in endpoint_slice.get("endpoints") or ()
+    )
     ports = endpoint_slice.get("ports") or ()
-    return ready and any((p.get("name") or "") == port_name and p.get("port") is not None for p in ports)
+    return ready and any(
+        (p.get("name") or "") == port_name and p.get("port") is not None for p in ports
+    )
 
 
-async def check_discovery(api_service: Object, resolver: ServiceResolver, backend: Backend) -> Finding:
+async def check_discovery(
+    api_service: Object, resolver: ServiceResolver, backend: Backend
+) -> Finding:
     """Whether the server answers."""
-    tries = [asyncio.ensure_future(_try(api_service, resolver, backend)) for _ in range(ATTEMPTS)]
+    tries = [
+        asyncio.ensure_future(_try(api_service, resolver, backend))
+        for _ in range(ATTEMPTS)
+    ]
     last = ""
     try:
         for attempt in asyncio.as_completed(tries):
@@ -108,10 +121,16 @@ async def _try(api_service: Object, resolver: ServiceResolver, backend: Backend)
     except ResolveError as error:
         return str(error)
     spec = api_service["spec"]
-    path = f"/apis/{spec['group']}/{spec['version']}" if spec.get("group") else f"/api/{spec['version']}"
+    path = (
+        f"/apis/{spec['group']}/{spec['version']}"
+        if spec.get("group")
+        else f"/api/{spec['version']}"
+    )
     url = f"https://{host}:{port}{path}"
     try:
-        answer = await backend.send("GET", host, port, path, user=AGGREGATOR, timeout=CHECK_TIMEOUT)
+        answer = await backend.send(
+            "GET", host, port, path, user=AGGREGATOR, timeout=CHECK_TIMEOUT
+        )
     except BackendError as error:
         said = str(error)
         return f"failing or missing response from {url}: " + (

@@ -75,7 +75,9 @@ class Trust:
         namespace, name, _ = reference
         spec = api_service["spec"]
         ca = base64.b64decode(spec.get("caBundle") or "")
-        return cls(f"{name}.{namespace}.svc", ca, bool(spec.get("insecureSkipTLSVerify")))
+        return cls(
+            f"{name}.{namespace}.svc", ca, bool(spec.get("insecureSkipTLSVerify"))
+        )
 
 
 def auth_proxy_headers(user: UserInfo) -> list[tuple[str, str]]:
@@ -87,7 +89,10 @@ def auth_proxy_headers(user: UserInfo) -> list[tuple[str, str]]:
         headers.append(("X-Remote-Uid", user.uid))
     headers += [("X-Remote-Group", group) for group in user.groups]
     for key, values in user.extra.items():
-        headers += [("X-Remote-Extra-" + escape(key, safe="!#$&'*+-.^_`|~"), value) for value in values]
+        headers += [
+            ("X-Remote-Extra-" + escape(key, safe="!#$&'*+-.^_`|~"), value)
+            for value in values
+        ]
     return headers
 
 
@@ -112,9 +117,13 @@ class Backend:
     def __init__(self, trust: Trust, certificate: tuple[bytes, bytes]) -> None:
         self._trust = trust
         try:
-            context = ssl_context(ConnectionConfig("", trust.ca, *certificate, insecure=trust.insecure))
+            context = ssl_context(
+                ConnectionConfig("", trust.ca, *certificate, insecure=trust.insecure)
+            )
         except (ssl.SSLError, UnicodeDecodeError):
-            raise ValueError("unable to load root certificates: unable to parse bytes as PEM block") from None
+            raise ValueError(
+                "unable to load root certificates: unable to parse bytes as PEM block"
+            ) from None
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -139,7 +148,9 @@ class Backend:
         None for what may last. Raises BackendError.
         """
         target = f"https://{host}:{port}{escape(path, safe='/:@!$&()*+,;=~-._')}"
-        url = target + ("?" + urlencode(sorted((query or {}).items()), doseq=True) if query else "")
+        url = target + (
+            "?" + urlencode(sorted((query or {}).items()), doseq=True) if query else ""
+        )
         sent: CIMultiDict[str] = CIMultiDict(headers or [])
         for name, value in auth_proxy_headers(user):
             sent.add(name, value)
@@ -154,7 +165,9 @@ class Backend:
                 allow_redirects=False,
             )
         except TimeoutError:
-            raise BackendError(f"{_verb(method)} {_quoted(url)}: context deadline exceeded") from None
+            raise BackendError(
+                f"{_verb(method)} {_quoted(url)}: context deadline exceeded"
+            ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise BackendError(why(error, host, port)) from error
 
@@ -165,7 +178,11 @@ class Backend:
 
 def why(error: BaseException, host: str, port: int) -> str:
     """A failed connection in Go's words."""
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    cause = (
+        getattr(error, "certificate_error", None)
+        or getattr(error, "os_error", None)
+        or error
+    )
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"tls: failed to verify certificate: x509: {_x509(cause)}"
     if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):

@@ -22,7 +22,9 @@ class ChangeFollower:
     end.
     """
 
-    def __init__(self, aggregator: Aggregator, cachers: Mapping[tuple[str, str], Cacher]) -> None:
+    def __init__(
+        self, aggregator: Aggregator, cachers: Mapping[tuple[str, str], Cacher]
+    ) -> None:
         self._aggregator = aggregator
         self._cachers = cachers
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -48,7 +50,9 @@ class ChangeFollower:
 
     def _follow(self, name: str) -> None:
         row = resource(name)
-        self._tasks[name] = asyncio.create_task(self._changes(self._cachers[row.store_key]), name=f"follow {name}")
+        self._tasks[name] = asyncio.create_task(
+            self._changes(self._cachers[row.store_key]), name=f"follow {name}"
+        )
 
     async def _changes(self, cacher: Cacher) -> None:
         while True:

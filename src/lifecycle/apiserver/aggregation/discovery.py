@@ -33,7 +33,8 @@ OWN_PRIORITY = 20001
 UNREGISTERED_PRIORITY = 1000
 """What custom resources are registered with."""
 ACCEPT = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
 )
 Fetch = Callable[[str, str], Awaitable[Response]]
 """GETs a path with an Accept header from an added server."""
@@ -51,7 +52,9 @@ class Discovered:
         return {**self.entry, "freshness": "Current" if self.fresh else "Stale"}
 
 
-async def discover(api_service: Object, fetch: Fetch, before: Discovered | None) -> Discovered:
+async def discover(
+    api_service: Object, fetch: Fetch, before: Discovered | None
+) -> Discovered:
     """Ask an added server what it has in this group version; on failure what was known
     before, stale.
     """
@@ -74,7 +77,9 @@ async def discover(api_service: Object, fetch: Fetch, before: Discovered | None)
                 "resources": resources_to_discovery(_document(legacy), group, version),
             }
             return Discovered(entry, True)
-    return Discovered(before.entry if before is not None else {"version": version}, False)
+    return Discovered(
+        before.entry if before is not None else {"version": version}, False
+    )
 
 
 def _document(answer: Response) -> Object:
@@ -102,7 +107,9 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
         }
         name, _, sub = row["name"].partition("/")
         if sub:
-            parent = found.setdefault(name, {"resource": name, "responseKind": {}, "verbs": []})
+            parent = found.setdefault(
+                name, {"resource": name, "responseKind": {}, "verbs": []}
+            )
             parent.setdefault("subresources", []).append(
                 {
                     "subresource": sub,
@@ -125,7 +132,9 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
     return list(found.values())
 
 
-def merged_group_list(local: Object, services: Iterable[Object], remote: Iterable[Object]) -> Object:
+def merged_group_list(
+    local: Object, services: Iterable[Object], remote: Iterable[Object]
+) -> Object:
     """The `APIGroupList` of `/apis`: the local groups and those of other servers, in
     the order of their priorities.
     """
@@ -138,7 +147,9 @@ def merged_group_list(local: Object, services: Iterable[Object], remote: Iterabl
             groups[name] = api_group(own)
     return {
         **local,
-        "groups": sorted(groups.values(), key=_order(services, lambda each: each["name"])),
+        "groups": sorted(
+            groups.values(), key=_order(services, lambda each: each["name"])
+        ),
     }
 
 
@@ -161,12 +172,16 @@ def api_group(services: Iterable[Object]) -> Object:
     }
 
 
-def merged_discovery(local: Object, services: Iterable[Object], discovered: dict[str, Discovered]) -> Object:
+def merged_discovery(
+    local: Object, services: Iterable[Object], discovered: dict[str, Discovered]
+) -> Object:
     """The aggregated document of `/apis`. `discovered` is by the name of the
     APIService.
     """
     services = list(services)
-    groups: dict[str, Object] = {each["metadata"]["name"]: each for each in local["items"]}
+    groups: dict[str, Object] = {
+        each["metadata"]["name"]: each for each in local["items"]
+    }
     for members in sorted_by_group_and_version(services):
         name = members[0]["spec"].get("group", "")
         added = {
@@ -176,8 +191,14 @@ def merged_discovery(local: Object, services: Iterable[Object], discovered: dict
         }
         if not name or not added:
             continue
-        known = {each["version"]: each for each in groups.get(name, {}).get("versions") or ()} | added
-        order = [each["spec"]["version"] for each in members if each["spec"]["version"] in known]
+        known = {
+            each["version"]: each for each in groups.get(name, {}).get("versions") or ()
+        } | added
+        order = [
+            each["spec"]["version"]
+            for each in members
+            if each["spec"]["version"] in known
+        ]
         order += [version for version in known if version not in order]
         groups[name] = {
             "metadata": {"name": name},
@@ -185,11 +206,15 @@ def merged_discovery(local: Object, services: Iterable[Object], discovered: dict
         }
     return {
         **local,
-        "items": sorted(groups.values(), key=_order(services, lambda each: each["metadata"]["name"])),
+        "items": sorted(
+            groups.values(), key=_order(services, lambda each: each["metadata"]["name"])
+        ),
     }
 
 
-def _order(services: list[Object], name_of: Callable[[Object], str]) -> Callable[[Object], tuple[Any, ...]]:
+def _order(
+    services: list[Object], name_of: Callable[[Object], str]
+) -> Callable[[Object], tuple[Any, ...]]:
     places: dict[str, tuple[int, str]] = {GROUP: (-OWN_PRIORITY, "")}
     for members in sorted_by_group_and_version(services):
         first = min(
@@ -216,6 +241,8 @@ def fetch_through(proxy: Callable[[Request], Awaitable[Response]]) -> Fetch:
     """GETs through the proxy itself, as the aggregator."""
 
     async def fetch(path: str, accept: str) -> Response:
-        return await proxy(Request("GET", path, headers={"accept": accept}, user=AGGREGATOR))
+        return await proxy(
+            Request("GET", path, headers={"accept": accept}, user=AGGREGATOR)
+        )
 
     return fetch

@@ -74,13 +74,17 @@ def authentication_config_map(client_ca: bytes, config: RequestHeaderConfig) -> 
     }
 
 
-async def publish_authentication_config(store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy) -> None:
+async def publish_authentication_config(
+    store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy
+) -> None:
     """Write the config map into the store; what an earlier start left there is
     replaced. Raises StoreError.
     """
     row = resource("configmaps")
     key = registry_key(row, NAMESPACE, NAME)
-    wanted = authentication_config_map(client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem))
+    wanted = authentication_config_map(
+        client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem)
+    )
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:

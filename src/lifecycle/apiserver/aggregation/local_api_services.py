@@ -63,7 +63,11 @@ VERSION_PRIORITY = 15
 
 def local_api_services() -> list[Object]:
     """The specs that a server with our groups registers, by name."""
-    served = {(row.group, row.version) for row in all_resources() if row.group in PRIORITIES and row.group != GROUP}
+    served = {
+        (row.group, row.version)
+        for row in all_resources()
+        if row.group in PRIORITIES and row.group != GROUP
+    }
     found = []
     for group, version in served:
         spec = {"group": group} if group else {}
@@ -129,4 +133,6 @@ async def register_local_api_services(store: Store, clock: Clock) -> None:
             "metadata": metadata,
             "status": {"conditions": [condition]},
         }
-        await store.put(key, encode_value(stored, storage_media_type(store)), expected=0)
+        await store.put(
+            key, encode_value(stored, storage_media_type(store)), expected=0
+        )

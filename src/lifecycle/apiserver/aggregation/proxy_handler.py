@@ -74,9 +74,13 @@ class ProxyHandler:
         except ResolveError as error:
             log.error("error resolving %s/%s: %s", *reference[:2], error)
             return _proxy_error("service unavailable", 503)
-        body = request.body or (orjson.dumps(request.obj) if request.obj is not None else b"")
+        body = request.body or (
+            orjson.dumps(request.obj) if request.obj is not None else b""
+        )
         headers = forwarded_headers(request.headers)
-        if request.obj is not None and not any(name == "content-type" for name, _ in headers):
+        if request.obj is not None and not any(
+            name == "content-type" for name, _ in headers
+        ):
             headers.append(("content-type", "application/json"))
         headers = [(name, value) for name, value in headers if name != "audit-id"]
         headers += [
@@ -87,7 +91,11 @@ class ProxyHandler:
             ("X-Forwarded-Proto", "https"),
         ]
         info = request.info
-        discovery = info is not None and not info.is_resource_request and request.path.strip("/").count("/") == 2
+        discovery = (
+            info is not None
+            and not info.is_resource_request
+            and request.path.strip("/").count("/") == 2
+        )
         try:
             answer = await self._backend.send(
                 request.method,
@@ -100,8 +108,16 @@ class ProxyHandler:
                 body=body,
                 timeout=DISCOVERY_TIMEOUT if discovery else None,
             )
-            kept = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
-            kept = {name: value for name, value in kept.items() if name.lower() not in ("audit-id", "date")}
+            kept = {
+                name: value
+                for name, value in answer.headers.items()
+                if name.lower() not in HOP_BY_HOP
+            }
+            kept = {
+                name: value
+                for name, value in kept.items()
+                if name.lower() not in ("audit-id", "date")
+            }
             if info is not None and is_long_running(info) and answer.status == 200:
                 return _streamed(request, answer, kept)
             async with answer:
@@ -119,7 +135,9 @@ def _proxy_error(message: str, code: int) -> Response:
     return text(f"{message}\n", code)
 
 
-def _streamed(request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]) -> Response:
+def _streamed(
+    request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]
+) -> Response:
     """A watch. Clients of this process get its frames, all others the bytes as they
     come.
     """

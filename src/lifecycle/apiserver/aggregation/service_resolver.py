@@ -87,7 +87,11 @@ class EndpointResolver:
 def slices_of(reader: ObjectReader, namespace: str, name: str) -> Sequence[Object]:
     """The EndpointSlices of a Service."""
     found = reader.list(resource(ENDPOINT_SLICES), namespace)
-    return [each for each in found if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == name]
+    return [
+        each
+        for each in found
+        if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == name
+    ]
 
 
 def is_ready(endpoint: Object) -> bool:
@@ -107,4 +111,6 @@ def _service_port(service: Object, port: int) -> Object:
         if each["port"] == port:
             found: Object = each
             return found
-    raise ResolveError(f'no service port {port} found for service "{service["metadata"]["name"]}"')
+    raise ResolveError(
+        f'no service port {port} found for service "{service["metadata"]["name"]}"'
+    )

@@ -93,7 +93,11 @@ def _message_program(environment: Environment, text: str) -> Program:
     try:
         return _program(environment, text, "string", "messageExpression")
     except CompileError as error:
-        prefix = "" if str(error).startswith("messageExpression must") else "messageExpression "
+        prefix = (
+            ""
+            if str(error).startswith("messageExpression must")
+            else "messageExpression "
+        )
         raise MessageError(f"{prefix}{error}") from None
 
 
@@ -107,7 +111,9 @@ class Rule:
         plain, transition, optional = _environments()
         if self.optional:
             self.uses_old_self = re.search(r"\boldSelf\b", self.text) is not None
-            self.program: Program = _program(optional, _OPTIONAL_OLD_SELF % self.text, "bool", _RULE)
+            self.program: Program = _program(
+                optional, _OPTIONAL_OLD_SELF % self.text, "bool", _RULE
+            )
         else:
             self.uses_old_self = False
             try:
@@ -115,9 +121,13 @@ class Rule:
             except CompileError:
                 transition.compile(self.text)
                 self.uses_old_self = True
-            self.program = _program(transition if self.uses_old_self else plain, self.text, "bool", _RULE)
+            self.program = _program(
+                transition if self.uses_old_self else plain, self.text, "bool", _RULE
+            )
         expression = source.get("messageExpression", "").strip()
-        self.message_program = _message_program(transition, expression) if expression else None
+        self.message_program = (
+            _message_program(transition, expression) if expression else None
+        )
 
     @property
     def shown(self) -> str:
@@ -126,7 +136,9 @@ class Rule:
 
     def error(self, path: str, value: Any, values: dict[str, Any]) -> FieldError:
         """What is said when the rule does not hold."""
-        detail = (self.source.get("message") or "").strip() or f"failed rule: {self.text}"
+        detail = (
+            self.source.get("message") or ""
+        ).strip() or f"failed rule: {self.text}"
         if self.message_program is not None:
             try:
                 said = str(self.message_program.evaluate(values)).strip()
@@ -155,13 +167,18 @@ def _compiled(source: bytes) -> Rule | CompileError:
 
 def compiled_rules(schema: Object) -> list[Rule | CompileError]:
     """The rules of one node of a schema."""
-    return [_compiled(orjson.dumps(each)) for each in schema.get("x-kubernetes-validations") or ()]
+    return [
+        _compiled(orjson.dumps(each))
+        for each in schema.get("x-kubernetes-validations") or ()
+    ]
 
 
 def has_rules(schema: Any) -> bool:
     """Whether a schema has rules anywhere."""
     if isinstance(schema, dict):
-        return bool(schema.get("x-kubernetes-validations")) or any(has_rules(each) for each in schema.values())
+        return bool(schema.get("x-kubernetes-validations")) or any(
+            has_rules(each) for each in schema.values()
+        )
     return isinstance(schema, list) and any(has_rules(each) for each in schema)
 
 
@@ -235,11 +252,15 @@ def _walk(
         for index, item in enumerate(value):
             was = known.get(_identity(item, keys), ABSENT) if is_map else ABSENT
             embedded = bool(items.get("x-kubernetes-embedded-resource"))
-            yield from _walk(item, items, was, f"{path}[{index}]", embedded, unchanged, warnings)
+            yield from _walk(
+                item, items, was, f"{path}[{index}]", embedded, unchanged, warnings
+            )
 
 
 def _identity(item: Any, keys: list[str]) -> bytes:
-    return orjson.dumps([item.get(key) for key in keys] if isinstance(item, dict) else item)
+    return orjson.dumps(
+        [item.get(key) for key in keys] if isinstance(item, dict) else item
+    )
 
 
 def _here(
@@ -314,7 +335,9 @@ def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -
     seen: dict[str, Any] = {}
     for key, item in value.items():
         if is_resource and key == "metadata":
-            seen[key] = {name: item[name] for name in ("name", "generateName") if name in item}
+            seen[key] = {
+                name: item[name] for name in ("name", "generateName") if name in item
+            }
         elif is_resource and key in ("apiVersion", "kind"):
             seen[key] = item
         elif key in (properties or {}):
@@ -331,7 +354,9 @@ def _string(value: str, form: str | None) -> Any:
     try:
         if form in ("date", "date-time", "datetime"):
             moment = Timestamp()
-            moment.FromJsonString(value if "T" in value.upper() else f"{value}T00:00:00Z")
+            moment.FromJsonString(
+                value if "T" in value.upper() else f"{value}T00:00:00Z"
+            )
             return moment
         if form == "byte":
             return base64.b64decode(value)

@@ -111,7 +111,10 @@ class DefinitionControllers:
         """Names have become free: perhaps somebody in the group waits for them."""
         group = definition["spec"]["group"]
         for other in self._definitions.all():
-            if other["spec"]["group"] == group and other["metadata"]["name"] != definition["metadata"]["name"]:
+            if (
+                other["spec"]["group"] == group
+                and other["metadata"]["name"] != definition["metadata"]["name"]
+            ):
                 self.add(other["metadata"]["name"])
 
     async def _work(self) -> None:
@@ -124,7 +127,9 @@ class DefinitionControllers:
                 try:
                     delay = await self.sync(name)
                 except (StatusError, StoreError) as error:
-                    if not (isinstance(error, StatusError) and error.code in (404, 409)):
+                    if not (
+                        isinstance(error, StatusError) and error.code in (404, 409)
+                    ):
                         log.warning("definition %s: %s", name, error)
                     delay = RETRY
                 if delay:
@@ -134,7 +139,9 @@ class DefinitionControllers:
         """One look at one definition; in how many seconds to look again, 0: when it
         changes.
         """
-        everything = {each["metadata"]["name"]: each for each in self._definitions.all()}
+        everything = {
+            each["metadata"]["name"]: each for each in self._definitions.all()
+        }
         definition = everything.get(name)
         await self._definitions.refresh(name, definition)
         if definition is None:
@@ -146,12 +153,16 @@ class DefinitionControllers:
         if new is not definition:
             definition = await self._definitions.update_status(new)
             self._others_of(definition)
-        if condition_is_true(definition, "NamesAccepted") and not condition_is_true(definition, "Established"):
+        if condition_is_true(definition, "NamesAccepted") and not condition_is_true(
+            definition, "Established"
+        ):
             now, message = (
                 self._clock.timestamp(),
                 "the initial names have been accepted",
             )
-            established = with_condition(definition, now, "Established", "True", "InitialNamesAccepted", message)
+            established = with_condition(
+                definition, now, "Established", "True", "InitialNamesAccepted", message
+            )
             await self._definitions.update_status(established)
         return 0
 
@@ -164,7 +175,9 @@ class DefinitionControllers:
         wanted = definition["spec"]["names"]
         state = definition.get("status") or {}
         accepted = dict(state.get("acceptedNames") or {})
-        if condition(definition, "NamesAccepted") and all(wanted.get(key) == accepted.get(key) for key in NAMES):
+        if condition(definition, "NamesAccepted") and all(
+            wanted.get(key) == accepted.get(key) for key in NAMES
+        ):
             return definition
         resources, kinds = names_in_use(definition, everything)
         status, reason, message = "True", "NoConflicts", "no conflicts found"
@@ -232,13 +245,20 @@ class DefinitionControllers:
             error
             for index, version in enumerate(definition["spec"]["versions"])
             for error in validate_structural(
-                (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"},
+                (version.get("schema") or {}).get("openAPIV3Schema")
+                or {"type": "object"},
                 f"spec.versions[{index}].schema.openAPIV3Schema",
             )
         ]
         if errors:
-            text = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
-            found = with_condition(found, now, "NonStructuralSchema", "True", "Violations", text)
+            text = (
+                str(errors[0])
+                if len(errors) == 1
+                else f"[{', '.join(map(str, errors))}]"
+            )
+            found = with_condition(
+                found, now, "NonStructuralSchema", "True", "Violations", text
+            )
         return definition if found.get("status") == definition.get("status") else found
 
     # -- the end -----------------------------------------------------------------------
@@ -250,7 +270,10 @@ class DefinitionControllers:
         if FINALIZER not in (definition["metadata"].get("finalizers") or ()):
             return 0
         now = self._clock.timestamp
-        if not (condition_is_true(definition, "Established") or condition_is_true(definition, "NamesAccepted")):
+        if not (
+            condition_is_true(definition, "Established")
+            or condition_is_true(definition, "NamesAccepted")
+        ):
             done = with_condition(
                 definition,
                 now(),
@@ -259,7 +282,9 @@ class DefinitionControllers:
                 "NeverEstablished",
                 "resource was never established",
             )
-            await self._definitions.remove_finalizer(await self._definitions.update_status(done))
+            await self._definitions.remove_finalizer(
+                await self._definitions.update_status(done)
+            )
             return 0
         reason = (condition(definition, "Terminating") or {}).get("reason")
         if reason != "InstanceDeletionInProgress":
@@ -281,11 +306,15 @@ class DefinitionControllers:
             "InstanceDeletionCompleted",
             "removed all instances",
         )
-        await self._definitions.remove_finalizer(await self._definitions.update_status(done))
+        await self._definitions.remove_finalizer(
+            await self._definitions.update_status(done)
+        )
         return 0
 
 
-def names_in_use(definition: Object, everything: Iterable[Object]) -> tuple[set[str], set[str]]:
+def names_in_use(
+    definition: Object, everything: Iterable[Object]
+) -> tuple[set[str], set[str]]:
     """What others of the group have been given: names of resources, and kinds."""
     resources: set[str] = set()
     kinds: set[str] = set()

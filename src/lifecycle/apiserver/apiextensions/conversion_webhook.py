@@ -48,7 +48,9 @@ class WebhookConverter:
     Service.
     """
 
-    def __init__(self, definition: Object, resolve: Resolver, names: NameSource) -> None:
+    def __init__(
+        self, definition: Object, resolve: Resolver, names: NameSource
+    ) -> None:
         webhook = definition["spec"]["conversion"].get("webhook") or {}
         versions = webhook.get("conversionReviewVersions") or ()
         self._version = next(
@@ -59,7 +61,9 @@ class WebhookConverter:
         self._resolve = resolve
         self._names = names
 
-    async def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
+    async def convert(
+        self, objects: Sequence[Object], api_version: str
+    ) -> list[Object]:
         """The objects in another version; those that are in it already stay as they
         are. Raises ConversionError.
         """
@@ -72,8 +76,13 @@ class WebhookConverter:
             group, _, version = strangers[0]["apiVersion"].rpartition("/")
             what = f"{group}/{version}, Kind={strangers[0]['kind']}"
             joint = "" if isinstance(error, _WrongObjectsError) else "failed: "
-            raise ConversionError(f"conversion webhook for {what} {joint}{error}") from None
-        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
+            raise ConversionError(
+                f"conversion webhook for {what} {joint}{error}"
+            ) from None
+        return [
+            obj if obj["apiVersion"] == api_version else next(converted)
+            for obj in objects
+        ]
 
     async def _asked(self, objects: list[Object], api_version: str) -> list[Object]:
         uid = self._names.uid()
@@ -86,22 +95,33 @@ class WebhookConverter:
                 "objects": [_sent(obj) for obj in objects],
             },
         }
-        answer = await Call(self._target, orjson.dumps(body), TIMEOUT, self._resolve).answer()
+        answer = await Call(
+            self._target, orjson.dumps(body), TIMEOUT, self._resolve
+        ).answer()
         found = self._objects(answer, uid)
         if len(found) != len(objects):
-            raise _WrongObjectsError(f"returned {len(found)} objects, expected {len(objects)}")
-        return [_checked(obj, new, api_version) for obj, new in zip(objects, found, strict=True)]
+            raise _WrongObjectsError(
+                f"returned {len(found)} objects, expected {len(objects)}"
+            )
+        return [
+            _checked(obj, new, api_version)
+            for obj, new in zip(objects, found, strict=True)
+        ]
 
     def _objects(self, answer: Any, uid: str) -> list[Any]:
         response = answer.get("response") if isinstance(answer, dict) else None
         if self._version == "v1":
             wanted, got = f"{GROUP}/v1, Kind=ConversionReview", _kind_of(answer)
             if got != wanted:
-                raise ConversionError(f"expected webhook response of {wanted}, got {got}")
+                raise ConversionError(
+                    f"expected webhook response of {wanted}, got {got}"
+                )
         if response is None:
             raise ConversionError("no response provided")
         if self._version == "v1" and response.get("uid") != uid:
-            raise ConversionError(f"expected response.uid={go_quote(uid)}, got {go_quote(response.get('uid') or '')}")
+            raise ConversionError(
+                f"expected response.uid={go_quote(uid)}, got {go_quote(response.get('uid') or '')}"
+            )
         result = response.get("result") or {}
         if result.get("status") != "Success":
             why = f"response.result.status was '{result.get('status') or ''}', not 'Success'"
@@ -113,7 +133,11 @@ def _sent(obj: Object) -> Object:
     """As it is stored: the store's revision is no part of it."""
     return {
         **obj,
-        "metadata": {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"},
+        "metadata": {
+            key: value
+            for key, value in obj["metadata"].items()
+            if key != "resourceVersion"
+        },
     }
 
 
@@ -132,17 +156,31 @@ def _checked(old: Object, new: Any, api_version: str) -> Object:
     where = "returned invalid object at index 0:"
     got = new.get("apiVersion", "") if isinstance(new, dict) else ""
     if got != api_version:
-        raise _WrongObjectsError(f"{where} invalid groupVersion (expected {api_version}, received {got})")
+        raise _WrongObjectsError(
+            f"{where} invalid groupVersion (expected {api_version}, received {got})"
+        )
     if new.get("kind") != old["kind"]:
         kinds = f"(expected {old['kind']}, received {new.get('kind', '')})"
         raise _WrongObjectsError(f"{where} invalid kind {kinds}")
     metadata, given = old["metadata"], new.get("metadata")
     if not isinstance(given, dict):
-        raise _WrongObjectsError("returned invalid metadata: missing metadata in converted object")
+        raise _WrongObjectsError(
+            "returned invalid metadata: missing metadata in converted object"
+        )
     for key, word in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
         before, after = metadata.get(key, ""), given.get(key, "")
         if before != after:
-            raise _WrongObjectsError(f"returned invalid object: must have the same {word}: {before} != {after}")
-    kept = {key: value for key, value in metadata.items() if key not in ("labels", "annotations")}
-    taken = {key: given[key] for key in ("labels", "annotations") if given.get(key) is not None}
+            raise _WrongObjectsError(
+                f"returned invalid object: must have the same {word}: {before} != {after}"
+            )
+    kept = {
+        key: value
+        for key, value in metadata.items()
+        if key not in ("labels", "annotations")
+    }
+    taken = {
+        key: given[key]
+        for key in ("labels", "annotations")
+        if given.get(key) is not None
+    }
     return {**new, "metadata": {**kept, **taken}}

@@ -80,10 +80,14 @@ class ConvertingCacher(Cacher):
             if not self._running:
                 await self._read_everything()
                 self._running = True
-                self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
+                self._pump_task = asyncio.create_task(
+                    self._pump(), name=f"cacher {self.resource.plural}"
+                )
             self.catch_up()
             while self._line:
-                await self._convert([event.kv for event in self._line if event.type == "PUT"])
+                await self._convert(
+                    [event.kv for event in self._line if event.type == "PUT"]
+                )
                 self.catch_up()
 
     async def _read_everything(self) -> None:
@@ -120,7 +124,9 @@ class ConvertingCacher(Cacher):
             return
         self._line.extend(self._watch.take() or ())
         ready = []
-        while self._line and (self._line[0].type != "PUT" or self._is_ready(self._line[0].kv)):
+        while self._line and (
+            self._line[0].type != "PUT" or self._is_ready(self._line[0].kv)
+        ):
             ready.append(self._line.popleft())
         if ready:
             self._apply(ready)

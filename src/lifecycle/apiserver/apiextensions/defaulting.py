@@ -27,19 +27,31 @@ def set_schema_defaults(value: Any, schema: Object | None) -> None:
             schema.get("additionalProperties"),
         )
         for key, child in properties.items():
-            if child.get("default") is not None and (key not in value or _wrong_null(value[key], child)):
+            if child.get("default") is not None and (
+                key not in value or _wrong_null(value[key], child)
+            ):
                 value[key] = copy.deepcopy(child["default"])
         for key in value:
-            known = properties.get(key) or (additional if isinstance(additional, dict) else None)
+            known = properties.get(key) or (
+                additional if isinstance(additional, dict) else None
+            )
             if known is None:
                 continue
-            if key not in properties and _wrong_null(value[key], known) and known.get("default") is not None:
+            if (
+                key not in properties
+                and _wrong_null(value[key], known)
+                and known.get("default") is not None
+            ):
                 value[key] = copy.deepcopy(known["default"])
             set_schema_defaults(value[key], known)
     elif isinstance(value, list):
         items = schema.get("items")
         for index, item in enumerate(value):
-            if items is not None and _wrong_null(item, items) and items.get("default") is not None:
+            if (
+                items is not None
+                and _wrong_null(item, items)
+                and items.get("default") is not None
+            ):
                 value[index] = copy.deepcopy(items["default"])
             set_schema_defaults(value[index], items)
 
@@ -56,10 +68,16 @@ def drop_wrong_nulls(value: Any, schema: Object | None) -> None:
             schema.get("additionalProperties"),
         )
         for key in list(value):
-            known = properties.get(key) or (additional if isinstance(additional, dict) else None)
+            known = properties.get(key) or (
+                additional if isinstance(additional, dict) else None
+            )
             if known is None:
                 continue
-            if key in properties and _wrong_null(value[key], known) and known.get("default") is None:
+            if (
+                key in properties
+                and _wrong_null(value[key], known)
+                and known.get("default") is None
+            ):
                 del value[key]
             else:
                 drop_wrong_nulls(value[key], known)

@@ -33,7 +33,9 @@ class DefinitionStrategy(Strategy):
         """See `definition_validation`."""
         return validate_definition(obj)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """See `definition_validation`."""
         if subresource == "status":
             return validate_definition_status_update(new, old)
@@ -66,7 +68,12 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
             _formats(each, found)
     elif isinstance(schema, dict):
         form = schema.get("format")
-        if isinstance(form, str) and form and form not in FORMATS and form not in _UNCHECKED:
+        if (
+            isinstance(form, str)
+            and form
+            and form not in FORMATS
+            and form not in _UNCHECKED
+        ):
             found[form] = None
         for key, value in schema.items():
             if key == "properties":

@@ -75,7 +75,11 @@ def validate_definition(definition: Object) -> list[FieldError]:
 
     def name_rule(name: str, prefix: bool) -> tuple[str, ...]:
         messages = tuple(content.name_is_dns_subdomain(name, prefix))
-        return messages if name == wanted else (*messages, 'must be spec.names.plural+"."+spec.group')
+        return (
+            messages
+            if name == wanted
+            else (*messages, 'must be spec.names.plural+"."+spec.group')
+        )
 
     errors = validate_object_meta(definition.get("metadata") or {}, False, name_rule)
     errors += _validate_spec(spec)
@@ -98,7 +102,9 @@ def validate_definition_update(new: Object, old: Object) -> list[FieldError]:
         fixed += [("spec.names.kind", names.get("kind"), old_names.get("kind"))]
     fixed += [("spec.group", spec.get("group"), before.get("group"))]
     fixed += [("spec.names.plural", names.get("plural"), old_names.get("plural"))]
-    errors += [invalid(field, value, IMMUTABLE) for field, value, was in fixed if value != was]
+    errors += [
+        invalid(field, value, IMMUTABLE) for field, value, was in fixed if value != was
+    ]
     errors += _validate_status(new)
     errors += _approval(new, old)
     return errors + _preserve(spec, before)
@@ -123,7 +129,9 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     elif messages := content.dns1123_subdomain(group):
         errors.append(invalid("spec.group", group, ",".join(messages)))
     elif "." not in group:
-        errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
+        errors.append(
+            invalid("spec.group", group, "should be a domain with at least one dot")
+        )
     if not scope:
         errors.append(required("spec.scope"))
     elif scope not in ("Cluster", "Namespaced"):
@@ -131,14 +139,22 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     inner = internal_form(spec)
     errors += _versions(inner, kept=bool(spec.get("preserveUnknownFields")))
     errors += [
-        required(f"spec.names.{key}") for key in ("plural", "singular", "kind", "listKind") if not names.get(key)
+        required(f"spec.names.{key}")
+        for key in ("plural", "singular", "kind", "listKind")
+        if not names.get(key)
     ]
     errors += _names(names)
     errors += _shared(inner, "spec", _any_status(inner))
     conversion = spec.get("conversion")
-    if conversion is not None and conversion.get("strategy") != "None" and spec.get("preserveUnknownFields"):
+    if (
+        conversion is not None
+        and conversion.get("strategy") != "None"
+        and spec.get("preserveUnknownFields")
+    ):
         why = "must be None if spec.preserveUnknownFields is true"
-        errors.append(invalid("spec.conversion.strategy", conversion.get("strategy", ""), why))
+        errors.append(
+            invalid("spec.conversion.strategy", conversion.get("strategy", ""), why)
+        )
     return errors + _conversion(conversion)
 
 
@@ -148,8 +164,13 @@ def _versions(spec: Object, *, kept: bool) -> list[FieldError]:
     if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(versions):
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-                errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
-    if kept and any(_has_default(holder) for holder in (spec.get("validation"), *(v.get("schema") for v in versions))):
+                errors.append(
+                    required(f"spec.versions[{index}].schema.openAPIV3Schema")
+                )
+    if kept and any(
+        _has_default(holder)
+        for holder in (spec.get("validation"), *(v.get("schema") for v in versions))
+    ):
         why = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
     for index, version in enumerate(versions):
@@ -175,8 +196,14 @@ def _versions(spec: Object, *, kept: bool) -> list[FieldError]:
         why = "must have exactly one version marked as storage version"
         shown = None if spec.get("versions") is None else shown_versions(versions)
         errors.append(invalid("spec.versions", shown, why))
-    if versions and (name := versions[0].get("name", "")) and (messages := content.dns1035_label(name)):
-        errors.append(invalid("spec.version", name, ",".join(messages)))  # the first, once more
+    if (
+        versions
+        and (name := versions[0].get("name", ""))
+        and (messages := content.dns1035_label(name))
+    ):
+        errors.append(
+            invalid("spec.version", name, ",".join(messages))
+        )  # the first, once more
     return errors
 
 
@@ -186,7 +213,11 @@ def _has_default(holder: Any) -> bool:
         return any(map(_has_default, holder))
     if not isinstance(holder, dict):
         return False
-    children = [v for k, v in holder.items() if k not in ("default", "enum", "example", "properties", "definitions")]
+    children = [
+        v
+        for k, v in holder.items()
+        if k not in ("default", "enum", "example", "properties", "definitions")
+    ]
     children += [
         *(holder.get("properties") or {}).values(),
         *(holder.get("definitions") or {}).values(),
@@ -196,7 +227,10 @@ def _has_default(holder: Any) -> bool:
 
 def _any_status(spec: Object) -> bool:
     holders = [spec, *(spec.get("versions") or ())]
-    return any((holder.get("subresources") or {}).get("status") is not None for holder in holders)
+    return any(
+        (holder.get("subresources") or {}).get("status") is not None
+        for holder in holders
+    )
 
 
 def _deprecation(version: Object, here: str) -> list[FieldError]:
@@ -206,9 +240,13 @@ def _deprecation(version: Object, here: str) -> list[FieldError]:
     if not version.get("deprecated"):
         reasons = ["can only be set for deprecated versions"]
     else:
-        reasons = ["must be <= 256 characters long"] if len(warning.encode()) > 256 else []
+        reasons = (
+            ["must be <= 256 characters long"] if len(warning.encode()) > 256 else []
+        )
         reasons += [] if warning else ["must not be an empty string"]
-        strange = next((i for i, char in enumerate(warning) if not char.isprintable()), None)
+        strange = next(
+            (i for i, char in enumerate(warning) if not char.isprintable()), None
+        )
         if strange is not None:
             index = len(warning[:strange].encode())
             reasons.append(
@@ -236,7 +274,9 @@ def _shared(holder: Object, here: str, status_enabled: bool) -> list[FieldError]
     where = f"{here}.selectableFields"
     if holder.get("selectableFields") and schema is None:
         wrong = (
-            "validations.schema is included" if here == "spec" else "`version.schema.openAPIV3Schema` is not included"
+            "validations.schema is included"
+            if here == "spec"
+            else "`version.schema.openAPIV3Schema` is not included"
         )
         return [
             *errors,
@@ -268,28 +308,40 @@ def _schema(schema: Object, path: str, has_status: bool) -> list[FieldError]:
                 errors.append(invalid(path, shown_schema(schema), why))
                 break
     if schema.get("nullable"):
-        errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
+        errors.append(
+            forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+        )
     schema_errors, rule_errors = validate_schema(schema, path)
     if not cannot_be_structural(schema):
         structural = validate_structural(schema, path)
-        errors += structural or ([] if schema_errors else validate_defaults(schema, path))
+        errors += structural or (
+            [] if schema_errors else validate_defaults(schema, path)
+        )
         rule_errors = [] if structural else rule_errors
     return errors + schema_errors + rule_errors
 
 
 def _go_name(key: str) -> str:
     if key.startswith("x-kubernetes-"):
-        return "X" + "".join(part.capitalize() for part in key.removeprefix("x-kubernetes-").split("-"))
+        return "X" + "".join(
+            part.capitalize() for part in key.removeprefix("x-kubernetes-").split("-")
+        )
     return key[:1].upper() + key[1:]
 
 
-def _simple_path(path: str, here: str, prefixes: tuple[str, ...], where: str) -> list[FieldError]:
+def _simple_path(
+    path: str, here: str, prefixes: tuple[str, ...], where: str
+) -> list[FieldError]:
     if not path:
         return [invalid(here, path, "must not be empty")]
     if path[0] != ".":
         return [invalid(here, path, "must be a simple json path starting with .")]
     if path == ".":
-        return [invalid(here, path, "must be a json path in the dot notation")] if not prefixes else []
+        return (
+            [invalid(here, path, "must be a json path in the dot notation")]
+            if not prefixes
+            else []
+        )
     if prefixes and not path.startswith(prefixes):
         return [invalid(here, path, f"should be a json path under {where}")]
     return []
@@ -375,16 +427,30 @@ def _names(names: Object) -> list[FieldError]:
     for key in ("plural", "singular", "kind", "listKind"):
         value = names.get(key, "")
         mixed = key in ("kind", "listKind")
-        messages = content.dns1035_label(value.lower() if mixed else value) if value else []
+        messages = (
+            content.dns1035_label(value.lower() if mixed else value) if value else []
+        )
         if messages:
             why = ",".join(messages)
-            why = f"may have mixed case, but should otherwise match: {why}" if mixed else why
+            why = (
+                f"may have mixed case, but should otherwise match: {why}"
+                if mixed
+                else why
+            )
             errors.append(invalid(f"spec.names.{key}", value, why))
     for key in ("shortNames", "categories"):
         for index, value in enumerate(names.get(key) or ()):
-            if (messages := content.dns1035_label(value)) and (key == "shortNames" or messages):
-                errors.append(invalid(f"spec.names.{key}[{index}]", value, ",".join(messages)))
-        if key == "shortNames" and names.get("kind") and names.get("kind") == names.get("listKind"):
+            if (messages := content.dns1035_label(value)) and (
+                key == "shortNames" or messages
+            ):
+                errors.append(
+                    invalid(f"spec.names.{key}[{index}]", value, ",".join(messages))
+                )
+        if (
+            key == "shortNames"
+            and names.get("kind")
+            and names.get("kind") == names.get("listKind")
+        ):
             errors.append(
                 invalid(
                     "spec.names.listKind",
@@ -424,7 +490,9 @@ def _conversion(conversion: Object | None) -> list[FieldError]:
         )
     else:
         service = config.get("service")
-        if service is not None:  # upstream hands name and namespace over in the wrong order
+        if (
+            service is not None
+        ):  # upstream hands name and namespace over in the wrong order
             config = {
                 **config,
                 "service": {
@@ -442,7 +510,9 @@ def _conversion(conversion: Object | None) -> list[FieldError]:
         if version in versions[:index]:
             errors.append(invalid(place, version, "duplicate version"))
         else:
-            errors += [invalid(place, version, why) for why in content.dns1035_label(version)]
+            errors += [
+                invalid(place, version, why) for why in content.dns1035_label(version)
+            ]
     if not set(versions) & {"v1", "v1beta1"}:
         why = "must include at least one of v1, v1beta1"
         errors.append(invalid(f"{here}.conversionReviewVersions", versions, why))
@@ -458,7 +528,9 @@ def _validate_status(definition: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     unseen = set(stored)
     for version in versions:
-        if version.get("storage") and version.get("name", "") not in unseen:  # as well if the name comes a second time
+        if (
+            version.get("storage") and version.get("name", "") not in unseen
+        ):  # as well if the name comes a second time
             errors.append(
                 invalid(
                     here,
@@ -482,10 +554,15 @@ def _validate_status(definition: Object) -> list[FieldError]:
 
 def _approval(new: Object, old: Object | None) -> list[FieldError]:
     group = (new.get("spec") or {}).get("group", "")
-    if not (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")):
+    if not (
+        group.endswith((".k8s.io", ".kubernetes.io"))
+        or group in ("k8s.io", "kubernetes.io")
+    ):
         return []
     state, why = approval(new)
-    if state in ("approved", "bypassed") or (old is not None and approval(old)[0] == state):
+    if state in ("approved", "bypassed") or (
+        old is not None and approval(old)[0] == state
+    ):
         return []
     here = f"metadata.annotations[{APPROVED}]"
     given = (new["metadata"].get("annotations") or {}).get(APPROVED)
@@ -517,7 +594,9 @@ def approval(definition: Object) -> tuple[str, str]:
 
 
 def _preserve(spec: Object, old: Object | None) -> list[FieldError]:
-    if not spec.get("preserveUnknownFields") or (old or {}).get("preserveUnknownFields"):
+    if not spec.get("preserveUnknownFields") or (old or {}).get(
+        "preserveUnknownFields"
+    ):
         return []
     why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
     return [invalid("spec.preserveUnknownFields", True, why)]

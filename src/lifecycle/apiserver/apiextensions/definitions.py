@@ -22,12 +22,18 @@ def condition_is_true(definition: Object, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-def with_condition(definition: Object, now: str, kind: str, status: str, reason: str, message: str) -> Object:
+def with_condition(
+    definition: Object, now: str, kind: str, status: str, reason: str, message: str
+) -> Object:
     """The definition with a condition set; its transition time changes only with its
     status.
     """
     old = condition(definition, kind)
-    since = old["lastTransitionTime"] if old is not None and old.get("status") == status else now
+    since = (
+        old["lastTransitionTime"]
+        if old is not None and old.get("status") == status
+        else now
+    )
     new = {
         "lastTransitionTime": since,
         "message": message,
@@ -37,7 +43,9 @@ def with_condition(definition: Object, now: str, kind: str, status: str, reason:
     }
     state = dict(definition.get("status") or {})
     conditions = list(state.get("conditions") or ())
-    places = [index for index, each in enumerate(conditions) if each.get("type") == kind]
+    places = [
+        index for index, each in enumerate(conditions) if each.get("type") == kind
+    ]
     if places:
         conditions[places[0]] = new
     else:
@@ -50,4 +58,6 @@ def is_served(definition: Object) -> bool:
     """Whether anything of it may be asked for. A conflict over names that comes later
     does not take away what was given.
     """
-    return condition_is_true(definition, "NamesAccepted") or condition_is_true(definition, "Established")
+    return condition_is_true(definition, "NamesAccepted") or condition_is_true(
+        definition, "Established"
+    )

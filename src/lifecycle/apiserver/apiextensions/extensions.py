@@ -38,10 +38,14 @@ class Extensions:
     the caches are filled.
     """
 
-    def __init__(self, environment: Environment, definitions: ResourceStore, reader: ObjectReader) -> None:
+    def __init__(
+        self, environment: Environment, definitions: ResourceStore, reader: ObjectReader
+    ) -> None:
         self._store = definitions
         self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
-        self.handler = CustomResourceHandler(environment, self._find, service_resolver(reader))
+        self.handler = CustomResourceHandler(
+            environment, self._find, service_resolver(reader)
+        )
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
 
@@ -77,11 +81,14 @@ class Extensions:
             rows = [
                 resource_of(definition, version)
                 for definition in self.all()
-                if is_served(definition) and condition_is_true(definition, "Established")
+                if is_served(definition)
+                and condition_is_true(definition, "Established")
                 for version in definition["spec"]["versions"]
                 if version.get("served")
             ]
-            rows.sort(key=lambda row: (row.group, version_priority(row.version), row.plural))
+            rows.sort(
+                key=lambda row: (row.group, version_priority(row.version), row.plural)
+            )
             self._rows = self.version, rows
         return self._rows[1]
 
@@ -118,7 +125,9 @@ class Extensions:
         """See `Definitions`."""
         metadata = definition["metadata"]
         left = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
-        await self._write({**definition, "metadata": {**metadata, "finalizers": left}}, "")
+        await self._write(
+            {**definition, "metadata": {**metadata, "finalizers": left}}, ""
+        )
 
     async def _write(self, definition: Object, subresource: str) -> Object:
         scope = RequestScope(
@@ -154,7 +163,9 @@ class Extensions:
         store.cacher.catch_up()
         for cached in list(store.cacher.ordered()):
             metadata = cached.obj["metadata"]
-            scope = scope_for(handler, row, metadata.get("namespace", ""), metadata["name"])
+            scope = scope_for(
+                handler, row, metadata.get("namespace", ""), metadata["name"]
+            )
             try:
                 await delete(store, scope, DeleteOptions())
             except StatusError as error:
@@ -170,4 +181,6 @@ class Extensions:
 
 @lru_cache(maxsize=256)
 def _document(parts: bytes) -> Object:
-    return document([(definition, version) for definition, version in orjson.loads(parts)])
+    return document(
+        [(definition, version) for definition, version in orjson.loads(parts)]
+    )

@@ -20,7 +20,9 @@ class PathError(ValueError):
     """A path that leads nowhere, with upstream's reason."""
 
 
-def field_at(path: str, schema: Object, *, brackets: bool = True) -> tuple[tuple[str, ...], Object | None]:
+def field_at(
+    path: str, schema: Object, *, brackets: bool = True
+) -> tuple[tuple[str, ...], Object | None]:
     """The steps of a path and the schema it ends at. Without `brackets`, names in them
     are refused. Raises PathError.
     """

@@ -49,7 +49,9 @@ class VersionHandler(ResourceHandler):
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
         self._store = served.store
-        super().__init__(served.environment, {(row.group, row.plural): served.store}, {}, {})
+        super().__init__(
+            served.environment, {(row.group, row.plural): served.store}, {}, {}
+        )
         self._row = row
 
     async def settle(self) -> None:
@@ -75,7 +77,12 @@ class VersionHandler(ResourceHandler):
         except ConversionError as error:
             raise status.failure(500, "", str(error)) from None
         obj = response.obj
-        if obj is not None and "items" in obj and request.method == "DELETE" and not request.accepts_object:
+        if (
+            obj is not None
+            and "items" in obj
+            and request.method == "DELETE"
+            and not request.accepts_object
+        ):
             return Response(
                 response.status,
                 {**response.headers, "Content-Type": JSON},
@@ -117,7 +124,9 @@ class CustomResourceHandler:
     as the store; `resolve` the endpoints of a conversion webhook's Service.
     """
 
-    def __init__(self, environment: Environment, find: FindDefinition, resolve: Resolver) -> None:
+    def __init__(
+        self, environment: Environment, find: FindDefinition, resolve: Resolver
+    ) -> None:
         self._environment = environment
         self._resolve = resolve
         self._find = find
@@ -134,12 +143,18 @@ class CustomResourceHandler:
         if not info.group:
             return None
         definition = self._find(f"{info.resource}.{info.group}")
-        if definition is None or not is_served(definition) or not self._reaches(definition, info):
+        if (
+            definition is None
+            or not is_served(definition)
+            or not self._reaches(definition, info)
+        ):
             return None
         handler = await self.handler_for(definition, info.version)
         if handler is None:
             return None
-        warn = next(v for v in definition["spec"]["versions"] if v["name"] == info.version)
+        warn = next(
+            v for v in definition["spec"]["versions"] if v["name"] == info.version
+        )
         if warn.get("deprecated"):
             text = warn.get("deprecationWarning")
             kind, gv = (
@@ -149,7 +164,9 @@ class CustomResourceHandler:
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
         resource = handler.find(info)
-        if info.subresource and (resource is None or resource.subresource(info.subresource) is None):
+        if info.subresource and (
+            resource is None or resource.subresource(info.subresource) is None
+        ):
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 
@@ -177,7 +194,9 @@ class CustomResourceHandler:
         if content_type == PROTOBUF and request.method in ("POST", "PUT"):
             raise status.failure(415, "UnsupportedMediaType", UNKNOWN_FORMAT)
 
-    async def handler_for(self, definition: Object, version: str) -> VersionHandler | None:
+    async def handler_for(
+        self, definition: Object, version: str
+    ) -> VersionHandler | None:
         """The handler of a version; what has changed is made anew. Raises
         StoreError.
         """
@@ -194,7 +213,11 @@ class CustomResourceHandler:
         handler = self._handlers.get((name, version))
         if handler is not None:
             terminating = condition_is_true(definition, "Terminating")
-            admission = _NoCreates(self._environment) if terminating else self._environment.admission
+            admission = (
+                _NoCreates(self._environment)
+                if terminating
+                else self._environment.admission
+            )
             if terminating or handler.environment.admission is not admission:
                 handler.environment.admission = admission  # type: ignore[assignment]
         return handler
@@ -203,7 +226,9 @@ class CustomResourceHandler:
         """A definition has changed or gone: end what was served of its old self."""
         async with self._lock:
             served = self._served.get(name)
-            if served is not None and (definition is None or served.identity != identity_of(definition)):
+            if served is not None and (
+                definition is None or served.identity != identity_of(definition)
+            ):
                 await self._tear_down(name)
 
     async def _tear_down(self, name: str) -> None:
@@ -219,7 +244,9 @@ class CustomResourceHandler:
             await self._tear_down(name)
 
 
-def scope_for(handler: VersionHandler, row: Resource, namespace: str, name: str) -> RequestScope:
+def scope_for(
+    handler: VersionHandler, row: Resource, namespace: str, name: str
+) -> RequestScope:
     """A scope for work of the server's own on custom resources."""
     kept = handler.stores[row.group, row.plural]
     return replace(RequestScope(row, namespace, name), strategy=kept.strategy)

@@ -32,10 +32,21 @@ def internal_form(spec: Object) -> Object:
     versions = spec.get("versions") or []
     if not versions:
         return spec
-    shared = [key for key in PER_VERSION if all(_same(version.get(key), versions[0].get(key)) for version in versions)]
+    shared = [
+        key
+        for key in PER_VERSION
+        if all(_same(version.get(key), versions[0].get(key)) for version in versions)
+    ]
     inner = {key: value for key, value in spec.items() if key != "versions"}
-    inner |= {PER_VERSION[key]: versions[0][key] for key in shared if versions[0].get(key) is not None}
-    inner["versions"] = [{key: value for key, value in version.items() if key not in shared} for version in versions]
+    inner |= {
+        PER_VERSION[key]: versions[0][key]
+        for key in shared
+        if versions[0].get(key) is not None
+    }
+    inner["versions"] = [
+        {key: value for key, value in version.items() if key not in shared}
+        for version in versions
+    ]
     return inner
 
 
@@ -57,7 +68,9 @@ def shown_versions(versions: list[Object]) -> list[Object]:
             "DeprecationWarning": version.get("deprecationWarning"),
             "Schema": _shown_validation(version.get("schema")),
             "Subresources": _shown_subresources(version.get("subresources")),
-            "AdditionalPrinterColumns": _shown_columns(version.get("additionalPrinterColumns")),
+            "AdditionalPrinterColumns": _shown_columns(
+                version.get("additionalPrinterColumns")
+            ),
             "SelectableFields": _listed(
                 version.get("selectableFields"),
                 lambda field: {"JSONPath": field["jsonPath"]},
@@ -98,7 +111,10 @@ def _shown_subresources(subresources: Object | None) -> Object | None:
 
 def _shown_columns(columns: list[Object] | None) -> list[Object] | None:
     def show(column: Object) -> Object:
-        texts = {name.capitalize(): column.get(name, "") for name in ("name", "type", "format", "description")}
+        texts = {
+            name.capitalize(): column.get(name, "")
+            for name in ("name", "type", "format", "description")
+        }
         return {
             **texts,
             "Priority": column.get("priority", 0),
@@ -147,14 +163,18 @@ def shown_schema(schema: Object) -> Object:
     """A schema in the inner form, all fields of it. Upstream:
     `apiextensions.JSONSchemaProps`.
     """
-    shown: Object = {name: schema.get(key, absent) for name, key, absent in _SCHEMA_FIELDS}
+    shown: Object = {
+        name: schema.get(key, absent) for name, key, absent in _SCHEMA_FIELDS
+    }
     for name in ("AllOf", "OneOf", "AnyOf"):
         shown[name] = _listed(shown[name], shown_schema)
     if shown["Not"] is not None:
         shown["Not"] = shown_schema(shown["Not"])
     for name in ("Properties", "PatternProperties", "Definitions"):
         if shown[name] is not None:
-            shown[name] = {key: shown_schema(shown[name][key]) for key in sorted(shown[name])}
+            shown[name] = {
+                key: shown_schema(shown[name][key]) for key in sorted(shown[name])
+            }
     if isinstance(shown["Items"], dict):
         shown["Items"] = {"Schema": shown_schema(shown["Items"]), "JSONSchemas": None}
     elif shown["Items"] is not None:

@@ -14,7 +14,9 @@ from lifecycle.api.field_errors import FieldError, duplicate, invalid
 from lifecycle.api.wire import Object
 
 
-def validate_list_types(value: Any, schema: Object | None, path: str = "") -> list[FieldError]:
+def validate_list_types(
+    value: Any, schema: Object | None, path: str = ""
+) -> list[FieldError]:
     """Everything that is there twice and should not be."""
     if schema is None:
         return []
@@ -57,7 +59,9 @@ def _map(value: list[Any], schema: Object, path: str) -> list[FieldError]:
     return _doubles(value, [_text(each) for each in shown], shown, path)
 
 
-def _doubles(value: list[Any], identities: list[bytes], shown: list[Any], path: str) -> list[FieldError]:
+def _doubles(
+    value: list[Any], identities: list[bytes], shown: list[Any], path: str
+) -> list[FieldError]:
     """Each identity is complained of once, at its second place."""
     count: dict[bytes, int] = {}
     errors = []

@@ -54,7 +54,9 @@ def with_type_meta(schema: Object, kind: str = "") -> Object:
     """
     done = {key: _inner(key, value) for key, value in schema.items()}
     if kind or schema.get("x-kubernetes-embedded-resource"):
-        described = _built_in()["components"]["schemas"]["io.k8s.api.apps.v1.Deployment"]["properties"]
+        described = _built_in()["components"]["schemas"][
+            "io.k8s.api.apps.v1.Deployment"
+        ]["properties"]
         metadata = {
             "description": (
                 "Standard object's metadata. More info: "
@@ -91,7 +93,9 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
     kind, list_kind = names["kind"], names["listKind"]
     one = component_name(group, name, kind)
     schema = with_type_meta(version["schema"]["openAPIV3Schema"], kind)
-    schema["x-kubernetes-group-version-kind"] = [{"group": group, "kind": kind, "version": name}]
+    schema["x-kubernetes-group-version-kind"] = [
+        {"group": group, "kind": kind, "version": name}
+    ]
     properties = schema["properties"]
     listed = {
         "description": f"{list_kind} is a list of {kind}",
@@ -116,7 +120,9 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
                 "allOf": [{"$ref": REF + LIST_META}],
             },
         },
-        "x-kubernetes-group-version-kind": [{"group": group, "kind": list_kind, "version": name}],
+        "x-kubernetes-group-version-kind": [
+            {"group": group, "kind": list_kind, "version": name}
+        ],
     }
     return {one: schema, component_name(group, name, list_kind): listed}
 
@@ -135,19 +141,33 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
     group, names, name = spec["group"], spec["names"], version["name"]
     base = f"/apis/{group}/{name}"
     scope = "Namespaced" if spec["scope"] == "Namespaced" else ""
-    collection = f"{base}/namespaces/{{namespace}}/{names['plural']}" if scope else f"{base}/{names['plural']}"
+    collection = (
+        f"{base}/namespaces/{{namespace}}/{names['plural']}"
+        if scope
+        else f"{base}/{names['plural']}"
+    )
     gvk = {"group": group, "kind": names["kind"], "version": name}
     one = {"$ref": REF + component_name(group, name, names["kind"])}
     many = {"$ref": REF + component_name(group, name, names["listKind"])}
 
-    def operation(method: str, verb: str, action: str, schema: Object, suffix: str = "") -> Object:
+    def operation(
+        method: str, verb: str, action: str, schema: Object, suffix: str = ""
+    ) -> Object:
         camel = "".join(part.capitalize() for part in group.split("."))
         writes = action in ("post", "put", "patch", "delete", "deletecollection")
         done: Object = {
             "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
-            "description": (f"{verb} {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"),
-            "operationId": (f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}"),
-            "parameters": ([dict(parameter) for parameter in _write_parameters(action)] if writes else []),
+            "description": (
+                f"{verb} {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"
+            ),
+            "operationId": (
+                f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}"
+            ),
+            "parameters": (
+                [dict(parameter) for parameter in _write_parameters(action)]
+                if writes
+                else []
+            ),
             "responses": {
                 "200": {
                     "description": "OK",
@@ -163,7 +183,9 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
                 "required": True,
             }
         elif action == "patch":
-            patch = {"schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}}
+            patch = {
+                "schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}
+            }
             types = (
                 "application/apply-patch+yaml",
                 "application/json-patch+json",
@@ -179,10 +201,13 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
         collection: {
             "get": operation("get", "list", "list", many),
             "post": operation("post", "create", "post", one),
-            "delete": operation("delete", "delete collection of", "deletecollection", one),
+            "delete": operation(
+                "delete", "delete collection of", "deletecollection", one
+            ),
         },
         f"{collection}/{{name}}": {
-            method: operation(method, verb, action, one) for method, (verb, action) in _OPERATIONS.items()
+            method: operation(method, verb, action, one)
+            for method, (verb, action) in _OPERATIONS.items()
         },
     }
     for sub in ("status", "scale"):
@@ -193,14 +218,18 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
                 if method != "delete"
             }
     if scope:
-        found[f"{base}/{names['plural']}"] = {"get": operation("get", "list", "list", many, "ForAllNamespaces")}
+        found[f"{base}/{names['plural']}"] = {
+            "get": operation("get", "list", "list", many, "ForAllNamespaces")
+        }
     return found
 
 
 @cache
 def _write_parameters(action: str) -> tuple[Object, ...]:
     method = {"deletecollection": "delete"}.get(action, action)
-    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + ("" if method == "post" else "/{name}")
+    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + (
+        "" if method == "post" else "/{name}"
+    )
     given = _built_in()["paths"][path][method]["parameters"]
     return tuple(parameter for parameter in given if parameter.get("in") == "query")
 

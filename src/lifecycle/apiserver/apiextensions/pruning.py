@@ -26,7 +26,9 @@ def prune(obj: Any, schema: Object, *, is_root: bool = True) -> list[str]:
     return sorted(dropped)
 
 
-def _prune(value: Any, schema: Object | None, is_resource: bool, path: str, dropped: list[str]) -> None:
+def _prune(
+    value: Any, schema: Object | None, is_resource: bool, path: str, dropped: list[str]
+) -> None:
     schema = schema or {}
     if isinstance(value, list):
         items = schema.get("items")
@@ -45,10 +47,14 @@ def _prune(value: Any, schema: Object | None, is_resource: bool, path: str, drop
         _prune_map(value, schema, is_resource, path, dropped)
 
 
-def _prune_map(value: Object, schema: Object, is_resource: bool, path: str, dropped: list[str]) -> None:
+def _prune_map(
+    value: Object, schema: Object, is_resource: bool, path: str, dropped: list[str]
+) -> None:
     properties = schema.get("properties") or {}
     additional = schema.get("additionalProperties")
-    keeps = bool(schema.get("x-kubernetes-preserve-unknown-fields")) or additional is True
+    keeps = (
+        bool(schema.get("x-kubernetes-preserve-unknown-fields")) or additional is True
+    )
     for key in list(value):
         here = f"{path}.{key}" if path else key
         if is_resource and key in TYPE_META:

@@ -69,7 +69,9 @@ class _Where:
     in_junctor: bool = False
 
 
-def validate_schema(schema: Object, path: str) -> tuple[list[FieldError], list[FieldError]]:
+def validate_schema(
+    schema: Object, path: str
+) -> tuple[list[FieldError], list[FieldError]]:
     """What is wrong with a schema as such, and what is wrong with its rules."""
     errors: list[FieldError] = []
     rule_errors: list[FieldError] = []
@@ -129,7 +131,9 @@ def _node(
     inside, items = described, schema.get("items")
     if isinstance(items, dict):
         sub = (
-            inside if schema.get(LIST_TYPE) == "map" else replace(inside, uncorrelatable=inside.uncorrelatable or path)
+            inside
+            if schema.get(LIST_TYPE) == "map"
+            else replace(inside, uncorrelatable=inside.uncorrelatable or path)
         )
         _node(items, f"{path}.items", sub, errors, rule_errors)
     for index, item in enumerate(items if isinstance(items, list) else ()):
@@ -141,14 +145,24 @@ def _node(
         _compile_rules(schema, path, where, rule_errors)
 
 
-def _standard(schema: Object, path: str, where: _Where, errors: list[FieldError]) -> None:
+def _standard(
+    schema: Object, path: str, where: _Where, errors: list[FieldError]
+) -> None:
     type_ = schema.get("type", "")
     if type_ and type_ not in TYPES:
         errors.append(not_supported(f"{path}.type", type_, TYPES))
     if schema.get("default") is not None and where.no_defaults is not None:
-        detail = f"must not be set {where.no_defaults}" if where.no_defaults else "must not be set"
+        detail = (
+            f"must not be set {where.no_defaults}"
+            if where.no_defaults
+            else "must not be set"
+        )
         errors.append(forbidden(f"{path}.default", detail))
-    errors += [forbidden(f"{path}.{key}", f"{name} is not supported") for key, name in _UNSUPPORTED if schema.get(key)]
+    errors += [
+        forbidden(f"{path}.{key}", f"{name} is not supported")
+        for key, name in _UNSUPPORTED
+        if schema.get(key)
+    ]
     if type_ == "null":
         errors.append(
             forbidden(
@@ -157,9 +171,13 @@ def _standard(schema: Object, path: str, where: _Where, errors: list[FieldError]
             )
         )
     if isinstance(schema.get("items"), list):
-        errors.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
+        errors.append(
+            forbidden(f"{path}.items", "items must be a schema object and not an array")
+        )
     if where.in_meta and schema.get(EMBEDDED):
-        errors.append(forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta"))
+        errors.append(
+            forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta")
+        )
 
 
 def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
@@ -175,7 +193,11 @@ def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
             continue
         if type_ != wanted:
             why = f"must be {wanted} if {key} is specified"
-            errors.append(invalid(f"{path}.type", type_, why) if type_ else required(f"{path}.type", why))
+            errors.append(
+                invalid(f"{path}.type", type_, why)
+                if type_
+                else required(f"{path}.type", why)
+            )
         elif key == LIST_TYPE and value == "set":
             _set_items(schema.get("items"), path, errors)
         if value not in allowed:
@@ -199,7 +221,11 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
     )
     if keys and kind != "map":
         why = "must be map if x-kubernetes-list-map-keys is non-empty"
-        errors.append(invalid(f"{path}.{LIST_TYPE}", kind, why) if kind else required(f"{path}.{LIST_TYPE}", why))
+        errors.append(
+            invalid(f"{path}.{LIST_TYPE}", kind, why)
+            if kind
+            else required(f"{path}.{LIST_TYPE}", why)
+        )
     if kind == "map":
         if not keys:
             errors.append(
@@ -239,7 +265,11 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
                     )
                 elif child.get("type") in ("array", "object"):
                     why = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-                    errors.append(invalid(f"{path}.items.properties[{key}].type", items["type"], why))
+                    errors.append(
+                        invalid(
+                            f"{path}.items.properties[{key}].type", items["type"], why
+                        )
+                    )
                 if key in keys[:index]:
                     errors.append(
                         invalid(
@@ -261,7 +291,10 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
             if child is None:
                 continue
             here = f"{path}.items.properties[{key}]"
-            if key not in (items.get("required") or ()) and child.get("default") is None:
+            if (
+                key not in (items.get("required") or ())
+                and child.get("default") is None
+            ):
                 why = (
                     "this property is in x-kubernetes-list-map-keys, so it must have a"
                     " default or be a required property"
@@ -279,9 +312,13 @@ def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
         if not text:
             errors.append(required(f"{here}.rule", "rule is not specified"))
         elif message and not message.strip():
-            errors.append(invalid(f"{here}.message", message, "must be non-empty if specified"))
+            errors.append(
+                invalid(f"{here}.message", message, "must be non-empty if specified")
+            )
         elif "\n" in message.strip():
-            errors.append(invalid(f"{here}.message", message, "must not contain line breaks"))
+            errors.append(
+                invalid(f"{here}.message", message, "must not contain line breaks")
+            )
         elif "\n" in text and not message.strip():
             errors.append(
                 required(
@@ -298,7 +335,9 @@ def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
         _field_path(schema, rule.get("fieldPath", ""), f"{here}.fieldPath", errors)
 
 
-def _compile_rules(schema: Object, path: str, where: _Where, rule_errors: list[FieldError]) -> None:
+def _compile_rules(
+    schema: Object, path: str, where: _Where, rule_errors: list[FieldError]
+) -> None:
     """Rules of a schema that is fine, itself and below, and that describes a value, not
     a condition on one.
     """
@@ -306,20 +345,26 @@ def _compile_rules(schema: Object, path: str, where: _Where, rule_errors: list[F
     for index, compiled in enumerate(compiled_rules(schema)):
         here = f"{path}.{RULES}[{index}]"
         if isinstance(compiled, CompileError):
-            which = "messageExpression" if isinstance(compiled, MessageError) else "rule"
-            rule_errors.append(invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled)))
+            which = (
+                "messageExpression" if isinstance(compiled, MessageError) else "rule"
+            )
+            rule_errors.append(
+                invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled))
+            )
         elif compiled.uses_old_self:
             if where.uncorrelatable:
-                why = (
-                    f"oldSelf cannot be used on the uncorrelatable portion of the schema within {where.uncorrelatable}"
-                )
+                why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {where.uncorrelatable}"
                 rule_errors.append(invalid(f"{here}.rule", rules[index]["rule"], why))
         elif rules[index].get("optionalOldSelf") is not None:
             why = "may not be set if oldSelf is not used in rule"
-            rule_errors.append(invalid(f"{here}.optionalOldSelf", rules[index]["optionalOldSelf"], why))
+            rule_errors.append(
+                invalid(f"{here}.optionalOldSelf", rules[index]["optionalOldSelf"], why)
+            )
 
 
-def _field_path(schema: Object, given: str, here: str, errors: list[FieldError]) -> None:
+def _field_path(
+    schema: Object, given: str, here: str, errors: list[FieldError]
+) -> None:
     if not given:
         return
     if not given.strip():
@@ -334,7 +379,9 @@ def _field_path(schema: Object, given: str, here: str, errors: list[FieldError])
         errors.append(invalid(here, given, "must be a valid path"))
 
 
-def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> list[FieldError]:
+def validate_defaults(
+    schema: Object, path: str, *, is_root: bool = True
+) -> list[FieldError]:
     """Every default must be what it says: known fields only, valid, and keeping the
     rules.
     """
@@ -349,12 +396,16 @@ def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> lis
         elif found := validate_value(default, schema):
             errors += [_below(error, here) for error in found]
         else:
-            errors += [_below(error, here) for error in validate_list_types(default, schema)]
+            errors += [
+                _below(error, here) for error in validate_list_types(default, schema)
+            ]
             rules = validate_rules(default, schema, default, is_resource=False)
             errors += [_below(error, here) for error in rules]
     for key, child in (schema.get("properties") or {}).items():
         if not (is_root and key in TYPE_META):
-            errors += validate_defaults(child, f"{path}.properties[{key}]", is_root=False)
+            errors += validate_defaults(
+                child, f"{path}.properties[{key}]", is_root=False
+            )
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             errors += validate_defaults(schema[key], f"{path}.{key}", is_root=False)
@@ -364,4 +415,6 @@ def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> lis
 def _below(error: FieldError, path: str) -> FieldError:
     if error.field in ("", "<nil>"):
         return replace(error, field=path)
-    return replace(error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}")
+    return replace(
+        error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}"
+    )

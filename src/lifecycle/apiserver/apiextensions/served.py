@@ -51,7 +51,9 @@ class CustomResourceStore(ResourceStore):
         """
         if self._converter is None:
             return await super().write(key, obj, expected)
-        (self._converted[id(obj)],) = await self._converter.convert([obj], self._kept_as)
+        (self._converted[id(obj)],) = await self._converter.convert(
+            [obj], self._kept_as
+        )
         try:
             return await super().write(key, obj, expected)
         finally:
@@ -68,7 +70,11 @@ class CustomResourceStore(ResourceStore):
         """In the storage version."""
         if self._converter is not None:
             return self._converted[id(obj)]
-        return obj if obj["apiVersion"] == self._kept_as else {**obj, "apiVersion": self._kept_as}
+        return (
+            obj
+            if obj["apiVersion"] == self._kept_as
+            else {**obj, "apiVersion": self._kept_as}
+        )
 
 
 @dataclass(slots=True)
@@ -86,7 +92,9 @@ class Served:
     it has changed or gone.
     """
 
-    def __init__(self, definition: Object, environment: Environment, resolve: Resolver) -> None:
+    def __init__(
+        self, definition: Object, environment: Environment, resolve: Resolver
+    ) -> None:
         self.definition = definition
         converter = None
         if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
@@ -100,7 +108,11 @@ class Served:
             row = resource_of(definition, version)
             strategy = CustomResourceStrategy(definition, version)
             basis = (environment.store, row, strategy.fields_of, strategy.from_storage)
-            cacher = Cacher(*basis) if converter is None else ConvertingCacher(*basis, converter)
+            cacher = (
+                Cacher(*basis)
+                if converter is None
+                else ConvertingCacher(*basis, converter)
+            )
             own = replace(environment, cachers={(row.group, row.plural): cacher})
             store = CustomResourceStore(row, own, strategy, kept_as, converter)
             self.versions[version["name"]] = ServedVersion(row, store, own, version)

@@ -114,7 +114,9 @@ class CustomResourceStrategy(Strategy):
 
     # -- reading and printing ----------------------------------------------------------
 
-    def decode(self, obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
+    def decode(
+        self, obj: object, api_version: str, kind: str
+    ) -> tuple[Object, list[str]]:
         """See `Strategy`: pruned, and with the metadata in normal form. A Scale or a
         DeleteOptions is no custom resource.
         """
@@ -153,7 +155,9 @@ class CustomResourceStrategy(Strategy):
         if obj.get("apiVersion") != self.api_version:
             return
         set_schema_defaults(obj, self.schema)
-        drop_wrong_nulls({key: value for key, value in obj.items() if key != "metadata"}, self.schema)
+        drop_wrong_nulls(
+            {key: value for key, value in obj.items() if key != "metadata"}, self.schema
+        )
 
     def table(
         self,
@@ -197,7 +201,13 @@ class CustomResourceStrategy(Strategy):
         for label, find in self.selectable.items():
             found = find(obj)
             value = found[0] if found else None
-            values[label] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            values[label] = (
+                ""
+                if value is None
+                else str(value).lower()
+                if isinstance(value, bool)
+                else str(value)
+            )
         return values
 
     # -- writing -----------------------------------------------------------------------
@@ -228,10 +238,18 @@ class CustomResourceStrategy(Strategy):
                 metadata.pop(key, None)
         if subresource == "status":
             state = new.get("status")
-            kept = {key: metadata[key] for key in ("managedFields", "resourceVersion") if key in metadata}
+            kept = {
+                key: metadata[key]
+                for key in ("managedFields", "resourceVersion")
+                if key in metadata
+            }
             for key in list(new):
                 del new[key]
-            rest = {key: value for key, value in before.items() if key not in ("managedFields", "resourceVersion")}
+            rest = {
+                key: value
+                for key, value in before.items()
+                if key not in ("managedFields", "resourceVersion")
+            }
             new.update({**old, "metadata": {**rest, **kept}})
             new.pop("status", None)
             if state is not None:
@@ -255,7 +273,9 @@ class CustomResourceStrategy(Strategy):
         """The same of finalizers that are new."""
         warnings = []
         before = old["metadata"].get("finalizers") or ()
-        for name in sorted({*(new["metadata"].get("finalizers") or ())}.difference(before)):
+        for name in sorted(
+            {*(new["metadata"].get("finalizers") or ())}.difference(before)
+        ):
             if "/" not in name and name not in STANDARD_FINALIZERS:
                 words = (
                     "a domain-qualified finalizer name including a path (/)"
@@ -273,13 +293,17 @@ class CustomResourceStrategy(Strategy):
         errors = self._type_meta(obj)
         if errors:
             return errors
-        errors = validate_object_meta(obj.get("metadata") or {}, self.namespaced, content.name_is_dns_subdomain)
+        errors = validate_object_meta(
+            obj.get("metadata") or {}, self.namespaced, content.name_is_dns_subdomain
+        )
         errors += validate_value(obj, self.schema)
         errors += self._scale_errors(obj, spec=True)
         errors += validate_list_types(obj, self.schema)
         return errors + self._rules(obj, ABSENT, errors)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """See `Strategy`: what was wrong before and is unchanged passes."""
         errors = self._type_meta(new)
         if errors:
@@ -288,7 +312,9 @@ class CustomResourceStrategy(Strategy):
         if subresource == "status":
             state = (self.schema.get("properties") or {}).get("status")
             if state is not None and "status" in new:
-                errors += validate_value(new["status"], state, "status", old.get("status", ABSENT))
+                errors += validate_value(
+                    new["status"], state, "status", old.get("status", ABSENT)
+                )
             errors += self._scale_errors(new, spec=False)
         else:
             errors += validate_value(new, self.schema, "", old)
@@ -297,7 +323,9 @@ class CustomResourceStrategy(Strategy):
             errors += validate_list_types(new, self.schema)
         return errors + self._rules(new, old, errors)
 
-    def _rules(self, obj: Object, old: Any, errors: list[FieldError]) -> list[FieldError]:
+    def _rules(
+        self, obj: Object, old: Any, errors: list[FieldError]
+    ) -> list[FieldError]:
         if not self._has_rules:
             return []
         if any(error.type in BLOCKING for error in errors):
@@ -322,7 +350,11 @@ class CustomResourceStrategy(Strategy):
         if self.scale is None:
             return []
         errors = []
-        for key in ("specReplicasPath", "statusReplicasPath") if spec else ("statusReplicasPath",):
+        for key in (
+            ("specReplicasPath", "statusReplicasPath")
+            if spec
+            else ("statusReplicasPath",)
+        ):
             path = self.scale[key]
             value = nested(obj, path)
             if value is None:
@@ -334,7 +366,9 @@ class CustomResourceStrategy(Strategy):
             elif value < 0:
                 errors.append(invalid(path, value, "should be a non-negative integer"))
             elif value > MAX_INT32:
-                errors.append(invalid(path, value, f"should be less than or equal to {MAX_INT32}"))
+                errors.append(
+                    invalid(path, value, f"should be less than or equal to {MAX_INT32}")
+                )
         return errors
 
     def allow_create_on_update(self, kind: str) -> bool:

@@ -37,7 +37,11 @@ def to_v1(autoscaler: Object) -> Object:
         return autoscaler
     spec, status = autoscaler.get("spec") or {}, autoscaler.get("status") or {}
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
-    shown: Object = {key: spec[key] for key in ("scaleTargetRef", "minReplicas", "maxReplicas") if key in spec}
+    shown: Object = {
+        key: spec[key]
+        for key in ("scaleTargetRef", "minReplicas", "maxReplicas")
+        if key in spec
+    }
     reported = {
         key: status[key]
         for key in (
@@ -49,32 +53,51 @@ def to_v1(autoscaler: Object) -> Object:
         if key in status
     }
     utilization = next(
-        (m["resource"]["target"]["averageUtilization"] for m in metrics if _is_cpu(m, "target")),
+        (
+            m["resource"]["target"]["averageUtilization"]
+            for m in metrics
+            if _is_cpu(m, "target")
+        ),
         None,
     )
     if utilization is not None:
         shown["targetCPUUtilizationPercentage"] = utilization
     measured = next(
-        (m["resource"]["current"]["averageUtilization"] for m in current if _is_cpu(m, "current")),
+        (
+            m["resource"]["current"]["averageUtilization"]
+            for m in current
+            if _is_cpu(m, "current")
+        ),
         None,
     )
     if measured is not None:
         reported["currentCPUUtilizationPercentage"] = measured
     annotations = _without_round_trip(autoscaler["metadata"].get("annotations"))
-    others = [_old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")]
+    others = [
+        _old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")
+    ]
     if others:
         annotations[METRICS] = _json(others)
     if current:
-        annotations[CURRENT_METRICS] = _json([_old_metric_status(one) for one in current])
+        annotations[CURRENT_METRICS] = _json(
+            [_old_metric_status(one) for one in current]
+        )
     if spec.get("behavior") is not None:
         annotations[BEHAVIOR] = _json(
-            internal_value("autoscaling/v2.HorizontalPodAutoscalerBehavior", spec["behavior"])
+            internal_value(
+                "autoscaling/v2.HorizontalPodAutoscalerBehavior", spec["behavior"]
+            )
         )
     if status.get("conditions"):
         annotations[CONDITIONS] = _json(
-            [normal_form("autoscaling/v1.HorizontalPodAutoscalerCondition", one) for one in status["conditions"]]
+            [
+                normal_form("autoscaling/v1.HorizontalPodAutoscalerCondition", one)
+                for one in status["conditions"]
+            ]
         )
-    return _assembled(AUTOSCALING_V1, autoscaler["metadata"], annotations, shown, reported)
+    return _assembled(
+        AUTOSCALING_V1, autoscaler["metadata"], annotations, shown, reported
+    )
 
 
 def to_v2(autoscaler: Object) -> Object:
@@ -95,12 +118,17 @@ def to_v2(autoscaler: Object) -> Object:
     )
     if utilization is not None:
         metrics = [_cpu_metric(utilization)]
-    metrics = [_new_metric(one) for one in _parsed(given, METRICS, "autoscaling/v1.MetricSpec")] + metrics
+    metrics = [
+        _new_metric(one) for one in _parsed(given, METRICS, "autoscaling/v1.MetricSpec")
+    ] + metrics
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
     behavior = _parsed_behavior(given.get(BEHAVIOR))
     if behavior:
         spec["behavior"] = behavior
-    current = [_new_metric_status(one) for one in _parsed(given, CURRENT_METRICS, "autoscaling/v1.MetricStatus")]
+    current = [
+        _new_metric_status(one)
+        for one in _parsed(given, CURRENT_METRICS, "autoscaling/v1.MetricStatus")
+    ]
     if current:
         status["currentMetrics"] = current
     elif measured is not None:
@@ -113,13 +141,19 @@ def to_v2(autoscaler: Object) -> Object:
                 },
             }
         ]
-    conditions = _parsed(given, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+    conditions = _parsed(
+        given, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition"
+    )
     if conditions:
         status["conditions"] = conditions
-    return _assembled(AUTOSCALING_V2, autoscaler["metadata"], _without_round_trip(given), spec, status)
+    return _assembled(
+        AUTOSCALING_V2, autoscaler["metadata"], _without_round_trip(given), spec, status
+    )
 
 
-def _assembled(version: str, metadata: Object, annotations: Object, spec: Object, status: Object) -> Object:
+def _assembled(
+    version: str, metadata: Object, annotations: Object, spec: Object, status: Object
+) -> Object:
     metadata = {**metadata, "annotations": dict(sorted(annotations.items()))}
     if not annotations:
         del metadata["annotations"]
@@ -133,13 +167,21 @@ def _assembled(version: str, metadata: Object, annotations: Object, spec: Object
 
 
 def _without_round_trip(annotations: Object | None) -> Object:
-    return {key: value for key, value in (annotations or {}).items() if key not in _ROUND_TRIP}
+    return {
+        key: value
+        for key, value in (annotations or {}).items()
+        if key not in _ROUND_TRIP
+    }
 
 
 def _is_cpu(metric: Object, field: str) -> bool:
     """Is this the metric that v1 has a field for?"""
     source = metric.get("resource")
-    return source is not None and source.get("name") == "cpu" and source[field].get("averageUtilization") is not None
+    return (
+        source is not None
+        and source.get("name") == "cpu"
+        and source[field].get("averageUtilization") is not None
+    )
 
 
 def _cpu_metric(utilization: int) -> Object:
@@ -171,7 +213,11 @@ def _parsed_behavior(text: str | None) -> Object | None:
     """
     try:
         value = _lower(orjson.loads(text)) if text is not None else None
-        return normal_form("autoscaling/v2.HorizontalPodAutoscalerBehavior", value) if value else None
+        return (
+            normal_form("autoscaling/v2.HorizontalPodAutoscalerBehavior", value)
+            if value
+            else None
+        )
     except (ValueError, TypeError):
         return None
 
@@ -233,7 +279,9 @@ def _old_metric(metric: Object) -> Object:
     old: Object = {"type": metric.get("type", "")}
     for kind in _SOURCES:
         if metric.get(kind) is not None:
-            old[kind] = _old_source(metric[kind], kind, metric[kind].get("target") or {}, "target")
+            old[kind] = _old_source(
+                metric[kind], kind, metric[kind].get("target") or {}, "target"
+            )
     return normal_form("autoscaling/v1.MetricSpec", old)
 
 
@@ -241,7 +289,9 @@ def _old_metric_status(status: Object) -> Object:
     old: Object = {"type": status.get("type", "")}
     for kind in _SOURCES:
         if status.get(kind) is not None:
-            old[kind] = _old_source(status[kind], kind, status[kind].get("current") or {}, "current")
+            old[kind] = _old_source(
+                status[kind], kind, status[kind].get("current") or {}, "current"
+            )
     return normal_form("autoscaling/v1.MetricStatus", old)
 
 
@@ -277,7 +327,9 @@ def _new_metric(metric: Object) -> Object:
             continue
         source, values = _new_source(metric[kind], kind, "target")
         if kind in ("resource", "containerResource"):
-            values["type"] = "Utilization" if "averageUtilization" in values else "AverageValue"
+            values["type"] = (
+                "Utilization" if "averageUtilization" in values else "AverageValue"
+            )
         elif kind == "object":
             values["type"] = "AverageValue" if "averageValue" in values else "Value"
         elif kind == "external":

@@ -52,7 +52,9 @@ def to_core(event: Object) -> Object:
     """An `events.k8s.io/v1` Event as a `v1` one."""
     if event.get("apiVersion") != EVENTS:
         return event
-    renamed = _CORE_ALWAYS | {_NEW_TO_OLD.get(key, key): value for key, value in event.items()}
+    renamed = _CORE_ALWAYS | {
+        _NEW_TO_OLD.get(key, key): value for key, value in event.items()
+    }
     return {
         "kind": "Event",
         "apiVersion": CORE,

@@ -60,7 +60,11 @@ class LogBackend:
         legacy: bool = False,
     ) -> None:
         self._legacy = legacy
-        self._file = None if str(path) == "-" else RotatingFile(path, rotation or Rotation(), clock)
+        self._file = (
+            None
+            if str(path) == "-"
+            else RotatingFile(path, rotation or Rotation(), clock)
+        )
 
     def write(self, line: bytes) -> None:
         """See `Backend`. Each line is in the file before the request goes on. One that
@@ -110,7 +114,9 @@ class WebhookBackend:
             return
         self._buffer.append(line)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._send(), name="audit webhook")
+            self._task = asyncio.get_running_loop().create_task(
+                self._send(), name="audit webhook"
+            )
         if len(self._buffer) >= self._max_batch:
             self._full.set()
 
@@ -122,7 +128,10 @@ class WebhookBackend:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._max_wait):
                         await self._full.wait()
-            batch = [self._buffer.popleft() for _ in range(min(self._max_batch, len(self._buffer)))]
+            batch = [
+                self._buffer.popleft()
+                for _ in range(min(self._max_batch, len(self._buffer)))
+            ]
             items = [orjson.loads(line) for line in batch]
             try:
                 await self._client.tell(

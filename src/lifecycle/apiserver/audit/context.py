@@ -17,7 +17,9 @@ import orjson
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.audit.event import user_fields
 
-audit_event: ContextVar[Object | None] = ContextVar("lifecycle_audit_event", default=None)
+audit_event: ContextVar[Object | None] = ContextVar(
+    "lifecycle_audit_event", default=None
+)
 """The event of the request that is served in this context; set by the audit filter."""
 
 
@@ -54,4 +56,6 @@ def log_request_object(obj: Object) -> None:
     """
     event = audit_event.get()
     if event is not None:
-        event["_request"] = orjson.loads(orjson.dumps(obj))  # as it is now: admission will change it
+        event["_request"] = orjson.loads(
+            orjson.dumps(obj)
+        )  # as it is now: admission will change it

@@ -31,7 +31,9 @@ def user_fields(user: UserInfo) -> Object:
     if user.groups:
         shown["groups"] = list(user.groups)
     if user.extra:
-        shown["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+        shown["extra"] = {
+            key: list(values) for key, values in sorted(user.extra.items())
+        }
     return shown
 
 
@@ -41,7 +43,11 @@ def request_uri(request: Request) -> str:
     """
     if request.target:
         return request.target
-    pairs = [(key, value) for key, values in sorted(request.query.items()) for value in values]
+    pairs = [
+        (key, value)
+        for key, values in sorted(request.query.items())
+        for value in values
+    ]
     return f"{request.path}?{urlencode(pairs)}" if pairs else request.path
 
 
@@ -102,7 +108,9 @@ def response_status(response: Response) -> Object:
     obj = response.obj
     if obj is not None and obj.get("kind") == "Status":
         shown = {
-            key: obj[key] for key in ("metadata", "status", "message", "reason", "details") if obj.get(key) is not None
+            key: obj[key]
+            for key in ("metadata", "status", "message", "reason", "details")
+            if obj.get(key) is not None
         }
         return {**shown, "code": response.status}
     return {"metadata": {}, "code": response.status}
@@ -136,12 +144,17 @@ def without_managed_fields(obj: Any) -> Any:
     if isinstance(meta, dict) and "managedFields" in meta:
         obj = {
             **obj,
-            "metadata": {key: value for key, value in meta.items() if key != "managedFields"},
+            "metadata": {
+                key: value for key, value in meta.items() if key != "managedFields"
+            },
         }
     if isinstance(obj.get("items"), list):
         obj = {**obj, "items": [without_managed_fields(item) for item in obj["items"]]}
     if obj.get("kind") == "Table" and isinstance(obj.get("rows"), list):
-        rows = [{**row, "object": without_managed_fields(row.get("object"))} for row in obj["rows"]]
+        rows = [
+            {**row, "object": without_managed_fields(row.get("object"))}
+            for row in obj["rows"]
+        ]
         obj = {**obj, "rows": rows}
     return obj
 
@@ -149,8 +162,14 @@ def without_managed_fields(obj: Any) -> Any:
 def event_string(event: Object) -> str:
     """An event in a line of plain text: `--audit-log-format=legacy`."""
     user, other = event.get("user") or {}, event.get("impersonatedUser")
-    groups = _quoted(user["groups"]) if user.get("username") and user.get("groups") else "<none>"
-    as_groups = _quoted(other["groups"]) if other and other.get("groups") else "<lookup>"
+    groups = (
+        _quoted(user["groups"])
+        if user.get("username") and user.get("groups")
+        else "<none>"
+    )
+    as_groups = (
+        _quoted(other["groups"]) if other and other.get("groups") else "<lookup>"
+    )
     status = event.get("responseStatus")
     fields = (
         ("id", event["auditID"]),
@@ -170,7 +189,9 @@ def event_string(event: Object) -> str:
         ),
     )
     time = _nanoseconds(event["requestReceivedTimestamp"])
-    return f"{time} AUDIT: " + " ".join(f"{name}={go_quote(value)}" for name, value in fields)
+    return f"{time} AUDIT: " + " ".join(
+        f"{name}={go_quote(value)}" for name, value in fields
+    )
 
 
 def _nanoseconds(micro_time: str) -> str:

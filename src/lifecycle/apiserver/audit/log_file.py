@@ -45,7 +45,9 @@ class RotatingFile:
     many bytes one has, for tests.
     """
 
-    def __init__(self, path: Path, rotation: Rotation, clock: Clock, *, megabyte: int = MEGABYTE) -> None:
+    def __init__(
+        self, path: Path, rotation: Rotation, clock: Clock, *, megabyte: int = MEGABYTE
+    ) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path, self._rotation, self._clock = path, rotation, clock
         self._limit = rotation.max_size * megabyte
@@ -54,7 +56,9 @@ class RotatingFile:
         self._tidying: threading.Thread | None = None
 
     def _opened(self) -> BinaryIO:
-        return os.fdopen(os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
+        return os.fdopen(
+            os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab"
+        )
 
     def write(self, data: bytes) -> None:
         """Append and flush, to a new file if this one would become too long. Raises
@@ -62,7 +66,9 @@ class RotatingFile:
         """
         if self._limit:
             if len(data) > self._limit:
-                raise ValueError(f"write length {len(data)} exceeds maximum file size {self._limit}")
+                raise ValueError(
+                    f"write length {len(data)} exceeds maximum file size {self._limit}"
+                )
             if self._size + len(data) > self._limit:
                 self._rotate()
         self._file.write(data)
@@ -74,7 +80,9 @@ class RotatingFile:
         self._path.rename(self._backup_name())
         self._file, self._size = self._opened(), 0
         self._finish_tidying()
-        self._tidying = threading.Thread(target=self.tidy, args=(self._clock.now(),), name="audit log", daemon=True)
+        self._tidying = threading.Thread(
+            target=self.tidy, args=(self._clock.now(),), name="audit log", daemon=True
+        )
         self._tidying.start()
 
     def _backup_name(self) -> Path:
@@ -88,9 +96,13 @@ class RotatingFile:
         for path in self._path.parent.glob(f"{self._path.stem}-*"):
             name = path.name.removesuffix(COMPRESSED)
             if name.endswith(self._path.suffix):
-                stamp = name[len(self._path.stem) + 1 : len(name) - len(self._path.suffix)]
+                stamp = name[
+                    len(self._path.stem) + 1 : len(name) - len(self._path.suffix)
+                ]
                 try:
-                    full = datetime.strptime(stamp, "%Y-%m-%dT%H-%M-%S.%f").replace(tzinfo=UTC)
+                    full = datetime.strptime(stamp, "%Y-%m-%dT%H-%M-%S.%f").replace(
+                        tzinfo=UTC
+                    )
                 except ValueError:  # somebody else's file
                     continue
                 found.append((full.timestamp(), path))

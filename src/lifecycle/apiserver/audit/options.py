@@ -48,8 +48,12 @@ class AuditOptions:
             raise ValueError(
                 "an audit log without --audit-policy-file records nothing; give it a Policy of audit.k8s.io/v1"
             )
-        if self.policy_file is not None and not (self.log_path or self.webhook_config_file):
-            raise ValueError("--audit-policy-file needs --audit-log-path or --audit-webhook-config-file")
+        if self.policy_file is not None and not (
+            self.log_path or self.webhook_config_file
+        ):
+            raise ValueError(
+                "--audit-policy-file needs --audit-log-path or --audit-webhook-config-file"
+            )
         if self.log_path is not None:
             self._check_log()
 
@@ -57,7 +61,9 @@ class AuditOptions:
         wrong = []
         if self.log_format not in FORMATS:
             known = go_quote(",".join(FORMATS))
-            wrong.append(f"invalid audit log format {self.log_format}, allowed formats are {known}")
+            wrong.append(
+                f"invalid audit log format {self.log_format}, allowed formats are {known}"
+            )
         limits = self.rotation
         for flag, value in (
             ("age", limits.max_age),
@@ -65,7 +71,9 @@ class AuditOptions:
             ("size", limits.max_size),
         ):
             if value < 0:
-                wrong.append(f"--audit-log-max{flag} {value} can't be a negative number")
+                wrong.append(
+                    f"--audit-log-max{flag} {value} can't be a negative number"
+                )
         if wrong:
             raise ValueError(aggregate(wrong))
 
@@ -77,8 +85,14 @@ def build_backends(options: AuditOptions, clock: Clock) -> list[Backend]:
     backends: list[Backend] = []
     if options.log_path is not None:
         legacy = options.log_format == "legacy"
-        backends.append(LogBackend(options.log_path, clock, options.rotation, legacy=legacy))
+        backends.append(
+            LogBackend(options.log_path, clock, options.rotation, legacy=legacy)
+        )
     if options.webhook_config_file is not None:
         client = WebhookClient(read_webhook_kubeconfig(options.webhook_config_file))
-        backends.append(WebhookBackend(client, max_batch=options.max_batch, max_wait=options.max_wait))
+        backends.append(
+            WebhookBackend(
+                client, max_batch=options.max_batch, max_wait=options.max_wait
+            )
+        )
     return backends

@@ -58,14 +58,18 @@ class AuditPolicy:
 def _matches(rule: Object, user: UserInfo | None, info: RequestInfo) -> bool:
     if rule.get("users") and (user is None or user.name not in rule["users"]):
         return False
-    if rule.get("userGroups") and (user is None or not set(user.groups) & set(rule["userGroups"])):
+    if rule.get("userGroups") and (
+        user is None or not set(user.groups) & set(rule["userGroups"])
+    ):
         return False
     if rule.get("verbs") and info.verb not in rule["verbs"]:
         return False
     if rule.get("namespaces") or rule.get("resources"):
         return info.is_resource_request and _matches_resource(rule, info)
     if rule.get("nonResourceURLs"):
-        return not info.is_resource_request and any(_path_matches(info.path, url) for url in rule["nonResourceURLs"])
+        return not info.is_resource_request and any(
+            _path_matches(info.path, url) for url in rule["nonResourceURLs"]
+        )
     return True
 
 
@@ -74,8 +78,12 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
         return False
     if not rule.get("resources"):
         return True
-    combined = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    names = {"*", combined, f"{info.resource}/*"} | ({f"*/{info.subresource}"} if info.subresource else set())
+    combined = (
+        f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    )
+    names = {"*", combined, f"{info.resource}/*"} | (
+        {f"*/{info.subresource}"} if info.subresource else set()
+    )
     for entry in rule["resources"]:
         if entry.get("group", "") not in (info.group, "*"):
             continue
@@ -89,4 +97,6 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
 
 
 def _path_matches(path: str, spec: str) -> bool:
-    return spec in ("*", path) or (spec.endswith("*") and path.startswith(spec.rstrip("*")))
+    return spec in ("*", path) or (
+        spec.endswith("*") and path.startswith(spec.rstrip("*"))
+    )

@@ -72,7 +72,9 @@ def validate_policy(policy: Object) -> Iterator[FieldError]:
             yield not_supported(f"{path}.level", level, LEVELS)
         yield from _validate_urls(urls, f"{path}.nonResourceURLs")
         yield from _validate_resources(rule.get("resources") or [], f"{path}.resources")
-        yield from _validate_omit_stages(rule.get("omitStages") or [], f"{path}.omitStages")
+        yield from _validate_omit_stages(
+            rule.get("omitStages") or [], f"{path}.omitStages"
+        )
         if urls and (rule.get("resources") or rule.get("namespaces")):
             why = "rules cannot apply to both regular resources and non-resource URLs"
             yield invalid(f"{path}.nonResourceURLs", urls, why)
@@ -103,4 +105,6 @@ def _validate_resources(resources: list[Object], path: str) -> Iterator[FieldErr
 def _validate_omit_stages(stages: list[str], path: str) -> Iterator[FieldError]:
     for i, stage in enumerate(stages):
         if stage not in STAGES:
-            yield invalid(f"{path}[{i}]", stage, f"allowed stages are {','.join(STAGES)}")
+            yield invalid(
+                f"{path}[{i}]", stage, f"allowed stages are {','.join(STAGES)}"
+            )

@@ -49,7 +49,9 @@ class BearerTokenAuthenticator:
         return await recognise(self._tokens, parts[1])
 
 
-async def recognise(tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()) -> Identity:
+async def recognise(
+    tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()
+) -> Identity:
     """Whose token it is. Raises AuthenticationError, also if nobody recognises it."""
     identity = await settled(tokens.authenticate_token(token, audiences))
     if identity is None:
@@ -63,7 +65,9 @@ class StaticTokenAuthenticator:
     def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
         self._tokens = {token: Identity(user) for token, user in tokens.items()}
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """Whose token it is, if it is one of ours."""
         return self._tokens.get(token)
 
@@ -84,7 +88,13 @@ def read_token_file(path: Path) -> dict[str, UserInfo]:
                 )
             token, name, uid = (cell.strip() for cell in row[:3])
             if not token:
-                raise ValueError(f"token file {path.name!r}: empty token in line {number}")
-            groups = tuple(g.strip() for g in row[3].split(",") if g.strip()) if len(row) > 3 else ()
+                raise ValueError(
+                    f"token file {path.name!r}: empty token in line {number}"
+                )
+            groups = (
+                tuple(g.strip() for g in row[3].split(",") if g.strip())
+                if len(row) > 3
+                else ()
+            )
             tokens[token] = UserInfo(name, groups, uid)
     return tokens

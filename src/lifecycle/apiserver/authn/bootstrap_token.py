@@ -35,7 +35,9 @@ class BootstrapTokenAuthenticator:
         self._clock = clock
         self._secrets = resource("secrets")
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The bootstrapping user, or None: what is wrong with a secret is never
         told.
         """
@@ -43,17 +45,28 @@ class BootstrapTokenAuthenticator:
         if match is None:
             return None
         token_id, token_secret = match.groups()
-        secret = self._reader.get(self._secrets, "kube-system", f"bootstrap-token-{token_id}")
-        if secret is None or secret.get("type") != SECRET_TYPE or secret["metadata"].get("deletionTimestamp"):
+        secret = self._reader.get(
+            self._secrets, "kube-system", f"bootstrap-token-{token_id}"
+        )
+        if (
+            secret is None
+            or secret.get("type") != SECRET_TYPE
+            or secret["metadata"].get("deletionTimestamp")
+        ):
             return None
         if (
             not hmac.compare_digest(_data(secret, "token-secret"), token_secret)
             or _data(secret, "token-id") != token_id
         ):
             return None
-        if self._expired(secret) or _data(secret, "usage-bootstrap-authentication") != "true":
+        if (
+            self._expired(secret)
+            or _data(secret, "usage-bootstrap-authentication") != "true"
+        ):
             return None
-        extra_groups = [group for group in _data(secret, "auth-extra-groups").split(",") if group]
+        extra_groups = [
+            group for group in _data(secret, "auth-extra-groups").split(",") if group
+        ]
         if not all(_GROUP.fullmatch(group) for group in extra_groups):
             return None
         groups = tuple(sorted({DEFAULT_GROUP, *extra_groups}))

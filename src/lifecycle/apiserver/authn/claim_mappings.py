@@ -40,14 +40,21 @@ class ClaimMapper:
             self._mappings.get("uid") or {},
             self._mappings.get("groups") or {},
         )
-        self._username = _compiled((self._mappings.get("username") or {}).get("expression"))
+        self._username = _compiled(
+            (self._mappings.get("username") or {}).get("expression")
+        )
         self._groups = _compiled(groups.get("expression"))
         self._uid = _compiled(uid.get("expression"))
         self._extra = [
-            (each["key"], Expression(each["valueExpression"], "claims")) for each in self._mappings.get("extra") or ()
+            (each["key"], Expression(each["valueExpression"], "claims"))
+            for each in self._mappings.get("extra") or ()
         ]
         rules = jwt.get("claimValidationRules") or []
-        self._required = {rule["claim"]: rule.get("requiredValue", "") for rule in rules if rule.get("claim")}
+        self._required = {
+            rule["claim"]: rule.get("requiredValue", "")
+            for rule in rules
+            if rule.get("claim")
+        }
         self._claim_rules = [
             (
                 Expression(rule["expression"], "claims", condition=True),
@@ -75,7 +82,9 @@ class ClaimMapper:
         user = UserInfo(name, groups, uid, self._extras(claims, seen))
         for claim, wanted in self._required.items():
             if claim not in claims:
-                raise AuthenticationError(f"oidc: required claim {claim} not present in ID token")
+                raise AuthenticationError(
+                    f"oidc: required claim {claim} not present in ID token"
+                )
             value = _string(claims, claim, f"oidc: parse claim {claim}")
             if value != wanted:
                 raise AuthenticationError(
@@ -105,9 +114,13 @@ class ClaimMapper:
         if self._username is not None:
             value = _evaluate(self._username, about, seen)
             if not isinstance(value, str):
-                raise AuthenticationError(f"{about}: username claim expression must return a string")
+                raise AuthenticationError(
+                    f"{about}: username claim expression must return a string"
+                )
             if not value:
-                raise AuthenticationError("oidc: empty username via CEL expression is not allowed")
+                raise AuthenticationError(
+                    "oidc: empty username via CEL expression is not allowed"
+                )
             return value
         mapping = self._mappings["username"]
         claim: str = mapping["claim"]
@@ -117,7 +130,9 @@ class ClaimMapper:
             if not isinstance(verified, bool):
                 kind = _GO_KINDS[type(verified)]
                 wrong = f"json: cannot unmarshal {kind} into Go value of type bool"
-                raise AuthenticationError(f"oidc: parse 'email_verified' claim: {wrong}")
+                raise AuthenticationError(
+                    f"oidc: parse 'email_verified' claim: {wrong}"
+                )
             if not verified:
                 raise AuthenticationError("oidc: email not verified")
         return (mapping.get("prefix") or "") + name
@@ -128,10 +143,14 @@ class ClaimMapper:
         if claim and claim in claims:
             value = claims[claim]
             names = [value] if isinstance(value, str) else value
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, list) or not all(
+                isinstance(name, str) for name in names
+            ):
                 kind = _GO_KINDS.get(type(value), "null")
                 wrong = f"json: cannot unmarshal {kind} into Go value of type string"
-                raise AuthenticationError(f"oidc: parse groups claim {go_quote(claim)}: {wrong}")
+                raise AuthenticationError(
+                    f"oidc: parse groups claim {go_quote(claim)}: {wrong}"
+                )
             return tuple((mapping.get("prefix") or "") + name for name in names)
         if self._groups is None:
             return ()
@@ -147,7 +166,9 @@ class ClaimMapper:
         about = "oidc: error evaluating uid claim expression"
         value = _evaluate(self._uid, about, seen)
         if not isinstance(value, str):
-            raise AuthenticationError(f"{about}: uid claim expression must return a string")
+            raise AuthenticationError(
+                f"{about}: uid claim expression must return a string"
+            )
         return value
 
     def _extras(self, claims: Object, seen: Object) -> dict[str, tuple[str, ...]]:
@@ -156,7 +177,9 @@ class ClaimMapper:
             extra[CREDENTIAL_ID] = (f"JTI={claims['jti']}",)
         for key, expression in self._extra:
             about = "oidc: error evaluating extra claim expression"
-            values = _strings(_evaluate(expression, about, seen), f"{about}: {expression.text}")
+            values = _strings(
+                _evaluate(expression, about, seen), f"{about}: {expression.text}"
+            )
             if values:
                 extra[key] = values
         return extra
@@ -170,7 +193,11 @@ def _with_doubles(value: Any) -> Any:
         return {key: _with_doubles(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_with_doubles(each) for each in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return (
+        float(value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else value
+    )
 
 
 def _compiled(text: str | None) -> Expression | None:
@@ -181,7 +208,9 @@ def _evaluate(expression: Expression, about: str, claims: Object) -> Any:
     try:
         return expression.evaluate(claims)
     except EvaluationError as error:
-        raise AuthenticationError(f"{about}: expression '{expression.text}' resulted in error: {error}") from error
+        raise AuthenticationError(
+            f"{about}: expression '{expression.text}' resulted in error: {error}"
+        ) from error
 
 
 def _judge(rules: list[tuple[Expression, str]], about: str, value: Object) -> None:
@@ -192,11 +221,17 @@ def _judge(rules: list[tuple[Expression, str]], about: str, value: Object) -> No
         try:
             holds = expression.evaluate(value)
         except EvaluationError as error:
-            raise AuthenticationError(f"{about}: expression '{expression.text}' resulted in error: {error}") from error
+            raise AuthenticationError(
+                f"{about}: expression '{expression.text}' resulted in error: {error}"
+            ) from error
         if not isinstance(holds, bool):
-            raise AuthenticationError(f"{about}: validation expression must return a boolean")
+            raise AuthenticationError(
+                f"{about}: validation expression must return a boolean"
+            )
         if not holds:
-            raise AuthenticationError(f"{about}: validation expression '{expression.text}' failed: {message}")
+            raise AuthenticationError(
+                f"{about}: validation expression '{expression.text}' failed: {message}"
+            )
 
 
 def _string(claims: Object, claim: str, about: str) -> str:

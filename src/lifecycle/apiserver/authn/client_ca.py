@@ -40,7 +40,9 @@ class ClientCAVerifier:
         if wrong:
             raise AuthenticationError(wrong)
         if not not_before <= time.time() <= not_after:
-            raise AuthenticationError("x509: certificate has expired or is not yet valid")
+            raise AuthenticationError(
+                "x509: certificate has expired or is not yet valid"
+            )
 
     def _look_at(self, der: bytes) -> tuple[str, float, float]:
         """What is wrong with it for ever, and between which seconds it is valid."""
@@ -52,11 +54,16 @@ class ClientCAVerifier:
             certificate.not_valid_before_utc.timestamp(),
             certificate.not_valid_after_utc.timestamp(),
         )
-        if not any(_signed_by(certificate, authority) for authority in self._authorities):
+        if not any(
+            _signed_by(certificate, authority) for authority in self._authorities
+        ):
             return UNKNOWN_AUTHORITY, *dates
         if not _for_clients(certificate):
             return "x509: certificate specifies an incompatible key usage", *dates
-        names = [str(each.value) for each in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        names = [
+            str(each.value)
+            for each in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        ]
         common_name = names[-1] if names else ""
         if self.allowed_names and common_name not in self.allowed_names:
             return (
@@ -76,7 +83,12 @@ def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bo
 
 def _for_clients(certificate: x509.Certificate) -> bool:
     try:
-        usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        usage = certificate.extensions.get_extension_for_class(
+            x509.ExtendedKeyUsage
+        ).value
     except x509.ExtensionNotFound:
         return True
-    return ExtendedKeyUsageOID.CLIENT_AUTH in usage or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usage
+    return (
+        ExtendedKeyUsageOID.CLIENT_AUTH in usage
+        or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usage
+    )

@@ -65,16 +65,24 @@ class ConfiguredTokens:
             raise ValueError(aggregate([str(error) for error in errors]))
         for entry in document.get("jwt") or ():
             if egress := entry["issuer"].get("egressSelectorType"):
-                raise ValueError(f"oidc: egress lookup required with egress selector type {go_quote(egress)}")
-        self.issuers = tuple(JWTAuthenticator(entry, self._clock) for entry in document.get("jwt") or ())
+                raise ValueError(
+                    f"oidc: egress lookup required with egress selector type {go_quote(egress)}"
+                )
+        self.issuers = tuple(
+            JWTAuthenticator(entry, self._clock) for entry in document.get("jwt") or ()
+        )
         self._union = UnionTokenAuthenticator(*self.issuers)
 
-    async def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    async def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """Whose token it is, says the issuer it is from."""
         return await self._union.authenticate_token(token, audiences)
 
 
-def validate_authentication_configuration(document: Object, own_issuers: Iterable[str] = ()) -> list[FieldError]:
+def validate_authentication_configuration(
+    document: Object, own_issuers: Iterable[str] = ()
+) -> list[FieldError]:
     """Everything that is wrong with a configuration."""
     entries = document.get("jwt") or []
     if len(entries) > MAX_ISSUERS:
@@ -87,9 +95,13 @@ def validate_authentication_configuration(document: Object, own_issuers: Iterabl
         path, issuer = f"jwt[{i}]", entry.get("issuer") or {}
         url, other = issuer.get("url", ""), issuer.get("discoveryURL", "")
         errors += _validate_issuer(issuer, f"{path}.issuer", own)
-        errors += _validate_claim_rules(entry.get("claimValidationRules") or [], f"{path}.claimValidationRules")
+        errors += _validate_claim_rules(
+            entry.get("claimValidationRules") or [], f"{path}.claimValidationRules"
+        )
         errors += _validate_mappings(entry, f"{path}.claimMappings")
-        errors += _validate_user_rules(entry.get("userValidationRules") or [], f"{path}.userValidationRules")
+        errors += _validate_user_rules(
+            entry.get("userValidationRules") or [], f"{path}.userValidationRules"
+        )
         if url in issuers:
             errors.append(duplicate(f"{path}.issuer.url", url))
         issuers.add(url)
@@ -103,9 +115,13 @@ def validate_authentication_configuration(document: Object, own_issuers: Iterabl
     return errors
 
 
-def _validate_issuer(issuer: Object, path: str, own: frozenset[str]) -> list[FieldError]:
+def _validate_issuer(
+    issuer: Object, path: str, own: frozenset[str]
+) -> list[FieldError]:
     url, other = issuer.get("url", ""), issuer.get("discoveryURL", "")
-    errors = _validate_url(url, f"{path}.url", own) if url else [required(f"{path}.url")]
+    errors = (
+        _validate_url(url, f"{path}.url", own) if url else [required(f"{path}.url")]
+    )
     if other:
         if url and url.rstrip("/") == other.rstrip("/"):
             errors.append(
@@ -121,7 +137,9 @@ def _validate_issuer(issuer: Object, path: str, own: frozenset[str]) -> list[Fie
         issuer.get("audienceMatchPolicy", ""),
     )
     if not audiences:
-        errors.append(required(f"{path}.audiences", f"at least one {path}.audiences is required"))
+        errors.append(
+            required(f"{path}.audiences", f"at least one {path}.audiences is required")
+        )
     for i, audience in enumerate(audiences):
         if not audience:
             errors.append(required(f"{path}.audiences[{i}]"))
@@ -161,7 +179,11 @@ def _validate_url(text: str, path: str, own: frozenset[str]) -> list[FieldError]
     errors = []
     if text in own:
         taken = f"[{' '.join(sorted(own))}]"
-        errors.append(invalid(path, text, f"URL must not overlap with disallowed issuers: {taken}"))
+        errors.append(
+            invalid(
+                path, text, f"URL must not overlap with disallowed issuers: {taken}"
+            )
+        )
     try:
         url = urlsplit(text)
         _ = url.port
@@ -172,7 +194,9 @@ def _validate_url(text: str, path: str, own: frozenset[str]) -> list[FieldError]
     if url.scheme != "https":
         errors.append(invalid(path, text, "URL scheme must be https"))
     if "@" in url.netloc:
-        errors.append(invalid(path, text, "URL must not contain a username or password"))
+        errors.append(
+            invalid(path, text, "URL must not contain a username or password")
+        )
     if url.query:
         errors.append(invalid(path, text, "URL must not contain a query"))
     if url.fragment:
@@ -191,7 +215,9 @@ def _validate_claim_rules(rules: list[Object], path: str) -> list[FieldError]:
             rule.get("expression", ""),
         )
         if claim and text:
-            errors.append(invalid(field, claim, "claim and expression can't both be set"))
+            errors.append(
+                invalid(field, claim, "claim and expression can't both be set")
+            )
         elif claim:
             if rule.get("message"):
                 errors.append(
@@ -207,11 +233,15 @@ def _validate_claim_rules(rules: list[Object], path: str) -> list[FieldError]:
         elif text:
             if rule.get("requiredValue"):
                 wrong = "may not be specified when expression is set"
-                errors.append(invalid(f"{field}.requiredValue", rule["requiredValue"], wrong))
+                errors.append(
+                    invalid(f"{field}.requiredValue", rule["requiredValue"], wrong)
+                )
             if text in expressions:
                 errors.append(duplicate(f"{field}.expression", text))
             else:
-                errors += _compile(text, f"{field}.expression", "claims", condition=True)
+                errors += _compile(
+                    text, f"{field}.expression", "claims", condition=True
+                )
             expressions.add(text)
         else:
             errors.append(required(field, "claim or expression is required"))
@@ -220,18 +250,30 @@ def _validate_claim_rules(rules: list[Object], path: str) -> list[FieldError]:
 
 def _validate_mappings(entry: Object, path: str) -> list[FieldError]:
     mappings = entry.get("claimMappings") or {}
-    errors = _validate_mapping(mappings.get("username") or {}, f"{path}.username", needed=True)
-    errors += _validate_mapping(mappings.get("groups") or {}, f"{path}.groups", needed=False)
+    errors = _validate_mapping(
+        mappings.get("username") or {}, f"{path}.username", needed=True
+    )
+    errors += _validate_mapping(
+        mappings.get("groups") or {}, f"{path}.groups", needed=False
+    )
     uid = mappings.get("uid") or {}
     if uid.get("claim") and uid.get("expression"):
-        errors.append(invalid(f"{path}.uid", "", "claim and expression can't both be set"))
+        errors.append(
+            invalid(f"{path}.uid", "", "claim and expression can't both be set")
+        )
     elif uid.get("expression"):
         errors += _compile(uid["expression"], f"{path}.uid.expression", "claims")
     errors += _validate_extra(mappings.get("extra") or [], f"{path}.extra")
     text = (mappings.get("username") or {}).get("expression", "")
     others = [each.get("valueExpression", "") for each in mappings.get("extra") or ()]
-    others += [rule.get("expression", "") for rule in entry.get("claimValidationRules") or ()]
-    if not errors and _reads(text, "email") and not any(_reads(each, "email_verified") for each in (text, *others)):
+    others += [
+        rule.get("expression", "") for rule in entry.get("claimValidationRules") or ()
+    ]
+    if (
+        not errors
+        and _reads(text, "email")
+        and not any(_reads(each, "email_verified") for each in (text, *others))
+    ):
         errors.append(invalid(f"{path}.username.expression", text, EMAIL_RULE))
     return errors
 
@@ -254,7 +296,11 @@ def _validate_mapping(mapping: Object, path: str, *, needed: bool) -> list[Field
     if claim and mapping.get("prefix") is None:
         why = "prefix is required when claim is set. It can be set to an empty string to disable prefixing"
         return [required(f"{path}.prefix", why)]
-    return [required(path, "claim or expression is required")] if needed and not claim else []
+    return (
+        [required(path, "claim or expression is required")]
+        if needed and not claim
+        else []
+    )
 
 
 def _validate_extra(extra: list[Object], path: str) -> list[FieldError]:
@@ -279,7 +325,10 @@ def _validate_extra(extra: list[Object], path: str) -> list[FieldError]:
             )
         if key != key.lower():
             errors.append(invalid(f"{field}.key", key, "must be lowercase"))
-        if slash and any(domain == own or domain.endswith(f".{own}") for own in ("kubernetes.io", "k8s.io")):
+        if slash and any(
+            domain == own or domain.endswith(f".{own}")
+            for own in ("kubernetes.io", "k8s.io")
+        ):
             errors.append(invalid(f"{field}.key", key, RESERVED))
         if key in seen:
             errors.append(duplicate(f"{field}.key", key))
@@ -306,7 +355,9 @@ def _validate_user_rules(rules: list[Object], path: str) -> list[FieldError]:
     return errors
 
 
-def _compile(text: str, path: str, name: str, *, condition: bool = False) -> list[FieldError]:
+def _compile(
+    text: str, path: str, name: str, *, condition: bool = False
+) -> list[FieldError]:
     try:
         Expression(text, name, condition=condition)
     except CompileError as error:

@@ -38,7 +38,9 @@ class ClaimResolver:
     `ca` (PEM) is whom to trust.
     """
 
-    def __init__(self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]) -> None:
+    def __init__(
+        self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]
+    ) -> None:
         self._claim = claim
         self._ca = ca
         self._verifier_for = verifier_for
@@ -64,14 +66,18 @@ class ClaimResolver:
             return claims
         return {
             **claims,
-            self._claim: await self._resolve(endpoint["endpoint"], endpoint.get("access_token") or ""),
+            self._claim: await self._resolve(
+                endpoint["endpoint"], endpoint.get("access_token") or ""
+            ),
         }
 
     async def _resolve(self, url: str, access_token: str) -> Any:
         try:
             token = await self._fetch(url, access_token)
         except ProviderError as error:
-            raise _failed(f"while getting distributed claim {go_quote(self._claim)}: {error}") from error
+            raise _failed(
+                f"while getting distributed claim {go_quote(self._claim)}: {error}"
+            ) from error
         try:
             issuer = untrusted_issuer(token)
         except ValueError as error:
@@ -104,7 +110,9 @@ class ClaimResolver:
             ):
                 if not 200 <= answer.status <= 226:
                     status = f"{answer.status} {answer.reason}"
-                    raise ProviderError(f"error while getting distributed claim JWT: {status}")
+                    raise ProviderError(
+                        f"error while getting distributed claim JWT: {status}"
+                    )
                 return await answer.text()
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise ProviderError(f'Get "{url}": {error}') from error

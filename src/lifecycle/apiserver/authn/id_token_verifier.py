@@ -46,7 +46,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     CLAIM_NAMES: (dict,),
     CLAIM_SOURCES: (dict,),
 }
-_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "sub", "jti", "iss")}
+_SIGNATURE_ONLY: Any = {
+    f"verify_{claim}": False
+    for claim in ("exp", "nbf", "iat", "aud", "sub", "jti", "iss")
+}
 
 
 class VerifyError(Exception):
@@ -83,17 +86,27 @@ class IDTokenVerifier:
             GOOGLE,
             GOOGLE_WITHOUT_SCHEME,
         ):
-            expected = f"expected {go_quote(self.keys.issuer)} got {go_quote(str(issuer))}"
-            raise VerifyError(f"oidc: id token issued by a different provider, {expected}")
+            expected = (
+                f"expected {go_quote(self.keys.issuer)} got {go_quote(str(issuer))}"
+            )
+            raise VerifyError(
+                f"oidc: id token issued by a different provider, {expected}"
+            )
         self._check_audience(claims)
         self._check_times(claims)
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
-            expected = f"expected [{_quoted(self._algorithms)}] got {go_quote(algorithm)}"
-            raise VerifyError(f"oidc: id token signed with unsupported algorithm, {expected}")
+            expected = (
+                f"expected [{_quoted(self._algorithms)}] got {go_quote(algorithm)}"
+            )
+            raise VerifyError(
+                f"oidc: id token signed with unsupported algorithm, {expected}"
+            )
         for key in await self.keys.candidates(header.get("kid", "")):
             try:
-                jwt.decode(token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
+                jwt.decode(
+                    token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY
+                )
             except (
                 jwt.InvalidTokenError,
                 TypeError,
@@ -101,7 +114,9 @@ class IDTokenVerifier:
             ):  # another key's signature, or another kind of key
                 continue
             return claims
-        raise VerifyError("failed to verify signature: failed to verify id token signature")
+        raise VerifyError(
+            "failed to verify signature: failed to verify id token signature"
+        )
 
     def _check_sources(self, claims: Object) -> None:
         """Each claim that is said to be elsewhere must have a source, whether or not
@@ -119,14 +134,20 @@ class IDTokenVerifier:
         theirs: list[str] = [found] if isinstance(found, str) else list(found)
         if not set(self._audiences).isdisjoint(theirs):
             return
-        ours = go_quote(self._audiences[0]) if len(self._audiences) == 1 else f"in [{_quoted(self._audiences)}]"
+        ours = (
+            go_quote(self._audiences[0])
+            if len(self._audiences) == 1
+            else f"in [{_quoted(self._audiences)}]"
+        )
         raise VerifyError(f"oidc: expected audience {ours} got [{_quoted(theirs)}]")
 
     def _check_times(self, claims: Object) -> None:
         now = self._clock.now()
         expires, not_before = claims.get("exp"), claims.get("nbf")
         if expires is None or now > expires:
-            raise VerifyError(f"oidc: token is expired (Token Expiry: {_go_time(expires)})")
+            raise VerifyError(
+                f"oidc: token is expired (Token Expiry: {_go_time(expires)})"
+            )
         if not_before is not None and now + NOT_BEFORE_LEEWAY < not_before:
             times = f"{_go_time(now)} before the nbf (not before) time: {_go_time(not_before)}"
             raise VerifyError(f"oidc: current time {times}")
@@ -136,8 +157,12 @@ def _check_kinds(claims: Object) -> None:
     """What is looked at below must be of a kind that can be."""
     for claim, kinds in _KINDS.items():
         value = claims.get(claim)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
-            raise VerifyError(f"oidc: failed to unmarshal claims: json: cannot unmarshal claim {go_quote(claim)}")
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, kinds)
+        ):
+            raise VerifyError(
+                f"oidc: failed to unmarshal claims: json: cannot unmarshal claim {go_quote(claim)}"
+            )
 
 
 def payload(token: str) -> Object:
@@ -150,7 +175,9 @@ def payload(token: str) -> Object:
     if len(parts) != 3:
         raise ValueError("malformed token")
     try:
-        data = base64.b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_", validate=True)
+        data = base64.b64decode(
+            parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_", validate=True
+        )
     except binascii.Error as error:
         raise ValueError(f"error decoding token: {error}") from None
     claims = json.loads(data)

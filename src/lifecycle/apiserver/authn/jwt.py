@@ -25,7 +25,10 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 RS256 = "RS256"
 ES256 = "ES256"
-_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")}
+_SIGNATURE_ONLY: Any = {
+    f"verify_{claim}": False
+    for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")
+}
 
 
 class TokenFormatError(ValueError):
@@ -53,7 +56,9 @@ class SigningKey:
             raise ValueError("the key wants a password") from None
         if isinstance(private, rsa.RSAPrivateKey):
             key = cls(RS256)
-        elif isinstance(private, ec.EllipticCurvePrivateKey) and isinstance(private.curve, ec.SECP256R1):
+        elif isinstance(private, ec.EllipticCurvePrivateKey) and isinstance(
+            private.curve, ec.SECP256R1
+        ):
             key = cls(ES256)
         else:
             raise ValueError("the key is neither RSA nor of the curve P-256")
@@ -63,13 +68,17 @@ class SigningKey:
     def pem(self) -> bytes:
         """The private key as it stands in a file."""
         form = serialization.PrivateFormat.PKCS8
-        return self._private.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        return self._private.private_bytes(
+            serialization.Encoding.PEM, form, serialization.NoEncryption()
+        )
 
     def prepare(self) -> None:
         """Begin to make the key, beside everything else: an RSA key takes up to a
         quarter of a second, and the first pod would wait.
         """
-        threading.Thread(target=lambda: self._private, name="signing key", daemon=True).start()
+        threading.Thread(
+            target=lambda: self._private, name="signing key", daemon=True
+        ).start()
 
     @property
     def _private(self) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
@@ -77,7 +86,9 @@ class SigningKey:
             if self._made is None and self.algorithm == ES256:
                 self._made = ec.generate_private_key(ec.SECP256R1())
             elif self._made is None:
-                self._made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+                self._made = rsa.generate_private_key(
+                    public_exponent=65537, key_size=2048
+                )
             return self._made
 
     @cached_property
@@ -87,8 +98,12 @@ class SigningKey:
     @cached_property
     def key_id(self) -> str:
         """The hash of the public key that tokens name their key by."""
-        der = self._public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-        return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+        der = self._public.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return (
+            base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+        )
 
     def sign(self, claims: dict[str, Any]) -> str:
         """The claims as a signed token. Its header names the key and no type, like
@@ -109,7 +124,9 @@ class SigningKey:
         try:
             # The key decides on the algorithm. What the token says about itself must
             # agree, and is otherwise not believed.
-            claims: dict[str, Any] = jwt.decode(token, self._public, [self.algorithm], options=_SIGNATURE_ONLY)
+            claims: dict[str, Any] = jwt.decode(
+                token, self._public, [self.algorithm], options=_SIGNATURE_ONLY
+            )
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("the token was not issued here") from error
         return claims
@@ -119,7 +136,9 @@ class SigningKey:
         if it is no token.
         """
         try:
-            return str(jwt.decode(token, options={"verify_signature": False}).get("iss", ""))
+            return str(
+                jwt.decode(token, options={"verify_signature": False}).get("iss", "")
+            )
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("not a JSON web token") from error
 
@@ -131,7 +150,11 @@ class SigningKey:
         else:
             numbers = ECAlgorithm.to_jwk(public, as_dict=True)
         own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
-        return own | {name: numbers[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in numbers}
+        return own | {
+            name: numbers[name]
+            for name in ("kty", "n", "e", "crv", "x", "y")
+            if name in numbers
+        }
 
 
 @cache

@@ -31,24 +31,34 @@ class JWTAuthenticator:
     `AuthenticationConfiguration.jwt`, and valid.
     """
 
-    def __init__(self, document: Object, clock: Clock, algorithms: Sequence[str] = ALGORITHMS) -> None:
+    def __init__(
+        self, document: Object, clock: Clock, algorithms: Sequence[str] = ALGORITHMS
+    ) -> None:
         issuer = document["issuer"]
         self.issuer: str = issuer["url"]
         ca = issuer.get("certificateAuthority", "")
         self._mapper = ClaimMapper(document)
-        self.keys = ProviderKeys(self.issuer, clock, ca=ca, discovery_url=issuer.get("discoveryURL", ""))
+        self.keys = ProviderKeys(
+            self.issuer, clock, ca=ca, discovery_url=issuer.get("discoveryURL", "")
+        )
 
         def verifier(keys: ProviderKeys) -> IDTokenVerifier:
             return IDTokenVerifier(keys, issuer["audiences"], clock, algorithms)
 
         def verifier_for(url: str) -> IDTokenVerifier:
-            return verifier(self.keys if url == self.issuer else ProviderKeys(url, clock, ca=ca))
+            return verifier(
+                self.keys if url == self.issuer else ProviderKeys(url, clock, ca=ca)
+            )
 
         self._verifier = verifier(self.keys)
-        claim = ((document.get("claimMappings") or {}).get("groups") or {}).get("claim", "")
+        claim = ((document.get("claimMappings") or {}).get("groups") or {}).get(
+            "claim", ""
+        )
         self._resolver = ClaimResolver(claim, ca, verifier_for) if claim else None
 
-    async def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    async def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The user a token of this issuer stands for; None for other tokens. Raises
         AuthenticationError.
         """

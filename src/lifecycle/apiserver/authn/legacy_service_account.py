@@ -55,7 +55,9 @@ class LegacyServiceAccountTokens:
             }
         )
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The account a token stands for; None for tokens of another kind. Raises
         AuthenticationError.
         """
@@ -66,9 +68,15 @@ class LegacyServiceAccountTokens:
         except TokenFormatError:
             return None
         # It names no audience, so it is for the server itself.
-        meant = tuple(audience for audience in audiences or self._audiences if audience in self._audiences)
+        meant = tuple(
+            audience
+            for audience in audiences or self._audiences
+            if audience in self._audiences
+        )
         if not meant:
-            raise AuthenticationError("token audiences are invalid for the target audiences")
+            raise AuthenticationError(
+                "token audiences are invalid for the target audiences"
+            )
         return Identity(_validate(token, claims, self._reader), meant)
 
 
@@ -97,10 +105,14 @@ def _validate(token: str, claims: dict[str, Any], reader: ObjectReader) -> UserI
     if account is None:
         raise AuthenticationError(f'serviceaccounts "{name}" not found')
     if "deletionTimestamp" in account["metadata"]:
-        raise AuthenticationError(f"service account {namespace}/{name} has been deleted")
+        raise AuthenticationError(
+            f"service account {namespace}/{name} has been deleted"
+        )
     if account["metadata"]["uid"] != uid:
         actual = account["metadata"]["uid"]
-        raise AuthenticationError(f"service account UID ({actual}) does not match claim ({uid})")
+        raise AuthenticationError(
+            f"service account UID ({actual}) does not match claim ({uid})"
+        )
     return UserInfo(claims["sub"], make_group_names(namespace), uid)
 
 

@@ -129,21 +129,31 @@ def build_authentication(
         )
     union = UnionTokenAuthenticator(*tokens)
     requests = _requests(options, union)
-    authenticator = Authenticator(UnionRequestAuthenticator(*requests), allow_anonymous=options.anonymous)
+    authenticator = Authenticator(
+        UnionRequestAuthenticator(*requests), allow_anonymous=options.anonymous
+    )
     authentication = Authentication(authenticator, union, configured, tuple(requests))
     if options.configuration:
         authentication.reload(options.configuration)
     return authentication
 
 
-def _requests(options: AuthenticationOptions, tokens: TokenAuthenticator) -> list[RequestAuthenticator]:
+def _requests(
+    options: AuthenticationOptions, tokens: TokenAuthenticator
+) -> list[RequestAuthenticator]:
     requests: list[RequestAuthenticator] = []
     if options.request_header is not None:
         requests.append(RequestHeaderAuthenticator(options.request_header))
     if options.basic_auth_file is not None:
-        requests.append(BasicAuthAuthenticator(read_password_file(options.basic_auth_file)))
+        requests.append(
+            BasicAuthAuthenticator(read_password_file(options.basic_auth_file))
+        )
     if options.x509:
-        requests.append(X509Authenticator(ClientCAVerifier(options.client_ca) if options.client_ca else None))
+        requests.append(
+            X509Authenticator(
+                ClientCAVerifier(options.client_ca) if options.client_ca else None
+            )
+        )
     return [
         *requests,
         BearerTokenAuthenticator(tokens),
@@ -167,7 +177,9 @@ def oidc_issuer(
     """
     if not prefix and username != "email":
         prefix = f"{url}#"
-    mappings: Object = {"username": {"claim": username, "prefix": "" if prefix == "-" else prefix}}
+    mappings: Object = {
+        "username": {"claim": username, "prefix": "" if prefix == "-" else prefix}
+    }
     if groups:
         mappings["groups"] = {"claim": groups, "prefix": groups_prefix}
     return {

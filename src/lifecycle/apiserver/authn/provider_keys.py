@@ -40,7 +40,9 @@ class ProviderKeys:
     the system's authorities.
     """
 
-    def __init__(self, issuer: str, clock: Clock, *, ca: str = "", discovery_url: str = "") -> None:
+    def __init__(
+        self, issuer: str, clock: Clock, *, ca: str = "", discovery_url: str = ""
+    ) -> None:
         self.issuer = issuer
         self._clock = clock
         self._discovery = discovery_url or issuer.rstrip("/") + WELL_KNOWN
@@ -63,7 +65,9 @@ class ProviderKeys:
         if self._keys is None:
             raise AuthenticationError("oidc: authenticator not initialized")
         if problem is not None:
-            raise AuthenticationError(f"oidc: verify token: failed to verify signature: fetching keys {problem}")
+            raise AuthenticationError(
+                f"oidc: verify token: failed to verify signature: fetching keys {problem}"
+            )
         return self._with_id(key_id)
 
     async def ready(self) -> bool:
@@ -103,7 +107,9 @@ class ProviderKeys:
             for entry in (await _get(session, self._jwks_uri)).get("keys") or ():
                 try:
                     keys.append(jwt.PyJWK(entry))
-                except jwt.PyJWKError:  # a kind of key that we do not know signs none of our tokens
+                except (
+                    jwt.PyJWKError
+                ):  # a kind of key that we do not know signs none of our tokens
                     continue
             self._keys = keys
 
@@ -114,14 +120,18 @@ def provider_session(ca: str) -> aiohttp.ClientSession:
     """
     tls = ssl.create_default_context(cadata=ca or None)
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
-    return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls))
+    return aiohttp.ClientSession(
+        timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls)
+    )
 
 
 async def _get(session: aiohttp.ClientSession, url: str) -> Object:
     try:
         async with session.get(url) as answer:
             if answer.status != 200:
-                raise ProviderError(f"oidc: get keys failed: {answer.status} {answer.reason} {await answer.text()}")
+                raise ProviderError(
+                    f"oidc: get keys failed: {answer.status} {answer.reason} {await answer.text()}"
+                )
             document = await answer.json(content_type=None)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         raise ProviderError(f'Get "{url}": {error}') from error

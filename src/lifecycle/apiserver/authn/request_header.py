@@ -58,7 +58,9 @@ class RequestHeaderAuthenticator:
         if not name:
             return None
         uid = _first(headers, self._uids)
-        groups = tuple(group for each in self._groups for group in _values(headers, each) if group)
+        groups = tuple(
+            group for each in self._groups for group in _values(headers, each) if group
+        )
         extra: dict[str, tuple[str, ...]] = {}
         for prefix in self._prefixes:
             for key in headers:
@@ -87,7 +89,11 @@ def _first(headers: dict[str, str], names: tuple[str, ...]) -> str:
     value is empty says nothing.
     """
     return next(
-        (values[0] for name in names if (values := _values(headers, name)) and values[0]),
+        (
+            values[0]
+            for name in names
+            if (values := _values(headers, name)) and values[0]
+        ),
         "",
     )
 

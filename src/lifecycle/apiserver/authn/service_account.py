@@ -58,7 +58,9 @@ def split_username(username: str) -> tuple[str, str] | None:
     if not username.startswith(USERNAME_PREFIX):
         return None
     namespace, colon, name = username.removeprefix(USERNAME_PREFIX).partition(":")
-    return (namespace, name) if colon and namespace and name and ":" not in name else None
+    return (
+        (namespace, name) if colon and namespace and name and ":" not in name else None
+    )
 
 
 class ServiceAccountTokens:
@@ -123,7 +125,9 @@ class ServiceAccountTokens:
             }
         )
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The account a token of ours stands for; None for other tokens. Raises
         AuthenticationError.
         """
@@ -146,10 +150,16 @@ class ServiceAccountTokens:
         )
         return identity
 
-    def _identity(self, claims: dict[str, Any], wanted: tuple[str, ...], now: float) -> Identity:
-        audiences = tuple(audience for audience in wanted if audience in claims.get("aud", ()))
+    def _identity(
+        self, claims: dict[str, Any], wanted: tuple[str, ...], now: float
+    ) -> Identity:
+        audiences = tuple(
+            audience for audience in wanted if audience in claims.get("aud", ())
+        )
         if not audiences:
-            raise AuthenticationError("token audiences are invalid for the target audiences")
+            raise AuthenticationError(
+                "token audiences are invalid for the target audiences"
+            )
         if now > claims["exp"] + LEEWAY:
             raise AuthenticationError("service account token has expired")
         if now < claims["nbf"] - LEEWAY:
@@ -158,15 +168,21 @@ class ServiceAccountTokens:
         namespace, reference = private["namespace"], private["serviceaccount"]
         account = self.reader.get(self._accounts, namespace, reference["name"])
         if account is None:
-            raise AuthenticationError(f'serviceaccounts "{reference["name"]}" not found')
+            raise AuthenticationError(
+                f'serviceaccounts "{reference["name"]}" not found'
+            )
         if self._is_gone(account, reference, now):
-            raise AuthenticationError("service account UID does not match claim, or account has been deleted")
+            raise AuthenticationError(
+                "service account UID does not match claim, or account has been deleted"
+            )
         extra = {CREDENTIAL_ID: (f"JTI={claims['jti']}",)}
         for kind, row in self._bound.items():
             bound = private.get(kind)
             if not bound:
                 continue
-            obj = self.reader.get(row, namespace if row.namespaced else "", bound["name"])
+            obj = self.reader.get(
+                row, namespace if row.namespaced else "", bound["name"]
+            )
             # A node in the claims of a pod's token is information: such a token is
             # bound to the pod alone.
             binding = kind != "node" or "pod" not in private

@@ -81,10 +81,16 @@ class TokenRequests:
         audiences = tuple(spec.get("audiences") or self._tokens.audiences)
 
         lasts, warn_after = seconds, 0
-        if "pod" in bound and seconds == WARN_ONLY_SECONDS and set(audiences) <= set(self._tokens.audiences):
+        if (
+            "pod" in bound
+            and seconds == WARN_ONLY_SECONDS
+            and set(audiences) <= set(self._tokens.audiences)
+        ):
             lasts, warn_after = EXTENDED_SECONDS, seconds
         expires = format_time(self._tokens.clock.now() + seconds)
-        token = self._tokens.issue(account, audiences, lasts, bound=bound, warn_after=warn_after)
+        token = self._tokens.issue(
+            account, audiences, lasts, bound=bound, warn_after=warn_after
+        )
         theirs = account["metadata"]
         meta = {**asked, "name": theirs["name"], "namespace": theirs["namespace"]}
         meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
@@ -109,8 +115,12 @@ class TokenRequests:
         )
         rows = {"Pod": self._pods, "Secret": self._secrets, "Node": self._nodes}
         group, _, version = reference.get("apiVersion", "").rpartition("/")
-        if group or kind not in rows:  # which version of the core group is meant, nobody looks at
-            raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        if (
+            group or kind not in rows
+        ):  # which version of the core group is meant, nobody looks at
+            raise bad_request(
+                f"cannot bind token to object of type {group}/{version}, Kind={kind}"
+            )
         if not name:
             raise bad_request("Name parameter required.")
         row = rows[kind]
@@ -140,7 +150,13 @@ class TokenRequests:
 def _validate(seconds: int) -> list[FieldError]:
     field = "spec.expirationSeconds"
     if seconds < 10 * 60:
-        return [invalid(field, seconds, "may not specify a duration less than 10 minutes")]
+        return [
+            invalid(field, seconds, "may not specify a duration less than 10 minutes")
+        ]
     if seconds > 1 << 32:
-        return [invalid(field, seconds, "may not specify a duration larger than 2^32 seconds")]
+        return [
+            invalid(
+                field, seconds, "may not specify a duration larger than 2^32 seconds"
+            )
+        ]
     return []

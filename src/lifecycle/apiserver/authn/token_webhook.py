@@ -47,7 +47,9 @@ class WebhookTokenAuthenticator:
         self._secret = os.urandom(32)
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
-    async def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    async def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """Whose token it is; None if the webhook does not know. Raises
         AuthenticationError, also if the webhook cannot be asked.
         """
@@ -69,7 +71,9 @@ class WebhookTokenAuthenticator:
                 raise AuthenticationError(status["error"])
             return None
         user = status.get("user") or {}
-        extra = {name: tuple(values) for name, values in (user.get("extra") or {}).items()}
+        extra = {
+            name: tuple(values) for name, values in (user.get("extra") or {}).items()
+        }
         info = UserInfo(
             user.get("username", ""),
             tuple(user.get("groups") or ()),
@@ -79,9 +83,13 @@ class WebhookTokenAuthenticator:
         return Identity(info, common)
 
     def _key(self, token: str, audiences: tuple[str, ...]) -> bytes:
-        return hmac.new(self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256).digest()
+        return hmac.new(
+            self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256
+        ).digest()
 
-    async def _review(self, key: bytes, token: str, audiences: tuple[str, ...]) -> Object:
+    async def _review(
+        self, key: bytes, token: str, audiences: tuple[str, ...]
+    ) -> Object:
         """The status of the webhook's answer, remembered unless it is an error."""
         spec: Object = {"token": token}
         if audiences:

@@ -43,9 +43,15 @@ class UnionRequestAuthenticator:
                 continue
             if identity is not None:
                 user = add_authenticated_group(identity.user)
-                return identity if user is identity.user else Identity(user, identity.audiences)
+                return (
+                    identity
+                    if user is identity.user
+                    else Identity(user, identity.audiences)
+                )
         if errors:
-            raise AuthenticationError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+            raise AuthenticationError(
+                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+            )
         return None
 
 
@@ -55,19 +61,25 @@ class UnionTokenAuthenticator:
     def __init__(self, *authenticators: TokenAuthenticator) -> None:
         self._authenticators = authenticators
 
-    async def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    async def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The first identity; raises all errors together if there is none."""
         errors: list[str] = []
         for authenticator in self._authenticators:
             try:
-                identity = await settled(authenticator.authenticate_token(token, audiences))
+                identity = await settled(
+                    authenticator.authenticate_token(token, audiences)
+                )
             except AuthenticationError as error:
                 errors.append(str(error))
                 continue
             if identity is not None:
                 return identity
         if errors:
-            raise AuthenticationError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+            raise AuthenticationError(
+                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+            )
         return None
 
 
@@ -75,7 +87,11 @@ def add_authenticated_group(user: UserInfo) -> UserInfo:
     """The user as a member of `system:authenticated`, unless anonymous or already
     one.
     """
-    if user.name == ANONYMOUS.name or ALL_AUTHENTICATED in user.groups or ALL_UNAUTHENTICATED in user.groups:
+    if (
+        user.name == ANONYMOUS.name
+        or ALL_AUTHENTICATED in user.groups
+        or ALL_UNAUTHENTICATED in user.groups
+    ):
         return user
     return replace(user, groups=(*user.groups, ALL_AUTHENTICATED))
 
@@ -104,7 +120,9 @@ class Authenticator:
         identity = await settled(self._delegate.authenticate_request(request))
         if identity is not None:
             return identity
-        if self._allow_anonymous and (not self._anonymous_paths or request.path in self._anonymous_paths):
+        if self._allow_anonymous and (
+            not self._anonymous_paths or request.path in self._anonymous_paths
+        ):
             return Identity(ANONYMOUS)
         raise AuthenticationError("no credentials provided")
 

@@ -16,5 +16,7 @@ def user_info_object(user: UserInfo) -> Object:
     if user.groups:
         info["groups"] = list(user.groups)
     if user.extra:
-        info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+        info["extra"] = {
+            key: list(values) for key, values in sorted(user.extra.items())
+        }
     return info

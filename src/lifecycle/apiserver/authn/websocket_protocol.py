@@ -36,7 +36,11 @@ class WebSocketProtocolAuthenticator:
         one, and for one that comes alone.
         """
         header = request.headers.get(HEADER)
-        if header is None or PREFIX not in header or request.headers.get("upgrade", "").lower() != "websocket":
+        if (
+            header is None
+            or PREFIX not in header
+            or request.headers.get("upgrade", "").lower() != "websocket"
+        ):
             return None
         token, seen, others = "", False, []
         for protocol in (part.strip() for part in header.split(",")):
@@ -44,7 +48,9 @@ class WebSocketProtocolAuthenticator:
                 others.append(protocol)
                 continue
             if seen:
-                raise AuthenticationError("multiple base64.bearer.authorization tokens specified")
+                raise AuthenticationError(
+                    "multiple base64.bearer.authorization tokens specified"
+                )
             seen, token = True, _decoded(protocol.removeprefix(PREFIX))
         if not token:
             return None
@@ -57,9 +63,13 @@ class WebSocketProtocolAuthenticator:
 
 def _decoded(text: str) -> str:
     try:
-        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        data = base64.b64decode(
+            text + "=" * (-len(text) % 4), altchars=b"-_", validate=True
+        )
     except binascii.Error:
-        raise AuthenticationError("invalid base64.bearer.authorization token encoding") from None
+        raise AuthenticationError(
+            "invalid base64.bearer.authorization token encoding"
+        ) from None
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -53,7 +53,10 @@ def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, flo
 
 
 def _values(certificate: x509.Certificate, oid: ObjectIdentifier) -> tuple[str, ...]:
-    return tuple(str(attribute.value) for attribute in certificate.subject.get_attributes_for_oid(oid))
+    return tuple(
+        str(attribute.value)
+        for attribute in certificate.subject.get_attributes_for_oid(oid)
+    )
 
 
 class X509Authenticator:
@@ -83,5 +86,7 @@ class X509Authenticator:
         # Real time, also where the cluster's own clock is virtual: certificates are
         # made and verified in it.
         if not not_before <= time.time() <= not_after:
-            raise AuthenticationError("x509: certificate has expired or is not yet valid")
+            raise AuthenticationError(
+                "x509: certificate has expired or is not yet valid"
+            )
         return identity

@@ -54,11 +54,15 @@ class Policy:
         """
         if not self.user and not self.group:
             return False
-        return self.user in ("", "*", user.name) and (self.group in ("", "*") or self.group in user.groups)
+        return self.user in ("", "*", user.name) and (
+            self.group in ("", "*") or self.group in user.groups
+        )
 
     def matches(self, user: UserInfo, info: RequestInfo) -> bool:
         """Whether the policy allows the request."""
-        if not self.subject_matches(user) or (self.readonly and info.verb not in READ_ONLY):
+        if not self.subject_matches(user) or (
+            self.readonly and info.verb not in READ_ONLY
+        ):
             return False
         if info.is_resource_request:
             return (
@@ -67,7 +71,9 @@ class Policy:
                 and self.api_group in ("*", info.group)
             )
         path = self.non_resource_path
-        return path in ("*", info.path) or (path.endswith("*") and info.path.startswith(path.rstrip("*")))
+        return path in ("*", info.path) or (
+            path.endswith("*") and info.path.startswith(path.rstrip("*"))
+        )
 
 
 class ABACAuthorizer:
@@ -78,7 +84,11 @@ class ABACAuthorizer:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """Yes, without a reason, if a policy matches; else no opinion."""
-        return ALLOW if any(policy.matches(user, info) for policy in self.policies) else NO_MATCH
+        return (
+            ALLOW
+            if any(policy.matches(user, info) for policy in self.policies)
+            else NO_MATCH
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The policies about this user and namespace, as rules."""
@@ -99,7 +109,9 @@ class ABACAuthorizer:
                     }
                 )
             if policy.non_resource_path:
-                rules.non_resource_rules.append({"verbs": verbs, "nonResourceURLs": [policy.non_resource_path]})
+                rules.non_resource_rules.append(
+                    {"verbs": verbs, "nonResourceURLs": [policy.non_resource_path]}
+                )
         return rules
 
 
@@ -114,7 +126,9 @@ def read_policy_file(path: Path) -> ABACAuthorizer:
         try:
             policies.append(parse_policy(line))
         except (ValueError, TypeError) as error:
-            raise PolicyLoadError(f"error reading policy file {path}, line {number}: {line}: {error}") from error
+            raise PolicyLoadError(
+                f"error reading policy file {path}, line {number}: {line}: {error}"
+            ) from error
     return ABACAuthorizer(policies)
 
 

@@ -41,7 +41,9 @@ def request_info_from(spec: Object) -> RequestInfo:
 
 def user_from(spec: Object) -> UserInfo:
     """Whom a review asks about."""
-    extra = {key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    extra = {
+        key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()
+    }
     return UserInfo(
         spec.get("user", ""),
         tuple(spec.get("groups") or ()),
@@ -69,7 +71,9 @@ def _label_selector(selector: Object) -> str:
     for requirement in selector.get("requirements") or ():
         key, operator = requirement.get("key", ""), requirement.get("operator")
         if operator in _OPERATORS:
-            terms.append(f"{key} {_OPERATORS[operator]} ({','.join(requirement.get('values') or ())})")
+            terms.append(
+                f"{key} {_OPERATORS[operator]} ({','.join(requirement.get('values') or ())})"
+            )
         elif operator in ("Exists", "DoesNotExist"):
             terms.append(key if operator == "Exists" else f"!{key}")
     return ",".join(terms)

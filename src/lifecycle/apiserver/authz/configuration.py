@@ -52,7 +52,9 @@ from lifecycle.apiserver.util.webhook_client import (
     read_webhook_kubeconfig,
 )
 
-API_VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
+API_VERSIONS = tuple(
+    f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")
+)
 MAX_CONDITIONS = 64
 
 
@@ -61,9 +63,15 @@ def read_configuration(path: Path, kind: str) -> Object:
     document, OSError.
     """
     document: Any = yaml.safe_load(path.read_text())
-    if not isinstance(document, dict) or document.get("kind") != kind or document.get("apiVersion") not in API_VERSIONS:
+    if (
+        not isinstance(document, dict)
+        or document.get("kind") != kind
+        or document.get("apiVersion") not in API_VERSIONS
+    ):
         found = document if isinstance(document, dict) else {}
-        raise ValueError(f'no kind "{found.get("kind", "")}" is registered for version "{found.get("apiVersion", "")}"')
+        raise ValueError(
+            f'no kind "{found.get("kind", "")}" is registered for version "{found.get("apiVersion", "")}"'
+        )
     return document
 
 
@@ -104,7 +112,9 @@ class ConfiguredAuthorizer:
 
     def _authorizer(self, entry: Object) -> Authorizer:
         if entry["type"] == ABAC:
-            raise ValueError("authorization-mode ABAC's authorization policy file not passed")
+            raise ValueError(
+                "authorization-mode ABAC's authorization policy file not passed"
+            )
         if entry["type"] != WEBHOOK:
             return build_simple(entry["type"], self._reader)
         webhook = entry["webhook"]
@@ -113,13 +123,18 @@ class ConfiguredAuthorizer:
                 "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"
                 " KUBERNETES_SERVICE_PORT must be defined"
             )
-        connection = read_webhook_kubeconfig(Path(webhook["connectionInfo"]["kubeConfigFile"]))
+        connection = read_webhook_kubeconfig(
+            Path(webhook["connectionInfo"]["kubeConfigFile"])
+        )
         settings = WebhookSettings(
             authorized_ttl=parse_duration(webhook["authorizedTTL"]),
             unauthorized_ttl=parse_duration(webhook["unauthorizedTTL"]),
             failure=webhook["failurePolicy"],
             version=webhook["subjectAccessReviewVersion"],
-            conditions=tuple(match_condition(each["expression"]) for each in webhook.get("matchConditions") or ()),
+            conditions=tuple(
+                match_condition(each["expression"])
+                for each in webhook.get("matchConditions") or ()
+            ),
         )
         return WebhookAuthorizer(
             WebhookClient(connection, timeout=parse_duration(webhook["timeout"])),
@@ -132,7 +147,9 @@ def validate_authorization_configuration(document: Object) -> list[FieldError]:
     """Everything that is wrong with a configuration."""
     entries = document.get("authorizers") or []
     if not entries:
-        return [required("authorizers", "at least one authorization mode must be defined")]
+        return [
+            required("authorizers", "at least one authorization mode must be defined")
+        ]
     errors: list[FieldError] = []
     types: set[str] = set()
     names: set[str] = set()
@@ -146,7 +163,9 @@ def validate_authorization_configuration(document: Object) -> list[FieldError]:
             errors.append(required(f"{path}.type"))
             continue
         if kind not in AUTHORIZATION_MODES:
-            errors.append(not_supported(f"{path}.type", kind, sorted(AUTHORIZATION_MODES)))
+            errors.append(
+                not_supported(f"{path}.type", kind, sorted(AUTHORIZATION_MODES))
+            )
             continue
         if kind in types and kind != WEBHOOK:
             errors.append(duplicate(f"{path}.type", kind))
@@ -202,7 +221,9 @@ def _validate_webhook(webhook: Object, path: str) -> list[FieldError]:
     if not failure:
         errors.append(required(f"{path}.failurePolicy"))
     elif failure not in ("NoOpinion", "Deny"):
-        errors.append(not_supported(f"{path}.failurePolicy", failure, ["NoOpinion", "Deny"]))
+        errors.append(
+            not_supported(f"{path}.failurePolicy", failure, ["NoOpinion", "Deny"])
+        )
     return (
         errors
         + _validate_connection(webhook.get("connectionInfo") or {}, path)
@@ -222,7 +243,9 @@ def _validate_durations(webhook: Object, path: str) -> list[FieldError]:
         if seconds == 0:
             errors.append(required(field))
         elif key == "timeout" and not 0 < seconds <= 30:
-            errors.append(invalid(field, go_duration(seconds), "must be > 0s and <= 30s"))
+            errors.append(
+                invalid(field, go_duration(seconds), "must be > 0s and <= 30s")
+            )
         elif seconds < 0:
             errors.append(invalid(field, go_duration(seconds), "must be > 0s"))
     return errors
@@ -237,7 +260,9 @@ def _validate_connection(connection: Object, path: str) -> list[FieldError]:
         wrong = "can only be set when type=KubeConfigFile"
         return [] if file is None else [invalid(f"{field}.kubeConfigFile", file, wrong)]
     if kind != "KubeConfigFile":
-        return [not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])]
+        return [
+            not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])
+        ]
     if not file:
         return [required(f"{field}.kubeConfigFile")]
     if not Path(file).is_absolute():
@@ -284,7 +309,11 @@ def build_authorization(
     its flags. Raises ValueError, OSError.
     """
     if options.config is None:
-        return UnionAuthorizer(PrivilegedGroups(), *build_authorizers(options, reader, clock))
+        return UnionAuthorizer(
+            PrivilegedGroups(), *build_authorizers(options, reader, clock)
+        )
     if wrong := options.errors():
         raise ValueError(wrong[0])
-    return ConfiguredAuthorizer(read_configuration(options.config, "AuthorizationConfiguration"), reader, clock)
+    return ConfiguredAuthorizer(
+        read_configuration(options.config, "AuthorizationConfiguration"), reader, clock
+    )

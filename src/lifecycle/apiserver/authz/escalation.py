@@ -50,20 +50,28 @@ class EscalationCheck:
         self._authorizer = authorizer
         self._rbac = rbac
 
-    async def check(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None) -> None:
+    async def check(
+        self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None
+    ) -> None:
         """Raise the 403 if storing `obj` would give away rights that the user lacks.
 
         `info` is the request; other resources than the four of RBAC pass. `old` is what
         is stored now, None for a create.
         """
-        if info.group != GROUP or MASTERS in user.groups or (old is not None and _only_for_deletion(obj, old)):
+        if (
+            info.group != GROUP
+            or MASTERS in user.groups
+            or (old is not None and _only_for_deletion(obj, old))
+        ):
             return
         if info.resource in ("roles", "clusterroles"):
             await self._check_role(user, info, obj, old)
         elif info.resource in ("rolebindings", "clusterrolebindings"):
             await self._check_binding(user, info, obj)
 
-    async def _check_role(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None) -> None:
+    async def _check_role(
+        self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None
+    ) -> None:
         escalate = replace(info, verb="escalate", version=ALL, subresource="")
         if (await decide(self._authorizer.authorize, user, escalate)).allowed:
             return
@@ -74,7 +82,9 @@ class EscalationCheck:
             if self._missing(user, info.namespace, FULL_AUTHORITY):
                 raise forbidden(info.resource, name, why, GROUP)
 
-    async def _check_binding(self, user: UserInfo, info: RequestInfo, obj: Object) -> None:
+    async def _check_binding(
+        self, user: UserInfo, info: RequestInfo, obj: Object
+    ) -> None:
         role_ref = obj.get("roleRef") or {}
         plural = PLURALS.get(role_ref.get("kind", ""), "")
         bind = RequestInfo(
@@ -96,15 +106,25 @@ class EscalationCheck:
             raise not_found(plural, role_ref.get("name", ""), GROUP)
         self._confirm(user, info, obj["metadata"].get("name", ""), rules)
 
-    def _missing(self, user: UserInfo, namespace: str, rules: Iterable[Object]) -> list[Object]:
-        owned = [rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules]
+    def _missing(
+        self, user: UserInfo, namespace: str, rules: Iterable[Object]
+    ) -> list[Object]:
+        owned = [
+            rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules
+        ]
         return uncovered(owned, rules)
 
-    def _confirm(self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]) -> None:
+    def _confirm(
+        self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]
+    ) -> None:
         missing = self._missing(user, info.namespace, rules)
         if missing:
             why = _attempt(user, missing)
-            errors = [_in_the_store(grant) for grant in self._rbac.grants(user, info.namespace) if grant.error]
+            errors = [
+                _in_the_store(grant)
+                for grant in self._rbac.grants(user, info.namespace)
+                if grant.error
+            ]
             if errors:
                 why += f"; resolution errors: [{aggregate(errors)}]"
             raise forbidden(info.resource, name, why, GROUP)
@@ -112,13 +132,20 @@ class EscalationCheck:
 
 def uncovered(owned: Sequence[Object], wanted: Iterable[Object]) -> list[Object]:
     """The pieces of the wanted rules that no owned rule covers."""
-    return [piece for rule in wanted for piece in break_down(rule) if not any(_covers(own, piece) for own in owned)]
+    return [
+        piece
+        for rule in wanted
+        for piece in break_down(rule)
+        if not any(_covers(own, piece) for own in owned)
+    ]
 
 
 def break_down(rule: Object) -> Iterator[Object]:
     """A rule as rules of one group, resource, verb and name each."""
     verbs = rule.get("verbs") or ()
-    for group, resource, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), verbs):
+    for group, resource, verb in product(
+        rule.get("apiGroups") or (), rule.get("resources") or (), verbs
+    ):
         piece = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
         names = rule.get("resourceNames")
         if names:
@@ -139,13 +166,20 @@ def _covers(own: Object, piece: Object) -> bool:
     resources = own.get("resources") or ()
     for resource in piece.get("resources") or ():
         _, slash, subresource = resource.partition("/")
-        if ALL not in resources and resource not in resources and not (slash and f"*/{subresource}" in resources):
+        if (
+            ALL not in resources
+            and resource not in resources
+            and not (slash and f"*/{subresource}" in resources)
+        ):
             return False
     for url in piece.get("nonResourceURLs") or ():
         if not any(_url_covers(mine, url) for mine in own.get("nonResourceURLs") or ()):
             return False
     names = own.get("resourceNames")
-    return not names or (bool(piece.get("resourceNames")) and all(name in names for name in piece["resourceNames"]))
+    return not names or (
+        bool(piece.get("resourceNames"))
+        and all(name in names for name in piece["resourceNames"])
+    )
 
 
 def _in_the_store(grant: Grant) -> str:
@@ -153,7 +187,11 @@ def _in_the_store(grant: Grant) -> str:
     names the resource, an informer's list the kind.
     """
     plural = PLURALS.get(grant.role_ref.get("kind", ""))
-    return not_found(plural, grant.role_ref.get("name", ""), GROUP).message if plural else grant.error
+    return (
+        not_found(plural, grant.role_ref.get("name", ""), GROUP).message
+        if plural
+        else grant.error
+    )
 
 
 def _url_covers(mine: str, url: str) -> bool:
@@ -166,7 +204,9 @@ def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
     """
     compact: dict[tuple[str, ...], Object] = {}
     for piece in missing:
-        key = tuple(str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames"))
+        key = tuple(
+            str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames")
+        )
         if piece.get("nonResourceURLs"):
             key = (str(piece),)
         if key in compact:
@@ -175,7 +215,10 @@ def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
             compact[key] = dict(piece)
     lines = sorted({compact_string(rule) for rule in compact.values()})
     who = f"user {go_quote(user.name)} (groups={quoted_list(user.groups)})"
-    return f"{who} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lines)
+    return (
+        f"{who} is attempting to grant RBAC permissions not currently held:\n"
+        + "\n".join(lines)
+    )
 
 
 def _aggregates(role: Object) -> bool:
@@ -188,7 +231,11 @@ def _only_for_deletion(obj: Object, old: Object) -> bool:
     """
 
     def rest(thing: Object) -> Object:
-        meta = {key: value for key, value in thing["metadata"].items() if key not in ONLY_FOR_DELETION}
+        meta = {
+            key: value
+            for key, value in thing["metadata"].items()
+            if key not in ONLY_FOR_DELETION
+        }
         return {**thing, "metadata": meta}
 
     return rest(obj) == rest(old)

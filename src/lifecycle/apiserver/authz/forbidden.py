@@ -13,7 +13,9 @@ from lifecycle.api.wire import RequestInfo, UserInfo
 _SANITIZE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def forbidden_status_error(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
+def forbidden_status_error(
+    user: UserInfo, info: RequestInfo, reason: str = ""
+) -> StatusError:
     """The 403 for a request that no authorizer allowed, with the reasons they gave."""
     message = _forbidden_message(user, info).translate(_SANITIZE)
     if reason:
@@ -30,8 +32,16 @@ def forbidden_status_error(user: UserInfo, info: RequestInfo, reason: str = "") 
 
 def _forbidden_message(user: UserInfo, info: RequestInfo) -> str:
     if not info.is_resource_request:
-        return f"User {go_quote(user.name)} cannot {info.verb} path {go_quote(info.path)}"
-    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    where = f"in the namespace {go_quote(info.namespace)}" if info.namespace else "at the cluster scope"
+        return (
+            f"User {go_quote(user.name)} cannot {info.verb} path {go_quote(info.path)}"
+        )
+    resource = (
+        f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    )
+    where = (
+        f"in the namespace {go_quote(info.namespace)}"
+        if info.namespace
+        else "at the cluster scope"
+    )
     who = f"User {go_quote(user.name)} cannot {info.verb} resource {go_quote(resource)}"
     return f"{who} in API group {go_quote(info.group)} {where}"

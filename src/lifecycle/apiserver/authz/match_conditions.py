@@ -27,7 +27,9 @@ def match_condition(text: str) -> Expression:
     return Expression(text, "request", condition=True)
 
 
-def conditions_match(conditions: tuple[Expression, ...], spec: Object) -> tuple[bool, str]:
+def conditions_match(
+    conditions: tuple[Expression, ...], spec: Object
+) -> tuple[bool, str]:
     """Whether all conditions hold for an access review's spec, and what went wrong if
     that cannot be said.
 
@@ -39,7 +41,9 @@ def conditions_match(conditions: tuple[Expression, ...], spec: Object) -> tuple[
         try:
             value = condition.evaluate(request)
         except EvaluationError as error:
-            errors.append(f"cel evaluation error: expression '{condition.text}' resulted in error: {error}")
+            errors.append(
+                f"cel evaluation error: expression '{condition.text}' resulted in error: {error}"
+            )
             continue
         if value is not True:
             return False, ""
@@ -54,7 +58,11 @@ def complete(spec: Object) -> Object:
     """
     whole: Object = {"user": "", "groups": [], "uid": "", "extra": {}, **spec}
     if "resourceAttributes" in spec:
-        whole["resourceAttributes"] = dict.fromkeys(_RESOURCE_FIELDS, "") | spec["resourceAttributes"]
+        whole["resourceAttributes"] = (
+            dict.fromkeys(_RESOURCE_FIELDS, "") | spec["resourceAttributes"]
+        )
     if "nonResourceAttributes" in spec:
-        whole["nonResourceAttributes"] = {"path": "", "verb": ""} | spec["nonResourceAttributes"]
+        whole["nonResourceAttributes"] = {"path": "", "verb": ""} | spec[
+            "nonResourceAttributes"
+        ]
     return whole

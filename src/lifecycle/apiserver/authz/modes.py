@@ -66,16 +66,24 @@ class AuthorizationOptions:
             if mode not in AUTHORIZATION_MODES:
                 found.append(f"authorization-mode {go_quote(mode)} is not a valid mode")
             if mode == ABAC and self.policy_file is None:
-                found.append("authorization-mode ABAC's authorization policy file not passed")
+                found.append(
+                    "authorization-mode ABAC's authorization policy file not passed"
+                )
             if mode == WEBHOOK and self.webhook_config_file is None:
-                found.append("authorization-mode Webhook's authorization config file not passed")
+                found.append(
+                    "authorization-mode Webhook's authorization config file not passed"
+                )
         if self.policy_file is not None and ABAC not in self.modes:
             found.append("cannot specify --authorization-policy-file without mode ABAC")
         if self.webhook_config_file is not None and WEBHOOK not in self.modes:
-            found.append("cannot specify --authorization-webhook-config-file without mode Webhook")
+            found.append(
+                "cannot specify --authorization-webhook-config-file without mode Webhook"
+            )
         if len(set(self.modes)) != len(self.modes):
             shown = "[" + " ".join(map(go_quote, self.modes)) + "]"
-            found.append(f"authorization-mode {shown} has mode specified more than once")
+            found.append(
+                f"authorization-mode {shown} has mode specified more than once"
+            )
         return found
 
     def _beside_a_config(self) -> list[str]:
@@ -87,17 +95,23 @@ class AuthorizationOptions:
         return []
 
 
-def build_authorizers(options: AuthorizationOptions, reader: ObjectReader, clock: Clock) -> list[Authorizer]:
+def build_authorizers(
+    options: AuthorizationOptions, reader: ObjectReader, clock: Clock
+) -> list[Authorizer]:
     """The authorizers of the flags, in their order. Raises ValueError with upstream's
     sentence for flags that do not go together.
     """
     errors = options.errors()
     if errors:
-        raise ValueError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+        raise ValueError(
+            errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+        )
     return list(_build(options, reader, clock))
 
 
-def _build(options: AuthorizationOptions, reader: ObjectReader, clock: Clock) -> Iterable[Authorizer]:
+def _build(
+    options: AuthorizationOptions, reader: ObjectReader, clock: Clock
+) -> Iterable[Authorizer]:
     for mode in options.modes:
         if mode == WEBHOOK:
             assert options.webhook_config_file is not None

@@ -65,22 +65,32 @@ def _selects(field_selector: str, field: str, value: str) -> bool:
 class NodeAuthorizer:
     """Decides for kubelets; has no opinion about anybody else."""
 
-    def __init__(self, reader: ObjectReader, rules: tuple[Object, ...] | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, rules: tuple[Object, ...] | None = None
+    ) -> None:
         self.graph = NodeGraph(reader)
         self._rules = node_rules() if rules is None else rules
         self._static: dict[tuple[str, ...], bool] = {}
         self._special: dict[tuple[str, str], Callable[[str, RequestInfo], Verdict]] = {
-            ("", "secrets"): lambda node, info: self._read_namespaced(node, "secret", info),
-            ("", "configmaps"): lambda node, info: self._read_namespaced(node, "configmap", info),
+            ("", "secrets"): lambda node, info: self._read_namespaced(
+                node, "secret", info
+            ),
+            ("", "configmaps"): lambda node, info: self._read_namespaced(
+                node, "configmap", info
+            ),
             ("", "persistentvolumeclaims"): self._claim,
             ("", "persistentvolumes"): lambda node, info: self._get(node, "pv", info),
             ("", "serviceaccounts"): self._token,
             ("", "nodes"): self._node,
             ("", "pods"): self._pod,
             ("coordination.k8s.io", "leases"): self._lease,
-            ("resource.k8s.io", "resourceclaims"): lambda node, info: self._get(node, "resourceclaim", info),
+            ("resource.k8s.io", "resourceclaims"): lambda node, info: self._get(
+                node, "resourceclaim", info
+            ),
             ("resource.k8s.io", "resourceslices"): self._resource_slice,
-            ("storage.k8s.io", "volumeattachments"): lambda node, info: self._get(node, "volumeattachment", info),
+            ("storage.k8s.io", "volumeattachments"): lambda node, info: self._get(
+                node, "volumeattachment", info
+            ),
             ("storage.k8s.io", "csinodes"): self._csi_node,
         }
 
@@ -112,7 +122,9 @@ class NodeAuthorizer:
             key = (info.verb, info.group, info.resource, info.subresource)
         known = self._static.get(key)
         if known is None:  # the node rules name no objects, so names do not matter
-            known = self._static[key] = any(rule_allows(rule, info) for rule in self._rules)
+            known = self._static[key] = any(
+                rule_allows(rule, info) for rule in self._rules
+            )
         return known
 
     def _related(self, node: str, kind: str, info: RequestInfo) -> Verdict:
@@ -156,9 +168,13 @@ class NodeAuthorizer:
         if info.verb not in OWN_OBJECT_VERBS:
             return _no("can only get, create, update, patch, or delete a node lease")
         if info.namespace != NODE_LEASES:
-            return _no(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
+            return _no(
+                f"can only access leases in the {go_quote(NODE_LEASES)} system namespace"
+            )
         if info.verb != "create" and info.name != node:
-            return _no("can only access node lease with the same name as the requesting node")
+            return _no(
+                "can only access node lease with the same name as the requesting node"
+            )
         return ALLOW
 
     def _csi_node(self, node: str, info: RequestInfo) -> Verdict:
@@ -167,7 +183,9 @@ class NodeAuthorizer:
         if info.subresource:
             return _no("cannot authorize CSINode subresources")
         if info.verb != "create" and info.name != node:
-            return _no("can only access CSINode with the same name as the requesting node")
+            return _no(
+                "can only access CSINode with the same name as the requesting node"
+            )
         return ALLOW
 
     def _resource_slice(self, node: str, info: RequestInfo) -> Verdict:
@@ -180,7 +198,9 @@ class NodeAuthorizer:
         if info.verb in ("watch", "list", "deletecollection"):
             if _selects(info.field_selector, "nodeName", node):
                 return ALLOW
-            return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
+            return _no(
+                "can only list/watch/deletecollection resourceslices with nodeName field selector"
+            )
         return _no(
             "only the following verbs are allowed for a ResourceSlice: "
             "get, watch, list, create, update, patch, delete, deletecollection"

@@ -58,11 +58,15 @@ class NodeGraph:
             return True
         return kind == "secret" and self._volume_needs_secret(node, namespace, name)
 
-    def _runs_on(self, namespace: str, name: str, node: str, uid: str | None = None) -> bool:
+    def _runs_on(
+        self, namespace: str, name: str, node: str, uid: str | None = None
+    ) -> bool:
         pod = self._reader.get(self._pods, namespace, name)
         if pod is None or pod["spec"].get("nodeName") != node:
             return False
-        return uid is None or pod["metadata"].get("uid", "") == uid  # another pod of the name needs other things
+        return (
+            uid is None or pod["metadata"].get("uid", "") == uid
+        )  # another pod of the name needs other things
 
     def _witnessed(self, node: str, vertex: _Vertex) -> bool:
         """Whether a pod on the node refers to the object. Looks at the namespace's pods
@@ -110,7 +114,9 @@ class NodeGraph:
             for kind, referred in references(pod):
                 self._witnesses[node, (kind, namespace, referred)] = name, uid
         self._seen[namespace] = now
-        if before.keys() - now.keys() or any(now[name] != uid for name, uid in before.items() if name in now):
+        if before.keys() - now.keys() or any(
+            now[name] != uid for name, uid in before.items() if name in now
+        ):
             self._lost.add(namespace)
 
     def _forget(self, namespace: str) -> None:
@@ -122,7 +128,9 @@ class NodeGraph:
     def _volume_leads_to(self, node: str, name: str) -> bool:
         volume = self._reader.get(self._volumes, "", name)
         claim = (volume or {}).get("spec", {}).get("claimRef")
-        return bool(claim) and self._witnessed(node, ("pvc", claim.get("namespace", ""), claim.get("name", "")))
+        return bool(claim) and self._witnessed(
+            node, ("pvc", claim.get("namespace", ""), claim.get("name", ""))
+        )
 
     def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:
         """Whether a persistent volume mounted on the node gets its credentials from the

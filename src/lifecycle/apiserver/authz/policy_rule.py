@@ -59,7 +59,9 @@ def rule_allows_kind(rule: Object, info: RequestInfo) -> bool:
         return False
     if not info.is_resource_request:
         return non_resource_url_matches(rule, info.path)
-    return _has(rule.get("apiGroups"), info.group) and resource_matches(rule, info.resource, info.subresource)
+    return _has(rule.get("apiGroups"), info.group) and resource_matches(
+        rule, info.resource, info.subresource
+    )
 
 
 def rule_allows(rule: Object, info: RequestInfo) -> bool:
@@ -85,5 +87,7 @@ _FIELDS = (
 
 def compact_string(rule: Object) -> str:
     """A rule as messages about escalation print it."""
-    parts = [f"{label}:{quoted_list(rule[key])}" for key, label in _FIELDS if rule.get(key)]
+    parts = [
+        f"{label}:{quoted_list(rule[key])}" for key, label in _FIELDS if rule.get(key)
+    ]
     return "{" + ", ".join(parts) + "}"

@@ -58,9 +58,9 @@ class _Snapshot:
     state: tuple[int, ...]
     users: dict[str, list[Grant]] = field(default_factory=dict)
     groups: dict[str, list[Grant]] = field(default_factory=dict)
-    memo: BoundedCache[tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]] = field(
-        default_factory=lambda: BoundedCache(MEMO_SIZE)
-    )
+    memo: BoundedCache[
+        tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
+    ] = field(default_factory=lambda: BoundedCache(MEMO_SIZE))
 
 
 class RBACAuthorizer:
@@ -96,7 +96,9 @@ class RBACAuthorizer:
         for names, verdict in candidates:
             if names is None or name in names:
                 return verdict
-        return candidates[-1][1]  # not reached: the last candidate, "no opinion", takes every name
+        return candidates[-1][
+            1
+        ]  # not reached: the last candidate, "no opinion", takes every name
 
     def grants(self, user: UserInfo, namespace: str) -> list[Grant]:
         """The bindings that name the user, cluster-wide ones first, each once and by
@@ -119,12 +121,18 @@ class RBACAuthorizer:
                 listed.errors.append(grant.error)
             for rule in grant.rules:
                 if rule.get("resources"):
-                    listed.resource_rules.append({key: rule[key] for key in RESOURCE_RULE if rule.get(key)})
+                    listed.resource_rules.append(
+                        {key: rule[key] for key in RESOURCE_RULE if rule.get(key)}
+                    )
                 if rule.get("nonResourceURLs"):
-                    listed.non_resource_rules.append({key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)})
+                    listed.non_resource_rules.append(
+                        {key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)}
+                    )
         return listed
 
-    def role_rules(self, role_ref: Object, namespace: str) -> tuple[tuple[Object, ...], str]:
+    def role_rules(
+        self, role_ref: Object, namespace: str
+    ) -> tuple[tuple[Object, ...], str]:
         """The rules of the role a binding refers to, and what went wrong ("" if
         nothing).
 
@@ -155,7 +163,11 @@ class RBACAuthorizer:
                 errors.append(grant.error)
             for rule in grant.rules:
                 if rule_allows_kind(rule, info):
-                    names = tuple(rule.get("resourceNames") or ()) if info.is_resource_request else ()
+                    names = (
+                        tuple(rule.get("resourceNames") or ())
+                        if info.is_resource_request
+                        else ()
+                    )
                     yield names or None, Verdict(Decision.ALLOW, grant.reason)
                     if not names:
                         return
@@ -193,7 +205,9 @@ class RBACAuthorizer:
                     snapshot.users.setdefault(name, []).append(grant)
                 elif kind == "Group":
                     snapshot.groups.setdefault(name, []).append(grant)
-                elif kind == "ServiceAccount" and (subject.get("namespace") or namespace):
+                elif kind == "ServiceAccount" and (
+                    subject.get("namespace") or namespace
+                ):
                     username = f"system:serviceaccount:{subject.get('namespace') or namespace}:{name}"
                     snapshot.users.setdefault(username, []).append(grant)
         return snapshot
@@ -207,11 +221,15 @@ def _keep_first_subject(found: dict[int, Grant], grant: Grant, namespace: str) -
         found[grant.order] = grant
 
 
-def _describe(binding: Object, role_ref: Object, subject: Object, namespace: str) -> str:
+def _describe(
+    binding: Object, role_ref: Object, subject: Object, namespace: str
+) -> str:
     """A binding in the words of the audit log."""
     name = binding["metadata"]["name"]
     binding_text = (
-        f"RoleBinding {go_quote(f'{name}/{namespace}')}" if namespace else f"ClusterRoleBinding {go_quote(name)}"
+        f"RoleBinding {go_quote(f'{name}/{namespace}')}"
+        if namespace
+        else f"ClusterRoleBinding {go_quote(name)}"
     )
     subject_name = subject.get("name", "")
     if subject.get("kind") == "ServiceAccount":

@@ -25,7 +25,9 @@ def reconciled(existing: Object, expected: Object) -> Object | None:
     """The existing role or binding with all that is expected of it; None if nothing is
     missing, or it is no such object.
     """
-    if expected["apiVersion"] != GROUP or existing.get("roleRef") != expected.get("roleRef"):
+    if expected["apiVersion"] != GROUP or existing.get("roleRef") != expected.get(
+        "roleRef"
+    ):
         return None
     metadata = dict(existing["metadata"])
     if (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false":
@@ -37,7 +39,11 @@ def reconciled(existing: Object, expected: Object) -> Object | None:
     new = {**existing, "metadata": metadata}
     if "roleRef" in expected:
         subjects = existing.get("subjects") or []
-        missing = [subject for subject in expected.get("subjects") or () if subject not in subjects]
+        missing = [
+            subject
+            for subject in expected.get("subjects") or ()
+            if subject not in subjects
+        ]
         if missing:
             new["subjects"] = [*subjects, *missing]
     else:
@@ -50,7 +56,9 @@ def _complete_role(new: Object, existing: Object, expected: Object) -> None:
     missing = uncovered(rules, expected.get("rules") or ())
     if missing:
         new["rules"] = [*rules, *missing]
-    selectors = (existing.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
+    selectors = (existing.get("aggregationRule") or {}).get(
+        "clusterRoleSelectors"
+    ) or []
     wanted = (expected.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
     more = [selector for selector in wanted if selector not in selectors]
     if more:

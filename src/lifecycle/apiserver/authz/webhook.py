@@ -68,7 +68,9 @@ class WebhookAuthorizer:
         self._client = client
         self._clock = clock
         self._settings = settings or WebhookSettings()
-        self._on_error = Decision.DENY if self._settings.failure == "Deny" else Decision.NO_OPINION
+        self._on_error = (
+            Decision.DENY if self._settings.failure == "Deny" else Decision.NO_OPINION
+        )
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Answer:
@@ -100,7 +102,11 @@ class WebhookAuthorizer:
             return Verdict(self._on_error, "", str(error))
         status: Object = answer.get("status") or {}
         if _controlled(info) < MAX_CONTROLLED_ATTRIBUTES:
-            ttl = self._settings.authorized_ttl if status.get("allowed") else self._settings.unauthorized_ttl
+            ttl = (
+                self._settings.authorized_ttl
+                if status.get("allowed")
+                else self._settings.unauthorized_ttl
+            )
             if len(self._cache) >= CACHE_SIZE:
                 self._cache.clear()
             self._cache[key] = self._clock.now() + ttl, status
@@ -112,7 +118,9 @@ def _verdict(status: Object) -> Verdict:
     reason = status.get("reason", "")
     if status.get("denied"):
         return Verdict(Decision.DENY, reason, BOTH if status.get("allowed") else "")
-    return Verdict(Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason)
+    return Verdict(
+        Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason
+    )
 
 
 def review_spec(user: UserInfo, info: RequestInfo) -> Object:
@@ -137,7 +145,9 @@ def review_spec(user: UserInfo, info: RequestInfo) -> Object:
                 attributes[name] = selector
         spec["resourceAttributes"] = attributes
     else:
-        spec["nonResourceAttributes"] = {key: v for key, v in (("path", info.path), ("verb", info.verb)) if v}
+        spec["nonResourceAttributes"] = {
+            key: v for key, v in (("path", info.path), ("verb", info.verb)) if v
+        }
     if user.name:
         spec["user"] = user.name
     if user.groups:

@@ -40,7 +40,9 @@ def bootstrap_objects() -> list[Object]:
     The objects are new with each call; roles in `kube-system` and `kube-public` need
     those namespaces to exist first.
     """
-    loaded: list[Object] = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    loaded: list[Object] = orjson.loads(
+        files(__package__).joinpath("policy.json").read_bytes()
+    )
     return loaded
 
 

@@ -59,7 +59,9 @@ class Asking:
             self._verdicts[question] = await answer
 
 
-_asking: ContextVar[Asking | None] = ContextVar("lifecycle_cel_authorizer", default=None)
+_asking: ContextVar[Asking | None] = ContextVar(
+    "lifecycle_cel_authorizer", default=None
+)
 
 
 @contextmanager
@@ -104,7 +106,9 @@ def _check(check: Any, verb: str) -> Any:
             field_selector=check.fieldSelector,
             label_selector=check.labelSelector,
         )
-    question = b"\0".join((check.DESCRIPTOR.name.encode(), verb.encode(), check.SerializeToString()))
+    question = b"\0".join(
+        (check.DESCRIPTOR.name.encode(), verb.encode(), check.SerializeToString())
+    )
     verdict = asked.verdict(question, _user(check, asked.user), info)
     if verdict is None:
         raise ValueError("the authorizer has not answered yet")
@@ -136,7 +140,9 @@ def _service_account(authorizer: Any, namespace: str, name: str) -> Any:
 def _path(authorizer: Any, path: str) -> Any:
     if not path:
         raise ValueError("path must not be empty")
-    return message("authorization.PathCheck", serviceAccount=authorizer.serviceAccount, path=path)
+    return message(
+        "authorization.PathCheck", serviceAccount=authorizer.serviceAccount, path=path
+    )
 
 
 def _group(authorizer: Any, group: str) -> Any:

@@ -33,7 +33,9 @@ def function(
     return declared(name, [(implementation, signatures)], member=member)
 
 
-def declared(name: str, groups: Sequence[tuple[Any, ...]], *, member: bool = True) -> Any:
+def declared(
+    name: str, groups: Sequence[tuple[Any, ...]], *, member: bool = True
+) -> Any:
     """A function with overloads of several shapes.
 
     Each shape: an implementation, its signatures, and whether it is a method (default:

@@ -76,7 +76,9 @@ class Environment:
     variable's name may have dots. `pool` knows types beside those of this room.
     """
 
-    def __init__(self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None) -> None:
+    def __init__(
+        self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None
+    ) -> None:
         self.variables = dict(variables)
         self._literals = literals
         self._pool = types().pool if pool is None else pool
@@ -92,7 +94,9 @@ class Environment:
 
     def extended(self, variables: Mapping[str, Any]) -> Environment:
         """The same with more variables."""
-        return Environment({**self.variables, **variables}, literals=self._literals, pool=self._pool)
+        return Environment(
+            {**self.variables, **variables}, literals=self._literals, pool=self._pool
+        )
 
     def compile(self, expression: str, returns: Sequence[str] = ()) -> Program:
         """A program whose result is of one of the named types (`bool`, `string`,
@@ -105,17 +109,27 @@ class Environment:
             try:
                 written, places = object_literals.rewritten(expression)
             except ValueError as error:
-                raise CompileError(f"compilation failed: ERROR: <input>:1:1: {error}") from None
+                raise CompileError(
+                    f"compilation failed: ERROR: <input>:1:1: {error}"
+                ) from None
         try:
             compiled = self._env.compile(written)
         except RuntimeError as error:
             text = _compiler_text(str(error))
             if written != expression:
-                text = _ERROR.sub(lambda found: _as_written(found, written, places, expression), text)
+                text = _ERROR.sub(
+                    lambda found: _as_written(found, written, places, expression), text
+                )
             raise CompileError(f"compilation failed: {text}") from None
         program = Program(expression, compiled, self.variables)
-        if returns and program.type_name not in returns and not (self._literals and _is_literal(returns, program)):
-            wanted = returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
+        if (
+            returns
+            and program.type_name not in returns
+            and not (self._literals and _is_literal(returns, program))
+        ):
+            wanted = (
+                returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
+            )
             raise CompileError(f"must evaluate to {wanted} but got {program.type_name}")
         return program
 
@@ -137,7 +151,9 @@ def _escape() -> list[Any]:
     def escaped(key: str) -> str:
         return key.replace("~", "~0").replace("/", "~1")
 
-    return [function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False)]
+    return [
+        function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False)
+    ]
 
 
 class Program:
@@ -145,14 +161,18 @@ class Program:
     what cel-go calls it.
     """
 
-    def __init__(self, source: str, compiled: Any, variables: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: str, compiled: Any, variables: Mapping[str, Any]
+    ) -> None:
         self.source = source
         self._compiled = compiled
         self._variables = variables
         try:
             self.type = compiled.return_type()
             self.type_name = type_name(self.type)
-        except RuntimeError:  # a type the library can check, but not name: a map whose keys are optional
+        except (
+            RuntimeError
+        ):  # a type the library can check, but not name: a map whose keys are optional
             self.type, self.type_name = None, "map"
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
@@ -160,7 +180,9 @@ class Program:
         Raises EvaluationError.
         """
         try:
-            result = self._compiled.eval(data={name: values[name] for name in self._variables if name in values})
+            result = self._compiled.eval(
+                data={name: values[name] for name in self._variables if name in values}
+            )
             if str(result.type()) == "ERROR":
                 raise EvaluationError(_runtime_text(str(result.value())))
             return result.plain_value()
@@ -182,13 +204,17 @@ _UNDECLARED = re.compile(
     r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' (\(in container"
     r" '.*?'\))\n( \| .*)\n \| (\.*)\^"
 )
-_UNDEFINED = re.compile(r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'")
+_UNDEFINED = re.compile(
+    r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'"
+)
 _WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)\n \| .*\n \| \.*\^")
 
 
-def _as_written(found: re.Match[str], written: str, places: list[int], expression: str) -> str:
+def _as_written(
+    found: re.Match[str], written: str, places: list[int], expression: str
+) -> str:
     """An error about a rewritten expression, at the place in the one that was
     written.
     """

@@ -37,7 +37,9 @@ def escaped(name: str) -> str:
     if name in RESERVED:
         return f"__{name}__"
     name = name.replace("__", "__underscores__")
-    return name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+    return (
+        name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+    )
 
 
 def unescaped(name: str) -> str:
@@ -58,17 +60,27 @@ def unescaped(name: str) -> str:
 
 def without_escapes(expression: str) -> str:
     """An expression that means the same and looks for names as they are."""
-    return _TOKEN.sub(_looked_up, _has_rewritten(expression)) if "__" in expression else expression
+    return (
+        _TOKEN.sub(_looked_up, _has_rewritten(expression))
+        if "__" in expression
+        else expression
+    )
 
 
 def _looked_up(found: re.Match[str]) -> str:
     if found["field"] is not None:
         plain = unescaped(found["field"])
-        return found[0] if plain == found["field"] else f"[{found['optional']}{_quoted(plain)}]"
+        return (
+            found[0]
+            if plain == found["field"]
+            else f"[{found['optional']}{_quoted(plain)}]"
+        )
     if found["index"] is None or found["literal"][0] in "rR":
         return found[0]
     plain = unescaped(found["literal"][1:-1])
-    return found[0] if plain == found["literal"][1:-1] else found["index"] + _quoted(plain)
+    return (
+        found[0] if plain == found["literal"][1:-1] else found["index"] + _quoted(plain)
+    )
 
 
 def _has_rewritten(expression: str) -> str:

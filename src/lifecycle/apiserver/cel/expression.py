@@ -43,7 +43,9 @@ def _environments(variable: str) -> tuple[Environment, Environment]:
     """
     untyped = Environment({variable: OBJECT})
     message = _MESSAGES.get(variable)
-    return (Environment({variable: message_type(message)}) if message else untyped), untyped
+    return (
+        Environment({variable: message_type(message)}) if message else untyped
+    ), untyped
 
 
 class Expression:
@@ -61,14 +63,19 @@ class Expression:
         if condition and kind != "bool":
             but_got = f" but got {kind}" if variable == "request" else ""
             raise CompileError(f"must evaluate to bool{but_got}")
-        self._program = untyped.compile(text if variable == "request" else without_escapes(text))
+        self._program = untyped.compile(
+            text if variable == "request" else without_escapes(text)
+        )
 
     def selects(self, field: str) -> bool:
         """Whether it reads this field of its variable: `claims.email`,
         `has(claims.email)`, `claims.?email`.
         """
         code = _STRING.sub("''", self.text)
-        return re.search(rf"(?<![\w.]){self._variable}\s*\.\s*\??\s*{field}\b", code) is not None
+        return (
+            re.search(rf"(?<![\w.]){self._variable}\s*\.\s*\??\s*{field}\b", code)
+            is not None
+        )
 
     def evaluate(self, value: Mapping[str, Any]) -> Any:
         """The result, as JSON. Raises EvaluationError."""

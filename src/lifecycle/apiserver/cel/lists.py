@@ -22,7 +22,11 @@ def _is_sorted(items: list[Any]) -> bool:
 def _sum(items: list[Any]) -> Any:
     if not items:
         return 0
-    if not all(isinstance(item, int | float | datetime.timedelta) and not isinstance(item, bool) for item in items):
+    if not all(
+        isinstance(item, int | float | datetime.timedelta)
+        and not isinstance(item, bool)
+        for item in items
+    ):
         raise ValueError("no such overload")
     total = items[0]
     for item in items[1:]:
@@ -47,7 +51,9 @@ def _index_of(items: list[Any], wanted: Any) -> int:
 
 
 def _last_index_of(items: list[Any], wanted: Any) -> int:
-    return next((i for i in range(len(items) - 1, -1, -1) if _same(items[i], wanted)), -1)
+    return next(
+        (i for i in range(len(items) - 1, -1, -1) if _same(items[i], wanted)), -1
+    )
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -80,12 +86,17 @@ def functions() -> list[Any]:
         ("equivalent", _equivalent),
         ("intersects", _intersects),
     )
-    found += [function(f"sets.{name}", test, (T.BOOL, (anything, anything)), member=False) for name, test in sets]
+    found += [
+        function(f"sets.{name}", test, (T.BOOL, (anything, anything)), member=False)
+        for name, test in sets
+    ]
     of_strings = positions()
     for name, implementation in (
         ("indexOf", _index_of),
         ("lastIndexOf", _last_index_of),
     ):
-        of_lists = [(implementation, [(T.INT, (anything, kind))]) for kind in any_value()]
+        of_lists = [
+            (implementation, [(T.INT, (anything, kind))]) for kind in any_value()
+        ]
         found.append(declared(name, [*of_strings[name], *of_lists]))
     return found

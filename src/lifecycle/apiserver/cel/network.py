@@ -23,7 +23,9 @@ def _address(text: str) -> Address:
         raise ValueError(
             f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}"): unable to parse IP'
         ) from None
-    if isinstance(found, ipaddress.IPv6Address) and (found.ipv4_mapped or found.scope_id):
+    if isinstance(found, ipaddress.IPv6Address) and (
+        found.ipv4_mapped or found.scope_id
+    ):
         what = (
             "IPv4-mapped IPv6 address is not allowed"
             if found.ipv4_mapped
@@ -41,7 +43,9 @@ def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     except ValueError:
         pass
     why = "no '/'" if not slash else "bad bits after slash"
-    raise ValueError(f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): {why}')
+    raise ValueError(
+        f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): {why}'
+    )
 
 
 def _ok(parse: Any) -> Any:
@@ -91,9 +95,13 @@ def _url(text: str) -> SplitResult:
         found = urlsplit(text)
         found.port  # noqa: B018  raises for a port that is none
     except ValueError as error:
-        raise ValueError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+        raise ValueError(
+            f'URL parse error during conversion from string: parse "{text}": {error}'
+        ) from None
     if not found.scheme and not text.startswith("/"):
-        raise ValueError(f'URL parse error during conversion from string: parse "{text}": invalid URI for request')
+        raise ValueError(
+            f'URL parse error during conversion from string: parse "{text}": invalid URI for request'
+        )
     return found
 
 
@@ -112,9 +120,15 @@ def _of(test: str) -> Any:
 
 def _is_global_unicast(ip: Any) -> bool:
     address = _address(ip.text)
-    limited = isinstance(address, ipaddress.IPv4Address) and str(address) == "255.255.255.255"
+    limited = (
+        isinstance(address, ipaddress.IPv4Address) and str(address) == "255.255.255.255"
+    )
     return not (
-        address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local or limited
+        address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+        or limited
     )
 
 
@@ -167,13 +181,19 @@ def functions() -> list[Any]:
             ],
         ),
         function("masked", _masked, (cidr, (cidr,))),
-        function("prefixLength", lambda value: _range(value.text).prefixlen, (T.INT, (cidr,))),
+        function(
+            "prefixLength", lambda value: _range(value.text).prefixlen, (T.INT, (cidr,))
+        ),
         function("isURL", _ok(_url), (T.BOOL, (s,)), member=False),
         function("url", _parsed, (url, (s,)), member=False),
         function("getScheme", lambda value: _url(value.text).scheme, (s, (url,))),
         function("getHost", _host, (s, (url,))),
-        function("getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))),
-        function("getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))),
+        function(
+            "getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))
+        ),
+        function(
+            "getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))
+        ),
         function("getEscapedPath", lambda value: _url(value.text).path, (s, (url,))),
         function(
             "getQuery",

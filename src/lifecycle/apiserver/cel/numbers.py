@@ -60,7 +60,11 @@ def _precedence(text: str) -> tuple[Any, ...]:
     found = _SEMVER.fullmatch(text)
     assert found is not None
     pre = found[4]
-    parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split(".")) if pre else ()
+    parts = (
+        tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split("."))
+        if pre
+        else ()
+    )
     return (*map(int, found.groups()[:3]), not pre, parts)
 
 
@@ -161,7 +165,9 @@ def functions() -> list[Any]:
             member=False,
         ),
         *(
-            function(name, lambda value, i=i: _precedence(value.text)[i], (T.INT, (semver,)))
+            function(
+                name, lambda value, i=i: _precedence(value.text)[i], (T.INT, (semver,))
+            )
             for i, name in enumerate(("major", "minor", "patch"))
         ),
     ]

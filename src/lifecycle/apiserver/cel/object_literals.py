@@ -33,9 +33,13 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
 
     Raises ValueError for a field that JSONPatch does not have.
     """
-    tokens = [(found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)]
+    tokens = [
+        (found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)
+    ]
     out: list[tuple[str, int]] = []
-    braces: list[str] = []  # the type of each open brace; empty for a map, "(" or "[" for those
+    braces: list[
+        str
+    ] = []  # the type of each open brace; empty for a map, "(" or "[" for those
     literal, place = "", 0
     for position, (kind, text) in enumerate(tokens):
         here, place = place, place + len(text)
@@ -47,7 +51,11 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
                 literal = name
                 continue
             inside = braces[-1] if braces else ""
-            if inside not in ("", "(", "[") and following == ":" and _begins_field(tokens, position):
+            if (
+                inside not in ("", "(", "[")
+                and following == ":"
+                and _begins_field(tokens, position)
+            ):
                 if inside == "JSONPatch" and name not in JSON_PATCH_FIELDS:
                     raise ValueError(f"undefined field '{name}'")
                 shown = f"'{name}'"
@@ -56,7 +64,9 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
         elif text in ("{", "(", "["):
             braces.append(literal if text == "{" else text)
             if literal:
-                shown = f"{{'\\x00type': '{literal}'" + ("" if _following(tokens, position) == "}" else ", ")
+                shown = f"{{'\\x00type': '{literal}'" + (
+                    "" if _following(tokens, position) == "}" else ", "
+                )
                 literal = ""
         elif text in ("}", ")", "]") and braces:
             braces.pop()
@@ -94,13 +104,19 @@ def plain(value: Any, expected: str = "Object") -> Any:
     if not isinstance(value, dict):
         return value
     if TYPE not in value:
-        return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items())}
+        return {
+            key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items())
+        }
     if value[TYPE] != expected:
         raise TypeMismatch(
             f'type mismatch: unexpected type name "{value[TYPE]}", expected'
             f' "{expected}", which matches field name path from root Object type'
         )
-    return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items()) if key != TYPE}
+    return {
+        key: plain(item, f"{expected}.{key}")
+        for key, item in sorted(value.items())
+        if key != TYPE
+    }
 
 
 def untyped(value: Any) -> Any:
@@ -108,5 +124,7 @@ def untyped(value: Any) -> Any:
     if isinstance(value, list):
         return [untyped(item) for item in value]
     if isinstance(value, dict):
-        return {key: untyped(item) for key, item in sorted(value.items()) if key != TYPE}
+        return {
+            key: untyped(item) for key, item in sorted(value.items()) if key != TYPE
+        }
     return value

@@ -169,19 +169,28 @@ def build_types(messages: dict[str, dict[str, str]]) -> Types:
         package = f"{PACKAGE}.{prefix}" if prefix else PACKAGE
         file = files.setdefault(
             package,
-            descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3"),
+            descriptor_pb2.FileDescriptorProto(
+                name=f"{package}.proto", package=package, syntax="proto3"
+            ),
         )
         _describe(file.message_type.add(name=short), f".{package}.{short}", fields)
     for file in files.values():
-        file.dependency.extend(f"google/protobuf/{name}.proto" for name in ("struct", "timestamp", "duration"))
+        file.dependency.extend(
+            f"google/protobuf/{name}.proto"
+            for name in ("struct", "timestamp", "duration")
+        )
         pool.Add(file)
     found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages}
-    return Types(pool, {name: message_factory.GetMessageClass(found[name]) for name in messages})
+    return Types(
+        pool, {name: message_factory.GetMessageClass(found[name]) for name in messages}
+    )
 
 
 def _describe(message: Any, path: str, fields: dict[str, str]) -> None:
     for number, (name, kind) in enumerate(fields.items(), 1):
-        if kind.startswith("{}"):  # a map is a list of entries, each a message of its own
+        if kind.startswith(
+            "{}"
+        ):  # a map is a list of entries, each a message of its own
             entry = message.nested_type.add(name=f"{name[0].upper()}{name[1:]}Entry")
             entry.options.map_entry = True
             _describe(entry, "", {"key": "string", "value": kind[2:]})
@@ -196,10 +205,14 @@ def _describe(message: Any, path: str, fields: dict[str, str]) -> None:
         label = 3 if kind.startswith("[]") else 1
         kind = kind.removeprefix("[]")
         if kind in _SCALARS:
-            message.field.add(name=name, number=number, label=label, type=_SCALARS[kind])
+            message.field.add(
+                name=name, number=number, label=label, type=_SCALARS[kind]
+            )
         else:
             full = kind if kind.startswith("google.") else f"{PACKAGE}.{kind}"
-            message.field.add(name=name, number=number, label=label, type=11, type_name=f".{full}")
+            message.field.add(
+                name=name, number=number, label=label, type=11, type_name=f".{full}"
+            )
 
 
 def message(type_name: str, /, **fields: Any) -> Any:
@@ -223,7 +236,11 @@ def _fields(name: str, document: dict[str, Any]) -> dict[str, Any]:
         inner = kind.removeprefix("[]")
         if inner in MESSAGES:
             many = kind.startswith("[]")
-            found[field] = [_fields(inner, item) for item in value] if many else _fields(inner, value)
+            found[field] = (
+                [_fields(inner, item) for item in value]
+                if many
+                else _fields(inner, value)
+            )
         elif inner == "google.protobuf.Timestamp":
             stamp = timestamp_pb2.Timestamp()
             stamp.FromJsonString(value)

@@ -26,11 +26,17 @@ JSON, YAML, PROTOBUF = (
 )
 _NO_KIND = "couldn't get version/kind; json parse error: "
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_PARAMETERS = re.compile(rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*')
-_OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+_PARAMETERS = re.compile(
+    rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*'
+)
+_OPTIONS_SCHEME = (
+    "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+)
 
 
-def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, list[str]]:
+def parse_body(
+    request: Request, kind: str, *, duplicates: bool
+) -> tuple[Any, list[str]]:
     """The body as data, and the duplicate fields in it (only looked for on request).
 
     Raises StatusError 400 for text that cannot be read, 415 for a media type nobody
@@ -58,7 +64,9 @@ def media_type_of(header: str) -> str:
     if not header:
         return JSON
     media_type = header.partition(";")[0].strip().lower()
-    if media_type in (JSON, YAML, PROTOBUF) and _PARAMETERS.fullmatch(header, len(header.partition(";")[0])):
+    if media_type in (JSON, YAML, PROTOBUF) and _PARAMETERS.fullmatch(
+        header, len(header.partition(";")[0])
+    ):
         return media_type
     message = (
         "the body of the request was in an unknown format - accepted media types"
@@ -79,7 +87,9 @@ def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list
         parsed = read_json(body)
     except ValueError as error:
         raise ValueError(f"{_NO_KIND}{error}") from None
-    return _identified(parsed), (find_duplicate_fields(body, parsed) if duplicates else [])
+    return _identified(parsed), (
+        find_duplicate_fields(body, parsed) if duplicates else []
+    )
 
 
 def _identified(parsed: Any) -> Object:
@@ -89,10 +99,10 @@ def _identified(parsed: Any) -> Object:
     if parsed is None:  # Go decodes null into an object without fields
         return {}
     if not isinstance(parsed, dict):
-        target = (
-            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        raise ValueError(
+            f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of type {target}"
         )
-        raise ValueError(f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of type {target}")
     for key, value in parsed.items():
         if key in ("apiVersion", "kind") and not isinstance(value, str | None):
             complaint = f"json: cannot unmarshal {json_type(value)} into Go struct field .{key} of type string"
@@ -154,5 +164,7 @@ def _decode_delete_options(request: Request) -> Object:
     try:
         options, _ = decode(given, version, kind)
     except status.StatusError as error:
-        raise status.bad_request(error.message.partition("cannot be handled as a DeleteOptions: ")[2]) from None
+        raise status.bad_request(
+            error.message.partition("cannot be handled as a DeleteOptions: ")[2]
+        ) from None
     return options

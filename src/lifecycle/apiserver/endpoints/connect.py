@@ -52,13 +52,17 @@ def validate_container(pod: Object, container: str) -> str:
     ephemeral = [c["name"] for c in spec.get("ephemeralContainers") or ()]
     if container:
         if container not in (*init, *own, *ephemeral):
-            raise status.bad_request(f"container {container} is not valid for pod {name}")
+            raise status.bad_request(
+                f"container {container} is not valid for pod {name}"
+            )
         return container
     if len(own) == 1:
         return own[0]
     # upstream names every container, init containers first, as Go prints a list
     listed = " ".join([*init, *own, *ephemeral])
-    raise status.bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
+    raise status.bad_request(
+        f"a container name must be specified for pod {name}, choose one of: [{listed}]"
+    )
 
 
 def check_log_options(request: Request, name: str) -> None:
@@ -71,7 +75,9 @@ def check_log_options(request: Request, name: str) -> None:
             try:
                 values[key] = int(text)
             except ValueError:
-                raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+                raise status.bad_request(
+                    f'strconv.ParseInt: parsing "{text}": invalid syntax'
+                ) from None
     checks = (
         (
             "tailLines",
@@ -89,7 +95,11 @@ def check_log_options(request: Request, name: str) -> None:
                 "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
             )
         )
-    causes += [_cause("FieldValueInvalid", k, f"Invalid value: {values[k]}: {why}") for k, bad, why in checks if bad]
+    causes += [
+        _cause("FieldValueInvalid", k, f"Invalid value: {values[k]}: {why}")
+        for k, bad, why in checks
+        if bad
+    ]
     if causes:
         raise status.invalid("PodLogOptions", name, causes)
 
@@ -106,11 +116,15 @@ class PodConnector:
     too (since 1.35).
     """
 
-    def __init__(self, nodes: Mapping[str, NodeTransport], authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self, nodes: Mapping[str, NodeTransport], authorizer: Authorizer | None = None
+    ) -> None:
         self.nodes = nodes
         self._authorizer = authorizer
 
-    async def connect(self, request: Request, pod: Object, subresource: str) -> Response:
+    async def connect(
+        self, request: Request, pod: Object, subresource: str
+    ) -> Response:
         """Answer a connecting subresource of a pod. Raises StatusError."""
         if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
             await self._check_create(request)
@@ -120,27 +134,49 @@ class PodConnector:
             return await self._proxy(request, pod)
         if subresource == "log":
             check_log_options(request, name)
-        container = validate_container(pod, request.param("container")) if subresource != "portforward" else ""
+        container = (
+            validate_container(pod, request.param("container"))
+            if subresource != "portforward"
+            else ""
+        )
         node = spec.get("nodeName")
         if not node:
             if subresource == "log":  # nothing has run, so nothing was written
                 return Response(200, {"Content-Type": "text/plain"}, body=b"")
             raise status.bad_request(f"pod {name} does not have a host assigned")
-        path = {"log": "containerLogs", "portforward": "portForward"}.get(subresource, subresource)
+        path = {"log": "containerLogs", "portforward": "portForward"}.get(
+            subresource, subresource
+        )
         asked = Request(
             "GET" if subresource == "log" else request.method,
             f"/{path}/{namespace}/{name}",
         )
         asked.path += f"/{container}" if container else ""
         if subresource == "log":
-            asked.query = {key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)}
-            asked.query |= {key: request.query[key] for key in LOG_PARAMETERS if request.param(key)}
+            asked.query = {
+                key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
+            }
+            asked.query |= {
+                key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
+            }
         elif subresource == "portforward":
-            asked.query = {key: request.query[key] for key in ("port", "ports") if key in request.query}
+            asked.query = {
+                key: request.query[key]
+                for key in ("port", "ports")
+                if key in request.query
+            }
         else:
-            asked.query = {STREAMS[key]: ["1"] for key in STREAMS if bool_parameter(request.query, key)}
+            asked.query = {
+                STREAMS[key]: ["1"]
+                for key in STREAMS
+                if bool_parameter(request.query, key)
+            }
             asked.query["command"] = request.query.get("command", [])
-        asked.headers = {k: v for k, v in request.headers.items() if k not in ("authorization", "accept")}
+        asked.headers = {
+            k: v
+            for k, v in request.headers.items()
+            if k not in ("authorization", "accept")
+        }
         response = await self._ask(node, asked)
         if subresource == "log":
             return _checked(response, name)
@@ -174,7 +210,11 @@ class PodConnector:
         spec = pod["spec"]
         info = request.info
         assert info is not None
-        ports = [port["containerPort"] for c in spec["containers"] for port in c.get("ports") or ()]
+        ports = [
+            port["containerPort"]
+            for c in spec["containers"]
+            for port in c.get("ports") or ()
+        ]
         _, _, asked = info.name.partition(":")
         address = (pod.get("status") or {}).get("podIP", "")
         if not address:
@@ -191,7 +231,9 @@ class PodConnector:
                 Request(request.method, path, headers=dict(request.headers)),
             )
         except OSError as error:
-            raise status.failure(503, "ServiceUnavailable", f"error trying to reach service: {error}", {}) from None
+            raise status.failure(
+                503, "ServiceUnavailable", f"error trying to reach service: {error}", {}
+            ) from None
 
 
 def _checked(response: Response, name: str) -> Response:

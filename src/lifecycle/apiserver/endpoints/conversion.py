@@ -52,7 +52,9 @@ def converted(
         if include not in _INCLUDED:
             why = f"includeObject: Invalid value: {go_quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
             raise bad_request(f"Unable to convert to Table as requested: {why}")
-        return _of_version(strategy.table(resource, objs, list_meta, now, include, headers), version)
+        return _of_version(
+            strategy.table(resource, objs, list_meta, now, include, headers), version
+        )
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:
         return partial(objs[0], version)
     if accepted.kind == "PartialObjectMetadata" or list_meta is None:
@@ -99,7 +101,11 @@ def converted_bookmark(
         strategy=strategy,
     )
     rows = [
-        ({**row, "object": {**row["object"], "metadata": metadata}} if row.get("object") else row)
+        (
+            {**row, "object": {**row["object"], "metadata": metadata}}
+            if row.get("object")
+            else row
+        )
         for row in table["rows"]
     ]
     return {**table, "rows": rows}

@@ -20,10 +20,19 @@ def etag_of(body: bytes) -> str:
 def is_fresh(request: Request, etag: str) -> bool:
     """Whether the client says that it holds this very document (`If-None-Match`)."""
     held = request.headers.get("if-none-match", "")
-    return any(part.strip().removeprefix("W/").strip('"') == etag for part in held.split(",")) if held else False
+    return (
+        any(
+            part.strip().removeprefix("W/").strip('"') == etag
+            for part in held.split(",")
+        )
+        if held
+        else False
+    )
 
 
-def document(request: Request, body: bytes, content_type: str, **headers: str) -> Response:
+def document(
+    request: Request, body: bytes, content_type: str, **headers: str
+) -> Response:
     """200 with a document. Header names are given with underscores."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(headers={"Content-Type": content_type, **named}, body=body)

@@ -63,7 +63,9 @@ class ListEndpoint:
         held = self.environment.cachers.get(scope.resource.store_key)
         if held is None or held.resource is not scope.resource:
             raise status.generic_not_found()
-        if bool_option(request, "watch") or (request.info is not None and request.info.verb == "watch"):
+        if bool_option(request, "watch") or (
+            request.info is not None and request.info.verb == "watch"
+        ):
             return self._watch(request, scope)
         accepted = None if request.accepts_object else negotiate(request)
         return self.answer(request, scope, await self.page(request, scope), accepted)
@@ -77,7 +79,9 @@ class ListEndpoint:
     ) -> Response:
         """A page in the form that was agreed on; None: as objects."""
         if accepted is None:
-            return Response(200, obj=self.list_object(scope.resource, page.rows, page.metadata))
+            return Response(
+                200, obj=self.list_object(scope.resource, page.rows, page.metadata)
+            )
         if accepted.kind:
             return self._converted(request, scope, page, accepted)
         if accepted.media_type == JSON:
@@ -130,7 +134,9 @@ class ListEndpoint:
                     start = kept[1].index(b',"items":[') + len(b',"items":[')
                     kept = self._joined[key] = (page.rows, head + kept[1][start:])
                 return kept[1]
-        skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
+        skip = (
+            len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
+        )
         if scope.strategy.items_carry_kind:
             rows = [row.json for row in page.rows]
         else:
@@ -149,7 +155,9 @@ class ListEndpoint:
         }
         return orjson.dumps(head)[:-1] + b',"items":['
 
-    def _converted(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted) -> Response:
+    def _converted(
+        self, request: Request, scope: RequestScope, page: Page, accepted: Accepted
+    ) -> Response:
         objs = [row.obj for row in page.rows]
         include = request.param("includeObject") or "Metadata"
         now = self.environment.clock.now()
@@ -167,7 +175,9 @@ class ListEndpoint:
     # -- watch -------------------------------------------------------------------------
 
     def _watch(self, request: Request, scope: RequestScope) -> Response:
-        accepted = None if request.accepts_object else negotiate(request, streaming=True)
+        accepted = (
+            None if request.accepts_object else negotiate(request, streaming=True)
+        )
         check_list_options(request, watch=True)
         cacher = self.environment.cacher(scope.resource)
         criteria = criteria_of(request, scope)
@@ -178,11 +188,15 @@ class ListEndpoint:
             asked = request.param("resourceVersion")
             if initial and asked and parse_revision(asked) > current:
                 raise status.too_large_resource_version(int(asked), current)
-            watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
+            watcher = cacher.watch(
+                criteria, revision, initial=initial, bookmarks=bookmarks
+            )
         except status.StatusError as error:
             if error.code == 400:
                 raise
-            watcher = CacheWatcher(cacher, criteria, bookmarks=False)  # from here on a watch says no as a watch does
+            watcher = CacheWatcher(
+                cacher, criteria, bookmarks=False
+            )  # from here on a watch says no as a watch does
             watcher.push(WatchFrame("ERROR", error.status))
             watcher.end()
         else:
@@ -194,7 +208,9 @@ class ListEndpoint:
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
             encode = self._converting(scope, accepted, request, encode)
-        return Response(200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode)
+        return Response(
+            200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode
+        )
 
     @staticmethod
     def _start(request: Request) -> tuple[int | None, bool]:
@@ -219,7 +235,9 @@ class ListEndpoint:
         makes bytes of it.
         """
         include = request.param("includeObject") or "Metadata"
-        accepted = replace(accepted, kind=accepted.kind.removesuffix("List"))  # an event is of one object
+        accepted = replace(
+            accepted, kind=accepted.kind.removesuffix("List")
+        )  # an event is of one object
         state = {"headers": True}
 
         def encode(frame: WatchFrame) -> bytes:
@@ -319,5 +337,7 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
     known = scope.strategy.field_labels(scope.resource.kind)
     for requirement in selector.requirements:
         if requirement.field not in known:
-            raise status.bad_request(scope.strategy.field_label_error(scope.resource.kind, requirement.field))
+            raise status.bad_request(
+                scope.strategy.field_label_error(scope.resource.kind, requirement.field)
+            )
     return selector

@@ -59,12 +59,16 @@ class Accepted:
 
 
 @short_lru_cache(512)
-def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accepted | None:
+def parse_accept(
+    header: str, allow_conversions: bool, streaming: bool
+) -> Accepted | None:
     """The first acceptable clause, or None."""
     for clause in _by_quality(header):
         media_type, _, rest = clause.partition(";")
         media_type = media_type.strip()
-        parameters = dict(part.strip().partition("=")[::2] for part in rest.split(";") if part.strip())
+        parameters = dict(
+            part.strip().partition("=")[::2] for part in rest.split(";") if part.strip()
+        )
         kind = parameters.get("as", "")
         if kind and not (
             allow_conversions
@@ -105,10 +109,14 @@ def _by_quality(header: str) -> list[str]:
     return sorted(clauses, key=quality)
 
 
-def negotiate(request: Request, *, conversions: bool = True, streaming: bool = False) -> Accepted:
+def negotiate(
+    request: Request, *, conversions: bool = True, streaming: bool = False
+) -> Accepted:
     """The form for a request. Raises StatusError 406."""
     header = request.headers.get("accept", "") or "*/*"
-    accepted = parse_accept(header, conversions, streaming) if is_routed(header) else None
+    accepted = (
+        parse_accept(header, conversions, streaming) if is_routed(header) else None
+    )
     if accepted is None:
         is_list = request.info is not None and request.info.verb in ("list", "watch")
         raise not_acceptable(header, streaming=streaming, is_list=is_list)
@@ -120,10 +128,15 @@ def is_routed(header: str) -> bool:
     """Whether the router lets a request through: it compares whole media types, and
     knows no wildcard but one.
     """
-    return any(clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*") for clause in header.split(","))
+    return any(
+        clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*")
+        for clause in header.split(",")
+    )
 
 
-def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True) -> StatusError:
+def not_acceptable(
+    header: str, *, streaming: bool = False, is_list: bool = True
+) -> StatusError:
     """406, with the forms there are: from the router if no media type fits, from the
     handler if just the conversion does not.
     """
@@ -144,14 +157,23 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
     """Media type and bytes of an object; JSON where the wished form does not exist for
     its kind.
     """
-    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
+    if media_type == PROTOBUF and protobuf.is_supported(
+        obj.get("apiVersion", ""), obj.get("kind", "")
+    ):
         return PROTOBUF, protobuf.encode(obj)
     if media_type == YAML:
         return YAML, to_yaml(obj).encode()
-    if obj.get("kind", "").endswith("List") and "items" in obj and obj.get("apiVersion") != META_VERSION:
+    if (
+        obj.get("kind", "").endswith("List")
+        and "items" in obj
+        and obj.get("apiVersion") != META_VERSION
+    ):
         obj = {
             **obj,
-            "items": [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in obj["items"]],
+            "items": [
+                {k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
+                for item in obj["items"]
+            ],
         }
     return JSON, orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -162,13 +184,26 @@ def finish(request: Request, response: Response) -> Response:
         if response.obj is None:
             response.body = b""
             return response
-        convertible = response.obj.get("kind") != "Status"  # a refusal is never turned into anything else
-        accepted = parse_accept(request.headers.get("accept", "") or "*/*", convertible, False)
-        media_type, response.body = encode(response.obj, accepted.media_type if accepted else JSON)
+        convertible = (
+            response.obj.get("kind") != "Status"
+        )  # a refusal is never turned into anything else
+        accepted = parse_accept(
+            request.headers.get("accept", "") or "*/*", convertible, False
+        )
+        media_type, response.body = encode(
+            response.obj, accepted.media_type if accepted else JSON
+        )
         response.headers["Content-Type"] = media_type
     media_type = response.headers.get("Content-Type", "").partition(";")[0]
-    if media_type == JSON and response.body and not response.verbatim and is_pretty(request):
-        response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2)
+    if (
+        media_type == JSON
+        and response.body
+        and not response.verbatim
+        and is_pretty(request)
+    ):
+        response.body = orjson.dumps(
+            orjson.loads(response.body), option=orjson.OPT_INDENT_2
+        )
     return response
 
 
@@ -186,13 +221,21 @@ def is_pretty(request: Request) -> bool:
     if accepted is not None and accepted.pretty:
         return True
     pretty = request.param("pretty")
-    return pretty in GO_TRUE if pretty else request.headers.get("user-agent", "").startswith(HUMAN_AGENTS)
+    return (
+        pretty in GO_TRUE
+        if pretty
+        else request.headers.get("user-agent", "").startswith(HUMAN_AGENTS)
+    )
 
 
 def json_frame(frame: WatchFrame) -> bytes:
     """One line of a JSON watch; made once for all watchers that share the frame."""
     if frame.encoded is None:
-        obj = frame.source.json if frame.source is not None else orjson.dumps(frame.object)
+        obj = (
+            frame.source.json
+            if frame.source is not None
+            else orjson.dumps(frame.object)
+        )
         frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
     return frame.encoded
 

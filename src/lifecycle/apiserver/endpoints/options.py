@@ -44,10 +44,14 @@ def int_option(request: Request, key: str) -> int | None:
 def parse_int(text: str) -> int:
     """`strconv.ParseInt(text, 10, 64)`. Raises StatusError 400 with Go's message."""
     if not _INT64.fullmatch(text):
-        raise status.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+        raise status.bad_request(
+            f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax"
+        )
     number = int(text) if len(text) <= 20 else 1 << 64
     if not -(1 << 63) <= number < 1 << 63:
-        raise status.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+        raise status.bad_request(
+            f"strconv.ParseInt: parsing {go_quote(text)}: value out of range"
+        )
     return number
 
 
@@ -102,7 +106,9 @@ def check_list_options(request: Request, *, watch: bool) -> None:
                 detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
                 errors.append(forbidden("resourceVersionMatch", detail))
             if match != "NotOlderThan":
-                errors.append(not_supported("resourceVersionMatch", match, ["NotOlderThan"]))
+                errors.append(
+                    not_supported("resourceVersionMatch", match, ["NotOlderThan"])
+                )
             if request.param("continue"):
                 errors.append(
                     forbidden(
@@ -113,13 +119,21 @@ def check_list_options(request: Request, *, watch: bool) -> None:
     else:
         errors += _list_match_errors(match, version, request.param("continue"))
         if initial is not None:
-            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+            errors.append(
+                forbidden(
+                    "sendInitialEvents", "sendInitialEvents is forbidden for list"
+                )
+            )
     refuse_options("ListOptions", errors)
 
 
 def check_dry_run(values: list[str]) -> list[FieldError]:
     """`All` is the only dry run there is."""
-    return [not_supported("dryRun", values, ["All"])] if any(value != "All" for value in values) else []
+    return (
+        [not_supported("dryRun", values, ["All"])]
+        if any(value != "All" for value in values)
+        else []
+    )
 
 
 def refuse_options(kind: str, errors: list[FieldError]) -> None:
@@ -140,7 +154,11 @@ def _list_match_errors(match: str, version: str, token: str) -> list[FieldError]
             )
         )
     if token:
-        errors.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+        errors.append(
+            forbidden(
+                field, "resourceVersionMatch is forbidden when continue is provided"
+            )
+        )
     if match not in ("Exact", "NotOlderThan"):
         errors.append(not_supported(field, match, ["Exact", "NotOlderThan", ""]))
     if match == "Exact" and version == "0":
@@ -158,7 +176,11 @@ def _write_errors(request: Request) -> list[FieldError]:
     errors += check_dry_run(request.query.get("dryRun", []))
     validation = request.param("fieldValidation")
     if validation not in ("", "Ignore", "Warn", "Strict"):
-        errors.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+        errors.append(
+            not_supported(
+                "fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]
+            )
+        )
     return errors
 
 

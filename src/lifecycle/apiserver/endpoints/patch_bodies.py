@@ -40,9 +40,14 @@ def parse_patch(content_type: str, body: bytes) -> tuple[Any, list[str]]:
             return _parse_apply(body)
         patch = read_json(body)
         if content_type != JSON_PATCH:
-            return _parse_object(patch, content_type), find_duplicate_fields(body, patch)
+            return _parse_object(patch, content_type), find_duplicate_fields(
+                body, patch
+            )
         patch, unknown = _parse_operations(patch)
-        return patch, [f"json patch {each}" for each in (*find_duplicate_fields(body, patch), *unknown)]
+        return patch, [
+            f"json patch {each}"
+            for each in (*find_duplicate_fields(body, patch), *unknown)
+        ]
     except ValueError as error:
         prefix = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}.get(
             content_type, "error decoding patch: "
@@ -73,14 +78,18 @@ def _parse_object(patch: Any, content_type: str) -> Object:
     if patch is None and content_type == MERGE_PATCH:
         raise status.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict | None):
-        raise ValueError(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
+        )
     return patch or {}
 
 
 def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
     """The operations of a JSON patch, and the fields no operation has."""
     if not isinstance(patch, list | None):
-        raise ValueError(f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp"
+        )
     unknown = []
     for index, operation in enumerate(patch or ()):
         if not isinstance(operation, dict):

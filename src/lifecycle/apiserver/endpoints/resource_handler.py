@@ -90,7 +90,10 @@ class ResourceHandler:
         try:
             return await self._serve(request)
         except (RecursionError, TypeError) as error:
-            if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":  # the latter is orjson's
+            if (
+                isinstance(error, RecursionError)
+                or str(error) == "Recursion limit reached"
+            ):  # the latter is orjson's
                 raise status.bad_request("exceeded max depth") from None
             raise
 
@@ -111,7 +114,11 @@ class ResourceHandler:
         if info.subresource:
             return await self._subresource(request, scope)
         if info.verb not in resource.verbs or len(info.parts) > 2:
-            raise (status.method_not_allowed() if len(info.parts) <= 2 else status.generic_not_found())
+            raise (
+                status.method_not_allowed()
+                if len(info.parts) <= 2
+                else status.generic_not_found()
+            )
         endpoint = _VERBS.get(info.verb)
         # a name belongs to get, update, patch and delete, and to nothing else; a list
         # of one name is still a list
@@ -122,7 +129,11 @@ class ResourceHandler:
         ):
             raise status.method_not_allowed()
         if resource.plural == "componentstatuses":
-            found = get_component_status(info.name) if info.verb == "get" else list_component_statuses()
+            found = (
+                get_component_status(info.name)
+                if info.verb == "get"
+                else list_component_statuses()
+            )
             return Response(200, obj=found)
         return await endpoint(self, request, scope)
 
@@ -133,7 +144,9 @@ class ResourceHandler:
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
         store = self.stores.get(scope.resource.store_key)
-        if store is None or store.resource is not scope.resource:  # a version that is published but not kept here
+        if (
+            store is None or store.resource is not scope.resource
+        ):  # a version that is published but not kept here
             raise status.generic_not_found()
         return store
 
@@ -147,7 +160,9 @@ class ResourceHandler:
             current = self.environment.store.revision
             if parse_revision(wanted) > current:
                 raise status.too_large_resource_version(int(wanted), current)
-        return self._answer(request, scope, self.store(scope).get(scope.namespace, scope.name), accepted)
+        return self._answer(
+            request, scope, self.store(scope).get(scope.namespace, scope.name), accepted
+        )
 
     async def list_or_watch(self, request: Request, scope: RequestScope) -> Response:
         """A list, or a stream of changes."""
@@ -158,7 +173,9 @@ class ResourceHandler:
         accepted = _form(request)
         check_write_options(request, "CreateOptions")
         review = self.virtual.get((scope.resource.group, scope.resource.plural))
-        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        obj = self._read(
+            request, scope, scope.resource.api_version, scope.resource.kind
+        )
         if review is not None:
             self._track(None, obj, scope)
             return Response(201, obj=await review(request, obj))
@@ -174,7 +191,9 @@ class ResourceHandler:
         """A whole new version of an object."""
         accepted = _form(request)
         check_write_options(request, "UpdateOptions")
-        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        obj = self._read(
+            request, scope, scope.resource.api_version, scope.resource.kind
+        )
         check_identity(obj, scope)
         dedup_owner_references(obj, scope.warnings)
         named_version = bool(obj["metadata"].get("resourceVersion"))
@@ -187,14 +206,18 @@ class ResourceHandler:
             return new
 
         uid = obj["metadata"].get("uid", "")
-        cached, created = await self.store(scope).update(scope, change, retry=not named_version, uid=uid)
+        cached, created = await self.store(scope).update(
+            scope, change, retry=not named_version, uid=uid
+        )
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def patch(self, request: Request, scope: RequestScope) -> Response:
         """A change described by a patch."""
         accepted = _form(request)
         content_type, (recipe, found), force = self._recipe(request, scope)
-        cached, created = await patch(self.store(scope), scope, content_type, recipe, found, force=force)
+        cached, created = await patch(
+            self.store(scope), scope, content_type, recipe, found, force=force
+        )
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def delete(self, request: Request, scope: RequestScope) -> Response:
@@ -205,7 +228,9 @@ class ResourceHandler:
             return Response(200, obj=answer)
         return self._answer(request, scope, Cached("", answer, 0), accepted)
 
-    async def delete_collection(self, request: Request, scope: RequestScope) -> Response:
+    async def delete_collection(
+        self, request: Request, scope: RequestScope
+    ) -> Response:
         """Everything that the selectors match."""
         accepted = _form(request)
         page = await self.lists.page(request, scope, DELETE_COLLECTION_PAGE)
@@ -246,17 +271,25 @@ class ResourceHandler:
             obj = self._read(request, scope, version, row.kind)
             check_namespace(obj, scope)
             self._track(None, obj, scope, version)
-            await self._admit(scope, obj, None)  # NodeRestriction holds kubelets to tokens of their own pods
+            await self._admit(
+                scope, obj, None
+            )  # NodeRestriction holds kubelets to tokens of their own pods
             return Response(201, obj=virtual(request, obj))
         if name == "scale":
             return await self._scale(request, scope)
         if (resource.plural, name) == ("pods", "binding"):
-            return await self._bind(request, scope, self._read(request, scope, "v1", "Binding"))
+            return await self._bind(
+                request, scope, self._read(request, scope, "v1", "Binding")
+            )
         if (resource.plural, name) == ("pods", "eviction"):
-            eviction = self._read(request, scope, "policy/v1", "Eviction", alias="policy/v1beta1")
+            eviction = self._read(
+                request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
+            )
             check_namespace(eviction, scope)
             budgets = self.stores["policy", "poddisruptionbudgets"]
-            return Response(201, obj=await evict(self.store(scope), budgets, scope, eviction))
+            return Response(
+                201, obj=await evict(self.store(scope), budgets, scope, eviction)
+            )
         if name in CONNECTING:
             wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
             pod = self.store(scope).get(scope.namespace, wanted)
@@ -275,10 +308,14 @@ class ResourceHandler:
             scale = await scales.update_scale(store, scope, new)
         else:
             content_type, (recipe, _), force = self._recipe(request, scope)
-            scale = await scales.patch_scale(store, scope, content_type, recipe, force=force)
+            scale = await scales.patch_scale(
+                store, scope, content_type, recipe, force=force
+            )
         return self._answer(request, scope, Cached("", scale, 0), accepted)
 
-    async def _bind(self, request: Request, scope: RequestScope, binding: Object) -> Response:
+    async def _bind(
+        self, request: Request, scope: RequestScope, binding: Object
+    ) -> Response:
         check_namespace(binding, scope)
         pod = find_resource("", "v1", "pods")
         assert pod is not None
@@ -292,7 +329,9 @@ class ResourceHandler:
             scope.manager,
             scope.dry_run,
         )
-        return Response(201, obj=await pods.bind(self.stores["", "pods"], bound, binding))
+        return Response(
+            201, obj=await pods.bind(self.stores["", "pods"], bound, binding)
+        )
 
     # -- bodies and answers ------------------------------------------------------------
 
@@ -313,7 +352,11 @@ class ResourceHandler:
         with span("apiserver", "decode"):
             check = scope.field_validation != "Ignore"
             sent, duplicates = parse_body(request, kind, duplicates=check)
-            if alias and isinstance(sent, dict) and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind):
+            if (
+                alias
+                and isinstance(sent, dict)
+                and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
+            ):
                 sent = {**sent, "apiVersion": api_version}
             obj, strict = scope.strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
@@ -338,7 +381,9 @@ class ResourceHandler:
             type_=scope.strategy.type,
         )  # fmt: skip
 
-    async def _admit(self, scope: RequestScope, new: Object, live: Object | None) -> None:
+    async def _admit(
+        self, scope: RequestScope, new: Object, live: Object | None
+    ) -> None:
         attributes = Attributes(
             UPDATE if live is not None else CREATE, scope.resource, scope.subresource,
             scope.namespace, scope.name,
@@ -347,7 +392,9 @@ class ResourceHandler:
         await self.environment.admission.admit(attributes)
         dedup_owner_references(new, scope.warnings, AFTER_ADMISSION)
 
-    def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, tuple[Any, list[str]], bool]:
+    def _recipe(
+        self, request: Request, scope: RequestScope
+    ) -> tuple[str, tuple[Any, list[str]], bool]:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in scope.strategy.patch_types:
             raise self.unsupported_patch(content_type)
@@ -358,13 +405,17 @@ class ResourceHandler:
         try:
             return content_type, parse_patch(content_type, request.body), force
         except status.StatusError:
-            if content_type != APPLY_PATCH:  # a patch is read once there is something to patch
+            if (
+                content_type != APPLY_PATCH
+            ):  # a patch is read once there is something to patch
                 self.store(scope).get(scope.namespace, scope.name)
             raise
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
         """What is said of a patch of a type that the resource does not take."""
-        return status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        return status.failure(
+            415, "UnsupportedMediaType", "415: Unsupported Media Type", {}
+        )
 
     def _answer(
         self,

@@ -35,7 +35,9 @@ def no_such_resource(info: RequestInfo) -> Response:
     """The answer for a resource that does not exist. Raises StatusError 404 where a
     router would answer.
     """
-    if not info.path.startswith("//") and (info.api_prefix == "api" or info.group in _groups()):
+    if not info.path.startswith("//") and (
+        info.api_prefix == "api" or info.group in _groups()
+    ):
         raise status.generic_not_found()
     return page_not_found()
 
@@ -48,7 +50,9 @@ def check_route(method: str, info: RequestInfo, resource: Resource) -> None:
         raise status.method_not_allowed()
     if info.verb == "proxy":
         raise status.generic_not_found()
-    if set(resource.verbs) == {"create"} and (len(info.parts) > 1 or (resource.namespaced and not info.namespace)):
+    if set(resource.verbs) == {"create"} and (
+        len(info.parts) > 1 or (resource.namespaced and not info.namespace)
+    ):
         # a review can be posted; no other route is made for it
         raise status.generic_not_found()
     if resource.namespaced:
@@ -72,4 +76,6 @@ def check_path_segment(name: str) -> None:
         why.append(f"may not be '{name}'")
     why += [f"may not contain '{char}'" for char in "/%" if char in name]
     if why:
-        raise status.bad_request(f"Name parameter invalid: {go_quote(name)}: {';'.join(why)}")
+        raise status.bad_request(
+            f"Name parameter invalid: {go_quote(name)}: {';'.join(why)}"
+        )

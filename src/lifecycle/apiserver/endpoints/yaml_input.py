@@ -20,7 +20,9 @@ LARGE = 64 << 10
 nobody else is to wait for them.
 """
 
-_ahead: ContextVar[tuple[bytes, tuple[Any, list[str]] | ValueError] | None] = ContextVar("read ahead", default=None)
+_ahead: ContextVar[tuple[bytes, tuple[Any, list[str]] | ValueError] | None] = (
+    ContextVar("read ahead", default=None)
+)
 
 
 def from_yaml(text: bytes) -> tuple[Any, list[str]]:
@@ -54,7 +56,9 @@ def reading_ahead(serve: Handler) -> Handler:
             _ahead.reset(token)
 
     def handler(request: Request) -> Awaitable[Response]:
-        if len(request.body) > LARGE and "yaml" in request.headers.get("content-type", ""):
+        if len(request.body) > LARGE and "yaml" in request.headers.get(
+            "content-type", ""
+        ):
             return after_reading(request)
         return serve(request)
 

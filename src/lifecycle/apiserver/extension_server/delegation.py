@@ -57,27 +57,39 @@ class AlwaysAllowPaths:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """Yes for the paths, no opinion about others."""
-        return ALLOW if not info.is_resource_request and info.path in self._paths else NO_OPINION
+        return (
+            ALLOW
+            if not info.is_resource_request and info.path in self._paths
+            else NO_OPINION
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nothing that depends on the user."""
         return UserRules()
 
 
-def delegating_authenticator(config_map: Object, cluster: ConnectionConfig, clock: Clock) -> Authenticator:
+def delegating_authenticator(
+    config_map: Object, cluster: ConnectionConfig, clock: Clock
+) -> Authenticator:
     """Front proxy, client certificates, tokens; in this order. Raises ValueError for a
     config map that says nothing.
     """
     client_ca, request_header = read_authentication_config_map(config_map)
-    reviews = WebhookClient(replace(cluster, server=cluster.server.rstrip("/") + TOKEN_REVIEWS))
+    reviews = WebhookClient(
+        replace(cluster, server=cluster.server.rstrip("/") + TOKEN_REVIEWS)
+    )
     tokens = WebhookTokenAuthenticator(reviews, clock, version="v1", cache_ttl=TTL)
-    options = AuthenticationOptions(request_header=request_header, client_ca=client_ca, x509=bool(client_ca))
+    options = AuthenticationOptions(
+        request_header=request_header, client_ca=client_ca, x509=bool(client_ca)
+    )
     return build_authentication(options, clock, (tokens,)).authenticator
 
 
 def delegating_authorizer(cluster: ConnectionConfig, clock: Clock) -> Authorizer:
     """Masters, paths for everybody, then whatever the cluster says."""
-    reviews = WebhookClient(replace(cluster, server=cluster.server.rstrip("/") + ACCESS_REVIEWS))
+    reviews = WebhookClient(
+        replace(cluster, server=cluster.server.rstrip("/") + ACCESS_REVIEWS)
+    )
     settings = WebhookSettings(authorized_ttl=TTL, unauthorized_ttl=TTL)
     return UnionAuthorizer(
         PrivilegedGroups(),

@@ -68,10 +68,14 @@ def term_schema() -> Object:
             "spec": {
                 "type": "object",
                 "required": ["meaning"],
-                "properties": {"meaning": {"type": "string", "description": "What the term means."}},
+                "properties": {
+                    "meaning": {"type": "string", "description": "What the term means."}
+                },
             },
         },
-        "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": KIND}],
+        "x-kubernetes-group-version-kind": [
+            {"group": GROUP, "version": VERSION, "kind": KIND}
+        ],
     }
 
 
@@ -84,8 +88,13 @@ def openapi_v3() -> Object:
             "kind": KIND,
         }
     }
-    asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("dryRun", "fieldValidation")]
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}}
+    asked = [
+        {"name": name, "in": "query", "schema": {"type": "string"}}
+        for name in ("dryRun", "fieldValidation")
+    ]
+    content = {
+        "application/json": {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}
+    }
     answer = {"200": {"description": "OK", "content": content}}
 
     def operation(action: str) -> Object:
@@ -99,7 +108,9 @@ def openapi_v3() -> Object:
 
     paths = {
         BASE: {"get": operation("list"), "post": operation("post")},
-        f"{BASE}/{{name}}": {each: operation(each) for each in ("get", "put", "patch", "delete")},
+        f"{BASE}/{{name}}": {
+            each: operation(each) for each in ("get", "put", "patch", "delete")
+        },
     }
     info = {"title": "lookup", "version": "v1"}
     return {
@@ -120,7 +131,10 @@ def openapi_v2() -> Object:
             "kind": KIND,
         }
     }
-    asked = [{"name": name, "in": "query", "type": "string"} for name in ("dryRun", "fieldValidation")]
+    asked = [
+        {"name": name, "in": "query", "type": "string"}
+        for name in ("dryRun", "fieldValidation")
+    ]
     patch = {
         "operationId": "patchTerm",
         "parameters": asked,
@@ -155,13 +169,17 @@ def serve(request: Request) -> Response | None:
             }
             content_type = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             return _with_etag(request, listed, content_type)
-        return Response(obj={"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP]})
+        return Response(
+            obj={"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP]}
+        )
     if path == f"/apis/{GROUP}":
         return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **_GROUP})
     if path == f"/apis/{API_VERSION}":
         return Response(obj=RESOURCES)
     if path == "/openapi/v3":
-        address = f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(orjson.dumps(openapi_v3()))}"
+        address = (
+            f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(orjson.dumps(openapi_v3()))}"
+        )
         return _with_etag(
             request,
             {"paths": {OPENAPI_PATH: {"serverRelativeURL": address}}},

@@ -94,9 +94,13 @@ class LookupServer:
         the port is taken or the cluster away.
         """
         self._client = HTTPSTransport(self._cluster)
-        config_map = await self._ask("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}")
+        config_map = await self._ask(
+            "GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
+        )
         try:
-            authenticator = delegating_authenticator(config_map, self._cluster, self.clock)
+            authenticator = delegating_authenticator(
+                config_map, self._cluster, self.clock
+            )
         except ValueError as error:
             raise JoinError(str(error)) from None
         config = ChainConfig(
@@ -176,9 +180,13 @@ class LookupServer:
         missing_is_fine: bool = False,
     ) -> Object:
         assert self._client is not None, "start first"
-        answer = await self._client.round_trip(Request(method, path, headers={"user-agent": "lookup-server"}, obj=obj))
+        answer = await self._client.round_trip(
+            Request(method, path, headers={"user-agent": "lookup-server"}, obj=obj)
+        )
         if answer.status >= 400 and not (missing_is_fine and answer.status == 404):
-            raise JoinError((answer.obj or {}).get("message", f"{method} {path}: {answer.status}"))
+            raise JoinError(
+                (answer.obj or {}).get("message", f"{method} {path}: {answer.status}")
+            )
         return answer.obj or {}
 
     # -- requests ----------------------------------------------------------------------
@@ -214,9 +222,13 @@ class LookupServer:
         if info.verb == "get":
             return self._shown(request, self.terms.get(info.name))
         if info.verb == "create":
-            return self._shown(request, self.terms.create(_posted(request), dry_run=dry_run), 201)
+            return self._shown(
+                request, self.terms.create(_posted(request), dry_run=dry_run), 201
+            )
         if info.verb == "update":
-            return self._shown(request, self.terms.update(info.name, _posted(request), dry_run=dry_run))
+            return self._shown(
+                request, self.terms.update(info.name, _posted(request), dry_run=dry_run)
+            )
         if info.verb == "patch":
             return self._shown(request, self._patch(request, info.name, dry_run))
         if info.verb == "delete":
@@ -232,7 +244,11 @@ class LookupServer:
 
     def _selected(self, request: Request) -> list[Object]:
         name = request.info.name if request.info is not None else ""
-        return [term for term in self.terms.everything() if not name or term["metadata"]["name"] == name]
+        return [
+            term
+            for term in self.terms.everything()
+            if not name or term["metadata"]["name"] == name
+        ]
 
     def _listed(self, terms: list[Object]) -> Object:
         metadata = {"resourceVersion": str(self.terms.revision)}
@@ -255,7 +271,9 @@ class LookupServer:
     async def _watch(self, request: Request) -> Response:
         table = negotiate(request, streaming=True).kind == "Table"
         assert request.info is not None
-        frames = await self.terms.watch(request.param("resourceVersion"), request.info.name)
+        frames = await self.terms.watch(
+            request.param("resourceVersion"), request.info.name
+        )
         seconds = float(request.param("timeoutSeconds") or 0) or None
         stream = self._until(frames, seconds, table)
         return Response(
@@ -283,7 +301,11 @@ class LookupServer:
                         frame.type,
                         {
                             **shown,
-                            "metadata": {"resourceVersion": frame.object["metadata"]["resourceVersion"]},
+                            "metadata": {
+                                "resourceVersion": frame.object["metadata"][
+                                    "resourceVersion"
+                                ]
+                            },
                         },
                     )
                     first = False
@@ -299,7 +321,9 @@ class LookupServer:
             message = f"the body of the request was in an unknown format - accepted media types include: {MERGE_PATCH}"
             raise failure(415, "UnsupportedMediaType", message, {})
         old = self.terms.get(name)
-        return self.terms.update(name, apply_merge_patch(old, _body(request)), dry_run=dry_run)
+        return self.terms.update(
+            name, apply_merge_patch(old, _body(request)), dry_run=dry_run
+        )
 
 
 def _body(request: Request) -> Any:
@@ -315,5 +339,7 @@ def _posted(request: Request) -> Object:
         API_VERSION,
         KIND,
     ):
-        raise bad_request(f"the object provided is unrecognized: a {KIND} of {API_VERSION} is expected")
+        raise bad_request(
+            f"the object provided is unrecognized: a {KIND} of {API_VERSION} is expected"
+        )
     return obj

@@ -27,7 +27,9 @@ API_VERSION = f"{GROUP}/{VERSION}"
 KNOWN = {
     "kubelet": "The agent on each node that makes containers of pods.",
     "pause": "The container that holds a pod's namespaces open.",
-    "reconcile": ("To compare what is with what should be, and to do one thing about it."),
+    "reconcile": (
+        "To compare what is with what should be, and to do one thing about it."
+    ),
 }
 """What stands in the glossary from the start."""
 WINDOW = 1000
@@ -119,7 +121,9 @@ class TermStore:
             event.set()
         return term
 
-    async def watch(self, resource_version: str, name: str = "") -> AsyncIterator[WatchFrame]:
+    async def watch(
+        self, resource_version: str, name: str = ""
+    ) -> AsyncIterator[WatchFrame]:
         """Changes after a resource version; from nothing or `0`: all there is, then
         what comes. Raises StatusError 410.
         """
@@ -133,7 +137,9 @@ class TermStore:
                 raise gone(f"too old resource version: {seen} ({self._events[0][0]})")
         return self._follow(seen, frames, name)
 
-    async def _follow(self, seen: int, frames: list[WatchFrame], name: str) -> AsyncIterator[WatchFrame]:
+    async def _follow(
+        self, seen: int, frames: list[WatchFrame], name: str
+    ) -> AsyncIterator[WatchFrame]:
         event = asyncio.Event()
         self._changed.add(event)
         try:
@@ -153,7 +159,9 @@ class TermStore:
 def _validate(term: Object) -> None:
     errors = validate_object_meta(term["metadata"], False, _check_name)
     if not (term.get("spec") or {}).get("meaning"):
-        errors.append(required("spec.meaning", "a term without a meaning explains nothing"))
+        errors.append(
+            required("spec.meaning", "a term without a meaning explains nothing")
+        )
     if errors:
         raise invalid_object(KIND, GROUP, term["metadata"].get("name", ""), errors)
 
@@ -168,7 +176,9 @@ def as_table(
     """What `kubectl get` prints. Each row brings the object's metadata along."""
     rows = []
     for term in terms:
-        age = human_duration(clock.now() - parse_time(term["metadata"]["creationTimestamp"]))
+        age = human_duration(
+            clock.now() - parse_time(term["metadata"]["creationTimestamp"])
+        )
         about = {
             "kind": "PartialObjectMetadata",
             "apiVersion": "meta.k8s.io/v1",

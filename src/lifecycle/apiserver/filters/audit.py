@@ -76,7 +76,11 @@ class AuditLog:
     async def logged(self, handler: Handler, request: Request) -> Response:
         """Call the handler and log the request as the policy wants."""
         info = request.info
-        config = AuditConfig(NONE) if info is None else self._policy.evaluate(request.user, info)
+        config = (
+            AuditConfig(NONE)
+            if info is None
+            else self._policy.evaluate(request.user, info)
+        )
         if info is None or config.level == NONE:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
@@ -90,7 +94,9 @@ class AuditLog:
             self._panicked(error, request, user, event, config)
             raise
         except asyncio.CancelledError:
-            event["status"] = CLOSED_EARLY if is_long_running(info) else _given_up(request)
+            event["status"] = (
+                CLOSED_EARLY if is_long_running(info) else _given_up(request)
+            )
             if is_long_running(info):
                 self._write(STARTED, request, user, event, config)
             self._write(COMPLETE, request, user, event, config)
@@ -104,7 +110,9 @@ class AuditLog:
         if is_long_running(info):
             self._write(STARTED, request, user, event, config)
         if response.stream is not None:
-            response.stream = self._until_closed(response.stream, request, user, event, config)
+            response.stream = self._until_closed(
+                response.stream, request, user, event, config
+            )
             return response
         if config.level == REQUEST_RESPONSE:
             event["response"] = response_object(response)
@@ -116,7 +124,9 @@ class AuditLog:
         whose it is, and there is one event.
         """
         info = request.info
-        config = AuditConfig(NONE) if info is None else self._policy.evaluate(None, info)
+        config = (
+            AuditConfig(NONE) if info is None else self._policy.evaluate(None, info)
+        )
         if config.level == NONE:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
@@ -194,7 +204,9 @@ class AuditLog:
             line["userAgent"] = agent
         done = stage != RECEIVED
         if info.is_resource_request:
-            line["objectRef"] = object_ref(request, event.get("request") if done else None)
+            line["objectRef"] = object_ref(
+                request, event.get("request") if done else None
+            )
         if done:
             line["responseStatus"] = event.get("status", {})
             for key, field in (
@@ -202,9 +214,15 @@ class AuditLog:
                 ("response", "responseObject"),
             ):
                 if event.get(key) is not None and config.level != METADATA:
-                    line[field] = without_managed_fields(event[key]) if config.omit_managed_fields else event[key]
+                    line[field] = (
+                        without_managed_fields(event[key])
+                        if config.omit_managed_fields
+                        else event[key]
+                    )
         line["requestReceivedTimestamp"] = event["received"]
-        line["stageTimestamp"] = event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
+        line["stageTimestamp"] = (
+            event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
+        )
         if stage == COMPLETE and "later" in event:
             event.setdefault("annotations", {}).update(event["later"])
         if stage == COMPLETE and not is_long_running(info):
@@ -245,7 +263,11 @@ def _given_up(request: Request) -> Object:
     """What a request came to that was cancelled: by its deadline, or because the client
     has gone.
     """
-    why = "context deadline exceeded" if deadline_exceeded(request) else "context canceled"
+    why = (
+        "context deadline exceeded"
+        if deadline_exceeded(request)
+        else "context canceled"
+    )
     message = f"Timeout: request did not complete within requested timeout - {why}"
     return {
         "metadata": {},

@@ -21,7 +21,9 @@ def with_audit_init(handler: Handler, names: NameSource) -> Handler:
     """Fill in `request.audit_id` and return it."""
 
     async def audit_init(request: Request) -> Response:
-        request.audit_id = request.headers.get(AUDIT_ID, "")[:MAX_AUDIT_ID] or names.uid()
+        request.audit_id = (
+            request.headers.get(AUDIT_ID, "")[:MAX_AUDIT_ID] or names.uid()
+        )
         response = await handler(request)
         response.headers["Audit-Id"] = request.audit_id
         return response

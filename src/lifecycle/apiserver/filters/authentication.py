@@ -25,13 +25,17 @@ from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.union import Authenticator, add_authenticated_group
 from lifecycle.apiserver.filters.refusal import refuse
 
-CREDENTIALS = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
+CREDENTIALS = frozenset(
+    {"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"}
+)
 EXTRA_PREFIX = "x-remote-extra-"
 
 log = logging.getLogger(__name__)
 
 
-def with_authentication(handler: Handler, authenticator: Authenticator, failed: Handler | None = None) -> Handler:
+def with_authentication(
+    handler: Handler, authenticator: Authenticator, failed: Handler | None = None
+) -> Handler:
     """Fill in `request.user`, or answer 401 (through `failed`, if given, which the
     audit log wraps).
     """
@@ -51,7 +55,11 @@ def with_authentication(handler: Handler, authenticator: Authenticator, failed: 
             if recorded is not None:
                 recorded.attributes["user"] = identity.user.name
         if any(_of_credentials(key) for key in request.headers):
-            request.headers = {key: value for key, value in request.headers.items() if not _of_credentials(key)}
+            request.headers = {
+                key: value
+                for key, value in request.headers.items()
+                if not _of_credentials(key)
+            }
         return await handler(request)
 
     return authentication

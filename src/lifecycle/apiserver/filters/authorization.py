@@ -25,10 +25,14 @@ def with_authorization(handler: Handler, authorizer: Authorizer) -> Handler:
         info = request.info
         assert info is not None, "request info comes first"
         user = request.user or ANONYMOUS
-        with span("apiserver", "authorization", user=user.name, verb=info.verb) as recorded:
+        with span(
+            "apiserver", "authorization", user=user.name, verb=info.verb
+        ) as recorded:
             verdict = await decide(authorizer.authorize, user, info)
             if recorded is not None:
-                recorded.attributes.update(allowed=verdict.allowed, reason=verdict.reason)
+                recorded.attributes.update(
+                    allowed=verdict.allowed, reason=verdict.reason
+                )
         if verdict.allowed:
             annotate(DECISION, "allow", REASON, verdict.reason)
             return await handler(request)

@@ -17,9 +17,7 @@ from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import Handler, Request, Response
 
 METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
-HEADERS = (
-    "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
-)
+HEADERS = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 HELP = (
     "List of allowed origins for CORS, comma separated. An allowed origin can be a"
     " regular expression to support subdomain matching. If this list is empty CORS will"
@@ -39,12 +37,22 @@ def check_allowed_origins(patterns: Sequence[str]) -> None:
             continue
         try:
             re.compile(pattern)
-            ends = ("^" in pattern or "//" in pattern) and ("$" in pattern or ":" in pattern)
-            why = "" if ends else ("regular expression does not pin to start/end of host in the origin header")
+            ends = ("^" in pattern or "//" in pattern) and (
+                "$" in pattern or ":" in pattern
+            )
+            why = (
+                ""
+                if ends
+                else (
+                    "regular expression does not pin to start/end of host in the origin header"
+                )
+            )
         except re.error as error:
             why = f"error parsing regexp: {error.msg}: `{pattern}`"
         if why:
-            wrong.append(f"--cors-allowed-origins has an invalid regular expression: {why}, help: {HELP}")
+            wrong.append(
+                f"--cors-allowed-origins has an invalid regular expression: {why}, help: {HELP}"
+            )
     if wrong:
         raise ValueError(aggregate(wrong))
 
@@ -60,7 +68,9 @@ def with_cors(handler: Handler, allowed_origins: Sequence[str]) -> Handler:
     try:
         patterns = [re.compile(pattern) for pattern in allowed_origins]
     except re.error as error:
-        raise ValueError(f"--cors-allowed-origins: {error.pattern!r} is no regular expression: {error.msg}") from None
+        raise ValueError(
+            f"--cors-allowed-origins: {error.pattern!r} is no regular expression: {error.msg}"
+        ) from None
 
     async def cors(request: Request) -> Response:
         origin = request.headers.get("origin", "")
@@ -68,7 +78,11 @@ def with_cors(handler: Handler, allowed_origins: Sequence[str]) -> Handler:
             return await handler(request)
         # A preflight asks with OPTIONS before the real request; it carries no
         # credentials and is answered here.
-        response = Response(status=204, body=b"") if request.method == "OPTIONS" else await handler(request)
+        response = (
+            Response(status=204, body=b"")
+            if request.method == "OPTIONS"
+            else await handler(request)
+        )
         response.headers.update(
             {
                 "Access-Control-Allow-Origin": origin,

@@ -31,7 +31,11 @@ class DroppedRequests:
         if self._count:
             self._history.append((self._second, self._count))
         kept = min(2 * self.retry_after, MAX_RETRY_AFTER)
-        self._history = [(second, count) for second, count in self._history if self._second - second <= kept]
+        self._history = [
+            (second, count)
+            for second, count in self._history
+            if self._second - second <= kept
+        ]
         self._second, self._count = now, 1
         self._update(now)
 
@@ -39,7 +43,11 @@ class DroppedRequests:
         """Judge by the last `retry_after` seconds; one rise must have had time to work
         before the next.
         """
-        dropped = sum(count for second, count in self._history if now - self.retry_after <= second < now)
+        dropped = sum(
+            count
+            for second, count in self._history
+            if now - self.retry_after <= second < now
+        )
         rested = self._raised is None or now - self._raised >= self.retry_after
         if rested and dropped >= 3 * self.retry_after:
             self.retry_after = min(2 * self.retry_after, MAX_RETRY_AFTER)

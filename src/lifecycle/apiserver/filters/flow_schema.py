@@ -33,7 +33,9 @@ def sort_flow_schemas(schemas: Iterable[Object]) -> list[Object]:
 def matches_flow_schema(schema: Object, user: UserInfo, info: RequestInfo) -> bool:
     """Whether one of the schema's rules is about this user and this request."""
     for rule in schema["spec"].get("rules") or ():
-        if not any(_matches_subject(subject, user) for subject in rule.get("subjects") or ()):
+        if not any(
+            _matches_subject(subject, user) for subject in rule.get("subjects") or ()
+        ):
             continue
         if info.is_resource_request:
             if any(_matches_resource(r, info) for r in rule.get("resourceRules") or ()):
@@ -71,12 +73,21 @@ def _contains(listed: Sequence[str] | None, asked: str) -> bool:
 
 
 def _matches_resource(rule: Object, info: RequestInfo) -> bool:
-    combined = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    if not (_contains(rule.get("verbs"), info.verb) and _contains(rule.get("resources"), combined)):
+    combined = (
+        f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    )
+    if not (
+        _contains(rule.get("verbs"), info.verb)
+        and _contains(rule.get("resources"), combined)
+    ):
         return False
     if not _contains(rule.get("apiGroups"), info.group):
         return False
-    return _contains(rule.get("namespaces"), info.namespace) if info.namespace else bool(rule.get("clusterScope"))
+    return (
+        _contains(rule.get("namespaces"), info.namespace)
+        if info.namespace
+        else bool(rule.get("clusterScope"))
+    )
 
 
 def _matches_path(rule: Object, info: RequestInfo) -> bool:
@@ -84,6 +95,8 @@ def _matches_path(rule: Object, info: RequestInfo) -> bool:
         return False
     for url in rule.get("nonResourceURLs") or ():
         prefix = url.removesuffix(ALL)
-        if url in (ALL, info.path) or info.path.startswith(prefix if prefix.endswith("/") else f"{prefix}/"):
+        if url in (ALL, info.path) or info.path.startswith(
+            prefix if prefix.endswith("/") else f"{prefix}/"
+        ):
             return True
     return False

@@ -34,25 +34,42 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
     StatusError 400 for a group without a user.
     """
     name, uid = headers.get(USER_HEADER, ""), headers.get(UID_HEADER, "")
-    groups = tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    groups = (
+        tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    )
     extra: dict[str, tuple[str, ...]] = {}
     for key, value in headers.items():
         if key.startswith(EXTRA_PREFIX):
-            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(value.split(SEPARATOR))
+            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(
+                value.split(SEPARATOR)
+            )
     if name:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
-        raise bad_request(f"requested {_go_value(uid, groups, extra)} without impersonating a user name")
+        raise bad_request(
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
+        )
     return None
 
 
-def _go_value(uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]) -> str:
+def _go_value(
+    uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]
+) -> str:
     """A user the way Go's `%#v` prints it: this message shows it raw."""
-    go_groups = "[]string{" + ", ".join(go_quote(g) for g in groups) + "}" if groups else "[]string(nil)"
-    pairs = (
-        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}" for key, values in sorted(extra.items())
+    go_groups = (
+        "[]string{" + ", ".join(go_quote(g) for g in groups) + "}"
+        if groups
+        else "[]string(nil)"
     )
-    go_extra = "map[string][]string{" + ", ".join(pairs) + "}" if extra else "map[string][]string(nil)"
+    pairs = (
+        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}"
+        for key, values in sorted(extra.items())
+    )
+    go_extra = (
+        "map[string][]string{" + ", ".join(pairs) + "}"
+        if extra
+        else "map[string][]string(nil)"
+    )
     return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
 
 
@@ -68,12 +85,18 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             try:
                 wanted = wanted_user(request.headers)
                 if wanted is not None:
-                    request.user, constraint = await impersonated_user(authorizer, requestor, wanted, info)
+                    request.user, constraint = await impersonated_user(
+                        authorizer, requestor, wanted, info
+                    )
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
         if wanted is not None:
-            request.headers = {k: v for k, v in request.headers.items() if not k.startswith(HEADER_PREFIX)}
+            request.headers = {
+                k: v
+                for k, v in request.headers.items()
+                if not k.startswith(HEADER_PREFIX)
+            }
         return await handler(request)
 
     return impersonation

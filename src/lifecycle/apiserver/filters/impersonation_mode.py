@@ -60,7 +60,9 @@ async def impersonated_user(
 
 
 def _node_name(username: str) -> str:
-    return username.removeprefix(NODE_PREFIX) if username.startswith(NODE_PREFIX) else ""
+    return (
+        username.removeprefix(NODE_PREFIX) if username.startswith(NODE_PREFIX) else ""
+    )
 
 
 def _applies(mode: str, wanted: UserInfo, requestor: UserInfo) -> bool:
@@ -69,7 +71,12 @@ def _applies(mode: str, wanted: UserInfo, requestor: UserInfo) -> bool:
     node, account = _node_name(wanted.name), split_username(wanted.name)
     if mode == "associated-node":
         here = requestor.extra.get(f"{PREFIX}node-name", ())
-        return only_name and bool(node) and split_username(requestor.name) is not None and tuple(here) == (node,)
+        return (
+            only_name
+            and bool(node)
+            and split_username(requestor.name) is not None
+            and tuple(here) == (node,)
+        )
     if mode == "arbitrary-node":
         return only_name and bool(node)
     if mode == "serviceaccount":
@@ -90,13 +97,17 @@ class _Check:
             # the question
         ):
             keys = tuple(sorted(requestor.extra))
-            self._requestor = replace(requestor, extra={f"{PREFIX}associated-node-keys": keys})
+            self._requestor = replace(
+                requestor, extra={f"{PREFIX}associated-node-keys": keys}
+            )
         self._verb = f"impersonate:{mode}" if mode else "impersonate"
         self._names_group = AUTHENTICATION if mode else ""
 
     async def become(self, wanted: UserInfo, info: RequestInfo) -> tuple[UserInfo, str]:
         if self._mode:
-            await self._check(replace(info, verb=f"impersonate-on:{self._mode}:{info.verb}"))
+            await self._check(
+                replace(info, verb=f"impersonate-on:{self._mode}:{info.verb}")
+            )
         groups = await self._username(wanted)
         if wanted.uid:
             await self._check(self._question(AUTHENTICATION, "uids", wanted.uid))
@@ -134,7 +145,9 @@ class _Check:
     async def _groups(self, groups: tuple[str, ...]) -> None:
         question = self._question(self._names_group, "groups", "")
         if self._mode and "" in groups:
-            self._refuse(question, "impersonating the empty string group is not allowed")
+            self._refuse(
+                question, "impersonating the empty string group is not allowed"
+            )
         if self._mode and MASTERS in groups:
             self._refuse(
                 replace(question, name=MASTERS),
@@ -196,9 +209,7 @@ def wrong_with_extra(extra: Mapping[str, tuple[str, ...]]) -> str:
         if not key:
             return "impersonating the empty string key in extra is not allowed"
         if errors := validate_domain_prefixed_path(key, "extra.key"):
-            return (
-                f"impersonating an invalid key in extra is not allowed: {aggregate([str(error) for error in errors])}"
-            )
+            return f"impersonating an invalid key in extra is not allowed: {aggregate([str(error) for error in errors])}"
         if key != key.lower():
             return f"impersonating a non-lowercase key in extra is not allowed: {go_quote(key)}"
         if not values:

@@ -56,7 +56,10 @@ class Histogram:
 
     def add(self, other: Histogram) -> None:
         """All of another's."""
-        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.counts = [
+            mine + theirs
+            for mine, theirs in zip(self.counts, other.counts, strict=True)
+        ]
         self.sum += other.sum
 
 
@@ -83,7 +86,13 @@ class Kind:
             info.group,
             info.resource if resource else "",
             clean_scope(info),
-            (info.subresource if resource else info.path if info.path in _KNOWN_PATHS else ""),
+            (
+                info.subresource
+                if resource
+                else info.path
+                if info.path in _KNOWN_PATHS
+                else ""
+            ),
             CANONICAL.get(info.verb, info.verb.upper()),
             info.version,
         )
@@ -114,7 +123,13 @@ class RequestMetrics:
             not info.name,
             not info.namespace,
             dry_run,
-            ("" if info.is_resource_request else info.path if info.path in _KNOWN_PATHS else "/"),
+            (
+                ""
+                if info.is_resource_request
+                else info.path
+                if info.path in _KNOWN_PATHS
+                else "/"
+            ),
         )
         kind = self.kinds.get(key)
         if kind is None:
@@ -148,12 +163,18 @@ class RequestMetrics:
                 )
             yield f"{name}_sum{{{text}}} {histogram.sum:.9g}"
             yield f"{name}_count{{{text}}} {running}"
-        yield from head("apiserver_current_inflight_requests", "gauge", "Requests being served now.")
+        yield from head(
+            "apiserver_current_inflight_requests", "gauge", "Requests being served now."
+        )
         for name, count in sorted(self.in_flight.items()):
-            yield (f'apiserver_current_inflight_requests{{request_kind="{name}"}} {count}')
+            yield (
+                f'apiserver_current_inflight_requests{{request_kind="{name}"}} {count}'
+            )
 
 
-_KNOWN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version", "/metrics", "/apis", "/api"})
+_KNOWN_PATHS = frozenset(
+    {"/healthz", "/livez", "/readyz", "/version", "/metrics", "/apis", "/api"}
+)
 _LABELS = ("dry_run", "group", "resource", "scope", "subresource", "verb", "version")
 
 
@@ -164,7 +185,9 @@ def head(name: str, kind: str, about: str) -> Iterator[str]:
 
 
 def _labels(values: tuple[str, ...]) -> str:
-    return 'component="apiserver",' + ",".join(f'{name}="{value}"' for name, value in zip(_LABELS, values, strict=True))
+    return 'component="apiserver",' + ",".join(
+        f'{name}="{value}"' for name, value in zip(_LABELS, values, strict=True)
+    )
 
 
 def with_metrics(handler: Handler, metrics: RequestMetrics | None) -> Handler:

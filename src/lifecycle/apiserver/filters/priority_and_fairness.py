@@ -89,7 +89,9 @@ class FlowController:
         self._state: tuple[int, int] | None = None
         self._schemas: list[Object] = []
         self.levels: dict[str, PriorityLevel] = {}
-        self._memo: BoundedCache[tuple[object, ...], tuple[Classification | None]] = BoundedCache(MEMO_SIZE)
+        self._memo: BoundedCache[tuple[object, ...], tuple[Classification | None]] = (
+            BoundedCache(MEMO_SIZE)
+        )
         self._adjusted: float | None = None
         self.estimator = WorkEstimator(lambda group, plural: None)
         """Knows what a request is worth."""
@@ -123,11 +125,15 @@ class FlowController:
 
     def _classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         for schema in self._schemas:
-            level = self.levels.get(schema["spec"]["priorityLevelConfiguration"]["name"])
+            level = self.levels.get(
+                schema["spec"]["priorityLevelConfiguration"]["name"]
+            )
             if level is not None and matches_flow_schema(schema, user, info):
                 name = schema["metadata"]["name"]
                 flow = name, flow_distinguisher(schema, user, info)
-                return Classification(name, schema["metadata"].get("uid", ""), level, flow)
+                return Classification(
+                    name, schema["metadata"].get("uid", ""), level, flow
+                )
         return None
 
     def _configure(self, state: tuple[int, int]) -> None:
@@ -149,7 +155,9 @@ class FlowController:
                 self._concurrency,
             )
             known = before.get(name)
-            self.levels[name] = known if known is not None and known.shape == level.shape else level
+            self.levels[name] = (
+                known if known is not None and known.shape == level.shape else level
+            )
 
     def adjust(self, now: float) -> None:
         """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats
@@ -167,7 +175,9 @@ class FlowController:
             highest = level.demand.close_period(now) if level.demand is not None else 0
             smoothed = level.demand.smoothed if level.demand is not None else 0.0
             least = max(level.least, min(level.nominal, highest))
-            claims.append(Claim(least, max(level.most, least), max(least, smoothed, 1e-6)))
+            claims.append(
+                Claim(least, max(level.most, least), max(least, smoothed, 1e-6))
+            )
         try:
             dealt = compute_concurrency_allocation(total, claims)
         except ValueError:
@@ -186,7 +196,9 @@ def _nominal_shares(configuration: Object) -> int:
     return int((part or {}).get("nominalConcurrencyShares", default))
 
 
-def with_priority_and_fairness(handler: Handler, flow_control: FlowController, wait_limit: float) -> Handler:
+def with_priority_and_fairness(
+    handler: Handler, flow_control: FlowController, wait_limit: float
+) -> Handler:
     """Let a request through when its level has a seat; 429 if it would have to wait too
     long for one.
     """
@@ -202,14 +214,19 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
                 return await handler(request)
             level = classified.level
             if recorded is not None:
-                recorded.attributes.update(level=level.name, flow="/".join(classified.flow))
+                recorded.attributes.update(
+                    level=level.name, flow="/".join(classified.flow)
+                )
             work = ONE_SEAT
             if not level.exempt:
                 flow_control.adjust(asyncio.get_running_loop().time())
-                work = flow_control.estimator.estimate(info, request.query, level.max_seats)
+                work = flow_control.estimator.estimate(
+                    info, request.query, level.max_seats
+                )
             ticket = level.start(classified.flow, work)
             if ticket is None or (
-                ticket.started is None and not await level.wait(ticket, _patience(request, wait_limit))
+                ticket.started is None
+                and not await level.wait(ticket, _patience(request, wait_limit))
             ):
                 return _marked(too_many_requests(level.dropped.retry_after), classified)
         try:

@@ -47,9 +47,15 @@ class PriorityLevel:
         response = limits.get("limitResponse") or {}
         queuing = response.get("queuing") or {}
         self.nominal = seats
-        self.least = seats - round(seats * int(limits.get("lendablePercent") or 0) / 100)
+        self.least = seats - round(
+            seats * int(limits.get("lendablePercent") or 0) / 100
+        )
         borrowed = limits.get("borrowingLimitPercent")
-        self.most = seats + (max(total, seats) if borrowed is None else round(seats * int(borrowed) / 100))
+        self.most = seats + (
+            max(total, seats)
+            if borrowed is None
+            else round(seats * int(borrowed) / 100)
+        )
         self.dropped = DroppedRequests()
         self.demand: SeatDemand | None = None
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
@@ -64,7 +70,9 @@ class PriorityLevel:
         that does not queue.
         """
         self._exempt_seats = 0
-        self._hand = lru_cache(KNOWN_HANDS)(lambda flow_id: deal(flow_id, count, hand_size))
+        self._hand = lru_cache(KNOWN_HANDS)(
+            lambda flow_id: deal(flow_id, count, hand_size)
+        )
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -112,7 +120,9 @@ class PriorityLevel:
             ticket.started = now
             self.queueless.add(ticket)
             return ticket
-        found = self._set.start(flow, self._hand(hash_flow_id(*flow)) if self._queuing[0] else (), work, now)
+        found = self._set.start(
+            flow, self._hand(hash_flow_id(*flow)) if self._queuing[0] else (), work, now
+        )
         if found is None:
             self._turn_away(now)
         elif found.started is not None:
@@ -133,7 +143,9 @@ class PriorityLevel:
             async with asyncio.timeout(limit):
                 await place
         except (TimeoutError, asyncio.CancelledError) as error:
-            if ticket.started is not None:  # the seats came in the same moment: pass them on
+            if (
+                ticket.started is not None
+            ):  # the seats came in the same moment: pass them on
                 self.release(ticket)
             else:
                 self._set.cancel(ticket, loop.time())
@@ -147,7 +159,9 @@ class PriorityLevel:
         self.dispatched += 1
         return True
 
-    async def acquire(self, flow: tuple[str, str], limit: float, work: Work = ONE_SEAT) -> Ticket | None:
+    async def acquire(
+        self, flow: tuple[str, str], limit: float, work: Work = ONE_SEAT
+    ) -> Ticket | None:
         """`start`, and `wait` if need be."""
         ticket = self.start(flow, work)
         return ticket if ticket is not None and await self.wait(ticket, limit) else None

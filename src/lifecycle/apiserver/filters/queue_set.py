@@ -56,7 +56,9 @@ class Work(NamedTuple):
     @property
     def total(self) -> int:
         """As `seat_seconds`."""
-        return seat_seconds(self.initial, SERVICE_TIME) + seat_seconds(self.final, self.latency)
+        return seat_seconds(self.initial, SERVICE_TIME) + seat_seconds(
+            self.final, self.latency
+        )
 
 
 ONE_SEAT = Work()
@@ -122,7 +124,9 @@ class Ticket:
             arrival,
             queue,
         )
-        self.seats, self.total = (1, ONE_SEAT_TOTAL) if work is ONE_SEAT else (work.seats, work.total)
+        self.seats, self.total = (
+            (1, ONE_SEAT_TOTAL) if work is ONE_SEAT else (work.seats, work.total)
+        )
         self.started: float | None = None
         self.let_in: Callable[[], None] | None = None
 
@@ -150,10 +154,14 @@ class QueueSet:
             return
         if self._synced is not None and self.queues:
             wanted = min(self.seats_in_use + self.seats_waiting, self.seats)
-            self.virtual_time += seat_seconds(wanted / len(self.queues), now - self._synced)
+            self.virtual_time += seat_seconds(
+                wanted / len(self.queues), now - self._synced
+            )
         self._synced = now
 
-    def start(self, flow: tuple[str, str], hand: Sequence[int], work: Work, now: float) -> Ticket | None:
+    def start(
+        self, flow: tuple[str, str], hand: Sequence[int], work: Work, now: float
+    ) -> Ticket | None:
         """A ticket, let in or waiting in one of the flow's queues; None: turned
         away.
         """
@@ -169,7 +177,11 @@ class QueueSet:
             return None
         self.queues[queue.index] = queue
         ticket = Ticket(flow, work, now, self.virtual_time, queue)
-        if not self.waiting and self.seats_in_use < self.seats and self._fits(ticket.seats):
+        if (
+            not self.waiting
+            and self.seats_in_use < self.seats
+            and self._fits(ticket.seats)
+        ):
             self._let_in(ticket, queue, now)  # as if it had waited for no time at all
             return ticket
         queue.waiting.append(ticket)
@@ -279,7 +291,9 @@ class QueueSet:
             assert ticket.started is not None
             queue.executing.discard(ticket)
             if queue.waiting or queue.executing:
-                queue.next_dispatch -= seat_seconds(ticket.work.initial, SERVICE_TIME - (now - ticket.started))
+                queue.next_dispatch -= seat_seconds(
+                    ticket.work.initial, SERVICE_TIME - (now - ticket.started)
+                )
                 queue.bound()
         if ticket.work.latency > 0:
             if queue is not None:
@@ -298,5 +312,9 @@ class QueueSet:
         self.dispatch(now)
 
     def _forget(self, queue: Queue) -> None:
-        if not queue.waiting and not queue.executing and self.queues.get(queue.index) is queue:
+        if (
+            not queue.waiting
+            and not queue.executing
+            and self.queues.get(queue.index) is queue
+        ):
             del self.queues[queue.index]

@@ -59,9 +59,13 @@ class RequestInfoFactory:
     ) -> None:
         self.api_prefixes = api_prefixes
         self.groupless_api_prefixes = groupless_api_prefixes
-        self._known: BoundedCache[tuple[str, str], RequestInfo] = BoundedCache(CACHE_SIZE)
+        self._known: BoundedCache[tuple[str, str], RequestInfo] = BoundedCache(
+            CACHE_SIZE
+        )
 
-    def new_request_info(self, method: str, path: str, query: dict[str, list[str]]) -> RequestInfo:
+    def new_request_info(
+        self, method: str, path: str, query: dict[str, list[str]]
+    ) -> RequestInfo:
         """What the request asks for. Raises UnknownRequestError if the path stops right
         after a special verb.
         """
@@ -90,7 +94,9 @@ class RequestInfoFactory:
         verb = METHOD_VERBS.get(method, "")
         if parts[0] in SPECIAL_VERBS:
             if len(parts) < 2:
-                raise UnknownRequestError(f"unable to determine kind and namespace from url, {path}")
+                raise UnknownRequestError(
+                    f"unable to determine kind and namespace from url, {path}"
+                )
             verb, parts = parts[0], parts[1:]
 
         namespace = ""
@@ -129,7 +135,9 @@ def _split_path(path: str) -> list[str]:
 
 def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
     """The same, refined by `watch` and the selectors."""
-    if info.verb == "watch":  # by path: the deprecated form takes no part in authorization by selector
+    if (
+        info.verb == "watch"
+    ):  # by path: the deprecated form takes no part in authorization by selector
         return info
     field_selector = query.get("fieldSelector", [""])[0]
     label_selector = query.get("labelSelector", [""])[0]
@@ -152,7 +160,10 @@ def _required_name(field_selector: str) -> str:
     if "metadata.name" not in field_selector:
         return ""
     try:
-        name = parse_field_selector(field_selector).requires_exact_match("metadata.name") or ""
+        name = (
+            parse_field_selector(field_selector).requires_exact_match("metadata.name")
+            or ""
+        )
     except StatusError:
         return ""
     return "" if name in (".", "..") or "/" in name or "%" in name else name
@@ -177,7 +188,9 @@ def with_request_info(handler: Handler, factory: RequestInfoFactory) -> Handler:
 
     async def request_info(request: Request) -> Response:
         try:
-            request.info = factory.new_request_info(request.method, request.path, request.query)
+            request.info = factory.new_request_info(
+                request.method, request.path, request.query
+            )
         except UnknownRequestError as error:
             return refuse(failure(500, "", f"failed to create RequestInfo: {error}"))
         return await handler(request)

@@ -63,7 +63,9 @@ class SeatDemand:
         average = self._integral / length
         deviation = math.sqrt(max(self._square / length - average**2, 0.0))
         envelope = average + deviation
-        self.smoothed = max(envelope, SMOOTHING * self.smoothed + (1 - SMOOTHING) * envelope)
+        self.smoothed = max(
+            envelope, SMOOTHING * self.smoothed + (1 - SMOOTHING) * envelope
+        )
         highest, self.high_watermark = self.high_watermark, self.current
         self._since, self._integral, self._square = now, 0.0, 0.0
         return highest
@@ -77,11 +79,17 @@ def compute_concurrency_allocation(seats: int, claims: Sequence[Claim]) -> list[
     """
     if not claims:
         return []
-    if sum(claim.lower for claim in claims) > seats or sum(claim.upper for claim in claims) < seats:
+    if (
+        sum(claim.lower for claim in claims) > seats
+        or sum(claim.upper for claim in claims) < seats
+    ):
         raise ValueError(f"the bounds leave no way to deal {seats} seats")
 
     def dealt(factor: float) -> list[float]:
-        return [min(max(claim.target * factor, claim.lower), claim.upper) for claim in claims]
+        return [
+            min(max(claim.target * factor, claim.lower), claim.upper)
+            for claim in claims
+        ]
 
     low, high = 0.0, 1.0
     while sum(dealt(high)) < seats and high < 2.0**60:

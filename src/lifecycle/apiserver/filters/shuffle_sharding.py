@@ -14,7 +14,9 @@ import hashlib
 
 def hash_flow_id(schema: str, distinguisher: str) -> int:
     """A number for a flow, the same on every server."""
-    return int.from_bytes(hashlib.sha256(f"{schema}\0{distinguisher}".encode()).digest()[:8], "little")
+    return int.from_bytes(
+        hashlib.sha256(f"{schema}\0{distinguisher}".encode()).digest()[:8], "little"
+    )
 
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:

@@ -26,7 +26,9 @@ EXEMPT_PATHS = ("/readyz", "/livez", "/healthz", "/metrics")
 OWN_AGENT = "kube-apiserver/"
 
 
-def with_mux_and_discovery_complete(handler: Handler, complete: Callable[[], bool] | None) -> Handler:
+def with_mux_and_discovery_complete(
+    handler: Handler, complete: Callable[[], bool] | None
+) -> Handler:
     """No 404 before the server is complete. Without a signal the handler stays as it
     is.
     """
@@ -35,7 +37,11 @@ def with_mux_and_discovery_complete(handler: Handler, complete: Callable[[], boo
 
     async def early(request: Request) -> Response:
         response = await handler(request)
-        named = request.info is not None and request.info.is_resource_request and request.info.name
+        named = (
+            request.info is not None
+            and request.info.is_resource_request
+            and request.info.name
+        )
         if response.status == 404 and not named:
             return refuse(
                 failure(
@@ -53,7 +59,9 @@ def with_mux_and_discovery_complete(handler: Handler, complete: Callable[[], boo
     return mux_and_discovery_complete
 
 
-def with_retry_after(handler: Handler, shutting_down: Callable[[], bool] | None) -> Handler:
+def with_retry_after(
+    handler: Handler, shutting_down: Callable[[], bool] | None
+) -> Handler:
     """429 for whoever comes while the server goes. Without a signal the handler stays
     as it is.
     """

@@ -27,7 +27,10 @@ def deadline_exceeded(request: Request) -> bool:
     """Whether a request that is being cancelled had its time: otherwise its client has
     gone.
     """
-    return request.deadline is not None and asyncio.get_running_loop().time() >= request.deadline
+    return (
+        request.deadline is not None
+        and asyncio.get_running_loop().time() >= request.deadline
+    )
 
 
 def with_timeout(
@@ -67,7 +70,10 @@ def gateway_timeout() -> Response:
     """
     details = "Timeout: request did not complete within the allotted timeout"
     status = {"metadata": {}, **failure(504, "Timeout", details, {}).status}
-    body = {key: status[key] for key in ("metadata", "status", "message", "reason", "details", "code")}
+    body = {
+        key: status[key]
+        for key in ("metadata", "status", "message", "reason", "details", "code")
+    }
     return Response(
         504,
         {"Content-Type": "text/plain; charset=utf-8"},
@@ -77,6 +83,8 @@ def gateway_timeout() -> Response:
 
 def _answer_bad_timeout(why: str) -> Handler:
     async def bad_timeout(request: Request) -> Response:
-        return refuse(bad_request(f"invalid timeout specified in the request URL - {why}"))
+        return refuse(
+            bad_request(f"invalid timeout specified in the request URL - {why}")
+        )
 
     return bad_timeout

@@ -20,7 +20,9 @@ def with_tracing(handler: Handler) -> Handler:
     """
 
     async def traced(request: Request) -> Response:
-        with span("apiserver", "request", method=request.method, path=request.path) as recorded:
+        with span(
+            "apiserver", "request", method=request.method, path=request.path
+        ) as recorded:
             response = await handler(request)
             if recorded is not None:
                 recorded.attributes["code"] = response.status

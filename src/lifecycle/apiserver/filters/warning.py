@@ -17,14 +17,20 @@ TRUNCATE_AT_TOTAL = 4 * 1024
 TRUNCATE_ITEM = 256
 
 
-def warning_headers(warnings: Iterable[str], total: int = TRUNCATE_AT_TOTAL, item: int = TRUNCATE_ITEM) -> list[str]:
+def warning_headers(
+    warnings: Iterable[str], total: int = TRUNCATE_AT_TOTAL, item: int = TRUNCATE_ITEM
+) -> list[str]:
     """The value of each `Warning` header: every text once, quoted; a text that a header
     cannot hold is left out.
 
     Beyond `total` characters all are cut to `item`, those that came before too; once
     that is full as well, no more come.
     """
-    texts = [text for text in dict.fromkeys(warnings) if text and not any(map(_control, text))]
+    texts = [
+        text
+        for text in dict.fromkeys(warnings)
+        if text and not any(map(_control, text))
+    ]
     if sum(map(len, texts)) > total:
         texts = _cut(texts, total, item)
     return [f'299 - "{_quoted(text)}"' for text in texts]

@@ -48,7 +48,9 @@ class WorkEstimator:
     ) -> None:
         self._stats, self._watchers = stats, watchers
 
-    def estimate(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
+    def estimate(
+        self, info: RequestInfo, query: dict[str, list[str]], limit: int
+    ) -> Work:
         """The work of a request whose level allows so many seats to one (0: as many as
         any).
         """
@@ -74,8 +76,12 @@ class WorkEstimator:
         wanted = int(text or 0)
         size = stats.average_size or (LARGEST_OBJECT if stats.objects else 0)
         limited = min(stats.objects, wanted) if wanted else stats.objects
-        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (wanted > 0 and version not in ("", "0"))
-        from_store = info.verb == "list" and (exact or bool(query.get("continue", [""])[0]))
+        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (
+            wanted > 0 and version not in ("", "0")
+        )
+        from_store = info.verb == "list" and (
+            exact or bool(query.get("continue", [""])[0])
+        )
         if info.name:
             loaded = 1
         elif from_store and (info.field_selector or info.label_selector):

@@ -34,21 +34,34 @@ def legacy_paths() -> frozenset[str]:
     """`/api`, `/apis`, `/api/v1`, `/apis/apps/v1` … and the groups themselves,
     `/apis/apps`.
     """
-    paths = {name.removeprefix(LEGACY).removesuffix(".json") for name in published_names(f"{LEGACY}/")}
-    return frozenset(paths | {f"/apis/{group['name']}" for group in published(f"{LEGACY}/apis.json")["groups"]})
+    paths = {
+        name.removeprefix(LEGACY).removesuffix(".json")
+        for name in published_names(f"{LEGACY}/")
+    }
+    return frozenset(
+        paths
+        | {
+            f"/apis/{group['name']}"
+            for group in published(f"{LEGACY}/apis.json")["groups"]
+        }
+    )
 
 
 @cache
 def group_names() -> frozenset[str]:
     """The names of all groups but the core one."""
-    return frozenset(group["name"] for group in published(f"{LEGACY}/apis.json")["groups"])
+    return frozenset(
+        group["name"] for group in published(f"{LEGACY}/apis.json")["groups"]
+    )
 
 
 @cache
 def _legacy(path: str) -> bytes:
     if path.startswith("/apis/") and path.count("/") == 2:
         name = path.rpartition("/")[2]
-        group = next(g for g in published(f"{LEGACY}/apis.json")["groups"] if g["name"] == name)
+        group = next(
+            g for g in published(f"{LEGACY}/apis.json")["groups"] if g["name"] == name
+        )
         return orjson.dumps({"kind": "APIGroup", "apiVersion": "v1", **group})
     return published_bytes(f"{LEGACY}{path}.json")
 
@@ -58,7 +71,9 @@ def _aggregated(path: str, version: str) -> tuple[bytes, str]:
     """The document of `/api` or `/apis` and its ETag."""
     body = published_bytes(f"discovery/aggregated{path}.json")
     if version != "v2":
-        body = body.replace(b"apidiscovery.k8s.io/v2", b"apidiscovery.k8s.io/" + version.encode(), 1)
+        body = body.replace(
+            b"apidiscovery.k8s.io/v2", b"apidiscovery.k8s.io/" + version.encode(), 1
+        )
     return body, etag_of(body)
 
 
@@ -71,7 +86,10 @@ def wanted_aggregation(accept: str) -> str | None:
         values = dict(parameter.partition("=")[::2] for parameter in parameters)
         if media_type != JSON:
             continue
-        if values.get("g") == "apidiscovery.k8s.io" and values.get("as") == "APIGroupDiscoveryList":
+        if (
+            values.get("g") == "apidiscovery.k8s.io"
+            and values.get("as") == "APIGroupDiscoveryList"
+        ):
             if values.get("v") in AGGREGATED_VERSIONS:
                 return values["v"]
         elif "as" not in values:
@@ -101,5 +119,7 @@ def _serve_aggregated(request: Request, path: str, version: str) -> Response:
     headers = {"Cache-Control": "public", "ETag": f'"{etag}"', "Vary": "Accept"}
     if is_fresh(request, etag):
         return Response(status=304, headers=headers, body=b"")
-    headers["Content-Type"] = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    headers["Content-Type"] = (
+        f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    )
     return Response(headers=headers, body=body)

@@ -45,7 +45,9 @@ class Flagz:
     def _text(self) -> str:
         if not self._page:
             sign = delimiter(self._names)
-            lines = "".join(f"{name}{sign}{value}\n" for name, value in self.flags.items())
+            lines = "".join(
+                f"{name}{sign}{value}\n" for name, value in self.flags.items()
+            )
             self._page = f"\n{COMPONENT} flagz\n{HEAD}\n{lines}"
         return self._page
 

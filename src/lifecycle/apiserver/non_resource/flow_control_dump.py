@@ -36,7 +36,9 @@ REQUESTS = (
 """Upstream's spelling."""
 
 
-def dump(flow_control: FlowController, what: str, wall_clock_ahead: float = 0.0) -> str | None:
+def dump(
+    flow_control: FlowController, what: str, wall_clock_ahead: float = 0.0
+) -> str | None:
     """One of the tables; None for a name that is none. `wall_clock_ahead` is the wall
     clock's lead over the loop's time, in seconds.
     """
@@ -84,7 +86,9 @@ def dump(flow_control: FlowController, what: str, wall_clock_ahead: float = 0.0)
         rows = []
         for level in levels:
             for queue in level.queues():
-                standing = [(place, ticket) for place, ticket in enumerate(queue.waiting)]
+                standing = [
+                    (place, ticket) for place, ticket in enumerate(queue.waiting)
+                ]
                 for place, ticket in (
                     *standing,
                     *((-1, ticket) for ticket in queue.executing),
@@ -95,7 +99,10 @@ def dump(flow_control: FlowController, what: str, wall_clock_ahead: float = 0.0)
                             *_request(ticket, queue.index, place, wall_clock_ahead),
                         )
                     )
-            rows += [(level.name, *_request(ticket, -1, -1, wall_clock_ahead)) for ticket in level.queueless]
+            rows += [
+                (level.name, *_request(ticket, -1, -1, wall_clock_ahead))
+                for ticket in level.queueless
+            ]
         return tabulated(REQUESTS, rows)
     return None
 
@@ -105,7 +112,11 @@ def _request(ticket: Ticket, queue: int, place: int, ahead: float) -> tuple[str,
     queue: -1.
     """
     arrived = format_micro_time(ticket.arrived + ahead)
-    started = "0001-01-01T00:00:00Z" if ticket.started is None else format_micro_time(ticket.started + ahead)
+    started = (
+        "0001-01-01T00:00:00Z"
+        if ticket.started is None
+        else format_micro_time(ticket.started + ahead)
+    )
     work = (
         str(ticket.work.initial),
         str(ticket.work.final),
@@ -132,8 +143,12 @@ def tabulated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     up.
     """
     lines = [[*(f"{cell}," for cell in row[:-1]), row[-1]] for row in (header, *rows)]
-    widths = [max(8, *(len(line[i]) + 1 for line in lines)) for i in range(len(header) - 1)]
+    widths = [
+        max(8, *(len(line[i]) + 1 for line in lines)) for i in range(len(header) - 1)
+    ]
     return "".join(
-        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)) + line[-1] + "\n"
+        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
+        + line[-1]
+        + "\n"
         for line in lines
     )

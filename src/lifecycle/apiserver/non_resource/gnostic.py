@@ -42,7 +42,10 @@ def _extensions(number: int, holder: Object) -> bytes:
 
 
 def _named(number: int, values: Iterable[tuple[str, bytes]]) -> bytes:
-    return b"".join(_message(number, _text(1, name) + _message(2, encoded)) for name, encoded in values)
+    return b"".join(
+        _message(number, _text(1, name) + _message(2, encoded))
+        for name, encoded in values
+    )
 
 
 def encode_schema(schema: Object) -> bytes:
@@ -64,7 +67,9 @@ def encode_schema(schema: Object) -> bytes:
     if "items" in schema:
         parts.append(_message(23, _message(1, encode_schema(schema["items"]))))
     if "properties" in schema:
-        properties = ((name, encode_schema(value)) for name, value in schema["properties"].items())
+        properties = (
+            (name, encode_schema(value)) for name, value in schema["properties"].items()
+        )
         parts.append(_message(25, _named(1, properties)))
     parts.append(_extensions(31, schema))
     return b"".join(parts)
@@ -75,7 +80,9 @@ def _operation(operation: Object) -> bytes:
         _message(8, _message(1, _message(2, _message(3, _query_parameter(parameter)))))
         for parameter in operation.get("parameters", ())
     )
-    head = _text(3, operation.get("description", "")) + _text(5, operation.get("operationId", ""))
+    head = _text(3, operation.get("description", "")) + _text(
+        5, operation.get("operationId", "")
+    )
     return head + parameters + _extensions(13, operation)
 
 
@@ -87,8 +94,14 @@ def _query_parameter(parameter: Object) -> bytes:
 def encode_document(document: Object) -> bytes:
     """A whole `Document`; of its paths the patches only."""
     info = document["info"]
-    paths = ((path, _message(8, _operation(item["patch"]))) for path, item in document["paths"].items())
-    definitions = ((name, encode_schema(schema)) for name, schema in document["definitions"].items())
+    paths = (
+        (path, _message(8, _operation(item["patch"])))
+        for path, item in document["paths"].items()
+    )
+    definitions = (
+        (name, encode_schema(schema))
+        for name, schema in document["definitions"].items()
+    )
     return b"".join(
         (
             _text(1, document["swagger"]),

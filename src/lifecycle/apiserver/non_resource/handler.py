@@ -74,19 +74,31 @@ class NonResourceHandler:
             return self.zpages[path](request)
         reading = request.method in ("GET", "HEAD")
         if path == "/":
-            return document(request, published_bytes("discovery/root.json"), "application/json")
+            return document(
+                request, published_bytes("discovery/root.json"), "application/json"
+            )
         if path == "/version":
             _check_read_only(reading)
-            return document(request, published_bytes("discovery/version.json"), "application/json")
+            return document(
+                request, published_bytes("discovery/version.json"), "application/json"
+            )
         if path == "/openapi/v2":
-            merged = self._merged.openapi_v2(request) if self._merged is not None else None
+            merged = (
+                self._merged.openapi_v2(request) if self._merged is not None else None
+            )
             return merged or serve_openapi_v2(request)
         if first == "openapi" and (path + "/").startswith("/openapi/v3/"):
-            merged = self._merged.openapi_v3(request, path) if self._merged is not None else None
+            merged = (
+                self._merged.openapi_v3(request, path)
+                if self._merged is not None
+                else None
+            )
             return merged or serve_openapi_v3(request, path)
         if reading and (answer := self._more(path)) is not None:
             return answer
-        found = self._merged.discovery(request, path) if self._merged is not None else None
+        found = (
+            self._merged.discovery(request, path) if self._merged is not None else None
+        )
         if found is None:
             found = serve_discovery(request, path, self.address)
         if found is not None:
@@ -105,7 +117,9 @@ class NonResourceHandler:
         of their own; plain text everywhere else.
         """
         parts = path.split("/")
-        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()):
+        if parts[1] == "api" or (
+            parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()
+        ):
             raise generic_not_found()
         return page_not_found()
 
@@ -115,7 +129,11 @@ def _is_aggregators(path: str) -> bool:
     groups, and each but its own.
     """
     parts = path.split("/")
-    return parts[1] == "apis" and len(parts) < 4 and parts[2:] != ["apiregistration.k8s.io"]
+    return (
+        parts[1] == "apis"
+        and len(parts) < 4
+        and parts[2:] != ["apiregistration.k8s.io"]
+    )
 
 
 def _check_read_only(reading: bool) -> None:

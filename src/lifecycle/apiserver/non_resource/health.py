@@ -32,7 +32,9 @@ def check_names(endpoint: str) -> tuple[str, ...]:
     """The checks of an endpoint, in order."""
     name = "readyz" if endpoint == "readyz" else "livez"
     lines = published_bytes(f"discovery/{name}.txt").decode().splitlines()
-    return tuple(line[3:].removesuffix(" ok") for line in lines if line.startswith("[+]"))
+    return tuple(
+        line[3:].removesuffix(" ok") for line in lines if line.startswith("[+]")
+    )
 
 
 class Health:
@@ -51,7 +53,11 @@ class Health:
             if single not in names:
                 return page_not_found()
             problem = self._ask(single)
-            return text(f"internal server error: {problem}\n", 500) if problem else text("ok")
+            return (
+                text(f"internal server error: {problem}\n", 500)
+                if problem
+                else text("ok")
+            )
         excluded = set(request.query.get("exclude", []))
         lines = []
         failed = []
@@ -63,8 +69,12 @@ class Health:
                 failed.append(name)
             else:
                 lines.append(f"[+]{name} ok\n")
-        if unknown := ",".join(go_quote(name) for name in sorted(excluded.difference(names))):
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}\n")
+        if unknown := ",".join(
+            go_quote(name) for name in sorted(excluded.difference(names))
+        ):
+            lines.append(
+                f"warn: some health checks cannot be excluded: no matches for {unknown}\n"
+            )
         if failed:
             return text("".join(lines) + f"{endpoint} check failed\n", 500)
         if "verbose" not in request.query:

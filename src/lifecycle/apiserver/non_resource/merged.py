@@ -63,8 +63,12 @@ class MergedDocuments:
 
     def groups(self) -> dict[str, list[Resource]]:
         """What is served beside the published groups, by group."""
-        rows = [row for row in self._served.resources() if row.group not in group_names()]
-        return {name: list(found) for name, found in groupby(rows, lambda row: row.group)}
+        rows = [
+            row for row in self._served.resources() if row.group not in group_names()
+        ]
+        return {
+            name: list(found) for name, found in groupby(rows, lambda row: row.group)
+        }
 
     def discovery(self, request: Request, path: str) -> Response | None:
         """The discovery document at a path; None where the published one is all there
@@ -99,7 +103,9 @@ class MergedDocuments:
         rows = [row for row in rows if row.version == parts[2]]
         if not rows:
             return None
-        return document(request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON)
+        return document(
+            request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON
+        )
 
     def _aggregated(self, request: Request, version: str) -> Response:
         def make() -> tuple[bytes, str]:
@@ -108,18 +114,24 @@ class MergedDocuments:
                 *base["items"],
                 *(aggregated_group(name, rows) for name, rows in self.groups().items()),
             ]
-            body = orjson.dumps({**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items})
+            body = orjson.dumps(
+                {**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items}
+            )
             return body, etag_of(body)
 
         body, etag = self._kept(f"aggregated {version}", make)
         headers = {"Cache-Control": "public", "ETag": f'"{etag}"', "Vary": "Accept"}
         if is_fresh(request, etag):
             return Response(status=304, headers=headers, body=b"")
-        headers["Content-Type"] = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+        headers["Content-Type"] = (
+            f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+        )
         return Response(headers=headers, body=body)
 
     def _documents(self) -> dict[str, tuple[bytes, str]]:
-        found = {path: orjson.dumps(doc) for path, doc in self._served.openapi().items()}
+        found = {
+            path: orjson.dumps(doc) for path, doc in self._served.openapi().items()
+        }
         return {path: (body, etag_of(body)) for path, body in found.items()}
 
     def openapi_v3(self, request: Request, path: str) -> Response | None:
@@ -131,7 +143,10 @@ class MergedDocuments:
             index = orjson.loads(published_bytes("discovery/openapi-index.json"))
             paths = {
                 **index["paths"],
-                **{name: {"serverRelativeURL": f"{ROOT}/{name}?hash={etag}"} for name, (_, etag) in documents.items()},
+                **{
+                    name: {"serverRelativeURL": f"{ROOT}/{name}?hash={etag}"}
+                    for name, (_, etag) in documents.items()
+                },
             }
             return document(
                 request,

@@ -48,14 +48,18 @@ class Metrics:
             yield from flow_control_lines(self._flow_control)
         yield from head("apiserver_resource_objects", "gauge", "Objects in the store.")
         for group, resource, count in sorted(self._objects()):
-            yield (f'apiserver_resource_objects{{group="{group}",resource="{resource}"}} {count}')
+            yield (
+                f'apiserver_resource_objects{{group="{group}",resource="{resource}"}} {count}'
+            )
         yield from head(
             "aggregator_unavailable_apiservice",
             "gauge",
             "Whether an APIService is unavailable.",
         )
         for name, available in self._api_services():
-            yield (f'aggregator_unavailable_apiservice{{name="{name}"}} {int(not available)}')
+            yield (
+                f'aggregator_unavailable_apiservice{{name="{name}"}} {int(not available)}'
+            )
 
 
 def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
@@ -108,7 +112,9 @@ def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
     for name, kind, about, value in families:
         yield from head(f"apiserver_flowcontrol_{name}", kind, about)
         for level in levels:
-            yield (f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}} {value(level)}')
+            yield (
+                f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}} {value(level)}'
+            )
     name = "apiserver_flowcontrol_rejected_requests_total"
     yield from head(name, "counter", "Requests that were turned away, and why.")
     for level in levels:
@@ -118,4 +124,6 @@ def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
             ("cancelled", level.cancelled),
         ):
             if count:
-                yield (f'{name}{{priority_level="{level.name}",reason="{reason}"}} {count}')
+                yield (
+                    f'{name}{{priority_level="{level.name}",reason="{reason}"}} {count}'
+                )

@@ -74,7 +74,11 @@ def patches(paths: Object) -> Object:
             for p in operation.get("parameters", ())
             if p["in"] == "query"
         ]
-        kept = {key: operation[key] for key in ("operationId", "description", KIND_EXTENSION) if key in operation}
+        kept = {
+            key: operation[key]
+            for key in ("operationId", "description", KIND_EXTENSION)
+            if key in operation
+        }
         found[path] = {"patch": {**kept, "parameters": parameters}}
     return found
 
@@ -120,4 +124,6 @@ def serve_openapi_v2(request: Request) -> Response:
     headers = {"Etag": f'"{etag}"', "Vary": "Accept"}
     if is_fresh(request, etag):
         return Response(status=304, headers=headers, body=b"")
-    return document(request, body, PROTOBUF if protobuf else "application/json", **headers)
+    return document(
+        request, body, PROTOBUF if protobuf else "application/json", **headers
+    )

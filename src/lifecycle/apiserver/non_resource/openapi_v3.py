@@ -29,12 +29,19 @@ FOREVER = "Sat, 01 Jan 2050 00:00:00 GMT"
 def hashes() -> dict[str, str]:
     """The hash of each document, by its path below the root: `apis/apps/v1`."""
     listed = published("discovery/openapi-index.json")["paths"]
-    return {path: entry["serverRelativeURL"].partition("?hash=")[2] for path, entry in listed.items()}
+    return {
+        path: entry["serverRelativeURL"].partition("?hash=")[2]
+        for path, entry in listed.items()
+    }
 
 
 def accepts_json(accept: str) -> bool:
     """Whether an Accept header takes JSON."""
-    kinds = [part.partition(";")[0].strip() for part in accept.split(",")] if accept else ["*/*"]
+    kinds = (
+        [part.partition(";")[0].strip() for part in accept.split(",")]
+        if accept
+        else ["*/*"]
+    )
     return any(kind in ("application/json", "*/*", "application/*") for kind in kinds)
 
 
@@ -47,12 +54,18 @@ def serve_openapi_v3(request: Request, path: str) -> Response:
             "text/plain; charset=utf-8",
         )
     name = path.removeprefix(ROOT + "/")
-    if name not in hashes() or f"openapi/{name}.json" not in published_names("openapi/"):
+    if name not in hashes() or f"openapi/{name}.json" not in published_names(
+        "openapi/"
+    ):
         return page_not_found()
-    return serve_document(request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json"))
+    return serve_document(
+        request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json")
+    )
 
 
-def serve_document(request: Request, path: str, current: str, body: Callable[[], bytes]) -> Response:
+def serve_document(
+    request: Request, path: str, current: str, body: Callable[[], bytes]
+) -> Response:
     """One document, whose hash is `current`: 406, 301 to that hash, 304, or what `body`
     reads.
     """
@@ -60,7 +73,9 @@ def serve_document(request: Request, path: str, current: str, body: Callable[[],
         return text("", 406)
     asked = request.param("hash")
     if asked and asked != current:
-        return Response(status=301, headers={"Location": f"{path}?hash={current}"}, body=b"")
+        return Response(
+            status=301, headers={"Location": f"{path}?hash={current}"}, body=b""
+        )
     headers = {"Etag": f'"{current}"', "Vary": "Accept"}
     if asked:
         headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}

@@ -23,7 +23,9 @@ class OpenIDMetadata:
     server.
     """
 
-    def __init__(self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443") -> None:
+    def __init__(
+        self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443"
+    ) -> None:
         self._tokens = tokens
         self.external_address = external_address
 
@@ -48,7 +50,9 @@ class OpenIDMetadata:
         if refusal is not None:
             return refusal
         headers = {"Content-Type": JWKS_TYPE, "Cache-Control": CACHE_CONTROL}
-        return Response(headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]}))
+        return Response(
+            headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]})
+        )
 
 
 def _refused(request: Request, produces: str) -> Response | None:

@@ -129,5 +129,8 @@ def aggregated_group(name: str, rows: Iterable[Resource]) -> Object:
         versions.setdefault(row.version, []).append(entry)
     return {
         "metadata": {"name": name, "creationTimestamp": None},
-        "versions": [{"version": name, "resources": found, "freshness": "Current"} for name, found in versions.items()],
+        "versions": [
+            {"version": name, "resources": found, "freshness": "Current"}
+            for name, found in versions.items()
+        ],
     }

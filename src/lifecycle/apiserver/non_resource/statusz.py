@@ -52,8 +52,12 @@ class Statusz:
     def _text(self) -> str:
         sign, about, seconds = delimiter(self._names), self._body(), self._uptime()
         lines = {
-            "Started": time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)),
-            "Up": (f"{seconds // 3600} hr {seconds // 60 % 60:02d} min {seconds % 60:02d} sec"),
+            "Started": time.strftime(
+                "%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)
+            ),
+            "Up": (
+                f"{seconds // 3600} hr {seconds // 60 % 60:02d} min {seconds % 60:02d} sec"
+            ),
             "Go version": about["goVersion"],
             "Binary version": about["binaryVersion"],
             "Emulation version": about["emulationVersion"],

@@ -30,7 +30,9 @@ HEAD = (
 )
 
 
-def serve_page(request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]) -> Response:
+def serve_page(
+    request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]
+) -> Response:
     """The page, or the kind with this body in the form asked for. Raises StatusError
     406.
     """
@@ -41,7 +43,11 @@ def serve_page(request: Request, kind: str, page: Callable[[], str], body: Calla
         if media_type in ("text/plain", "text/*", "*/*") and "as" not in asked:
             return text(page())
         wanted = asked.get("g"), asked.get("as")
-        if media_type in (JSON, YAML) and wanted == (GROUP, kind) and asked.get("v") in VERSIONS:
+        if (
+            media_type in (JSON, YAML)
+            and wanted == (GROUP, kind)
+            and asked.get("v") in VERSIONS
+        ):
             if asked["v"] == "v1alpha1":
                 endpoint = kind.lower()
                 request.warnings.append(
@@ -55,7 +61,9 @@ def serve_page(request: Request, kind: str, page: Callable[[], str], body: Calla
             content_type, encoded = encode({**head, **body()}, media_type)
             return Response(headers={"Content-Type": content_type}, body=encoded)
     accepted = ", ".join((JSON, YAML, "text/plain"))
-    raise failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+    raise failure(
+        406, "NotAcceptable", f"only the following media types are accepted: {accepted}"
+    )
 
 
 def delimiter(names: NameSource) -> str:

@@ -36,7 +36,9 @@ class AutoscalerV1Strategy(Strategy):
         """As v2."""
         return super().validate_create(to_v2(obj))
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """As v2."""
         return super().validate_update(to_v2(new), to_v2(old), subresource)
 
@@ -50,7 +52,9 @@ class AutoscalerV1Strategy(Strategy):
         headers: bool,
     ) -> Object:
         """The cells of v2 around the objects of v1."""
-        shown = super().table(_stored(), [to_v2(obj) for obj in objs], list_meta, now, include, headers)
+        shown = super().table(
+            _stored(), [to_v2(obj) for obj in objs], list_meta, now, include, headers
+        )
         if include == "Object":
             for row, obj in zip(shown["rows"], objs):
                 row["object"] = obj

@@ -17,7 +17,11 @@ class CertificateRequestStore(ResourceStore):
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
         """Write down who asks."""
-        spec = {key: value for key, value in (obj.get("spec") or {}).items() if key not in _WHO}
+        spec = {
+            key: value
+            for key, value in (obj.get("spec") or {}).items()
+            if key not in _WHO
+        }
         user = scope.user
         if user is not None:
             extra = {key: list(values) for key, values in user.extra.items()}
@@ -38,11 +42,17 @@ class CertificateRequestStore(ResourceStore):
         conditions = []
         for condition in (new.get("status") or {}).get("conditions") or ():
             turned = next(
-                (each.get("lastTransitionTime") for each in _conditions(old) if _same(each, condition)),
+                (
+                    each.get("lastTransitionTime")
+                    for each in _conditions(old)
+                    if _same(each, condition)
+                ),
                 None,
             )
             times = {"lastUpdateTime": now, "lastTransitionTime": turned or now}
-            given = {key: value for key, value in condition.items() if value is not None}
+            given = {
+                key: value for key, value in condition.items() if value is not None
+            }
             conditions.append({**times, **given})
         if conditions:
             new["status"] = {**new["status"], "conditions": conditions}

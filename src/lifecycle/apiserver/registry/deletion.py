@@ -55,10 +55,14 @@ def check_delete_options(options: Object) -> None:
     if any(value != "All" for value in dry_run):
         errors.append(not_supported("dryRun", dry_run, ["All"]))
     if errors:
-        raise status.invalid("DeleteOptions", "", [error.cause() for error in errors], "meta.k8s.io")
+        raise status.invalid(
+            "DeleteOptions", "", [error.cause() for error in errors], "meta.k8s.io"
+        )
 
 
-async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptions) -> tuple[Object, bool]:
+async def delete(
+    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+) -> tuple[Object, bool]:
     """Delete one object: the answer (object or Status), and whether it is gone. Raises
     StatusError 404, 409.
     """
@@ -81,7 +85,9 @@ async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptio
     raise status.conflict(resource.plural, scope.name, group=resource.group)
 
 
-def check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
+def check_preconditions(
+    obj: Object, scope: RequestScope, options: DeleteOptions
+) -> None:
     """Whether the object is the one that is meant. Raises StatusError 409. Upstream:
     `rest.BeforeDelete`.
     """
@@ -105,7 +111,9 @@ def check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions
         raise status.conflict(kind, scope.name, why, scope.resource.group)
 
 
-def _check_namespace_preconditions(metadata: Object, scope: RequestScope, options: DeleteOptions) -> None:
+def _check_namespace_preconditions(
+    metadata: Object, scope: RequestScope, options: DeleteOptions
+) -> None:
     for what, wanted, found in (
         ("UID", options.uid, metadata["uid"]),
         ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
@@ -148,7 +156,10 @@ async def _attempt(
             )  # their own registries mark them, without a grace period
             if not own:
                 marked["deletionGracePeriodSeconds"] = grace
-            if metadata.get("generation", 0) > 0 and obj["kind"] != "CustomResourceDefinition":
+            if (
+                metadata.get("generation", 0) > 0
+                and obj["kind"] != "CustomResourceDefinition"
+            ):
                 marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
         if obj["kind"] == "Namespace":
@@ -158,7 +169,9 @@ async def _attempt(
         written = await store.write(stored.key, new, stored.revision)
         return None if written is None else (written.obj, False)
     if not scope.dry_run:
-        doomed = await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+        doomed = (
+            await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+        )
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
@@ -187,10 +200,14 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
         "deletionTimestamp": format_time(now),
     }
     if before:
-        marked["deletionTimestamp"] = format_time(parse_time(metadata["deletionTimestamp"]) - before)
+        marked["deletionTimestamp"] = format_time(
+            parse_time(metadata["deletionTimestamp"]) - before
+        )
     elif metadata.get("generation", 0) > 0:
         marked["generation"] = metadata["generation"] + 1
-    return await store.write(stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision)
+    return await store.write(
+        stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision
+    )
 
 
 def grace_period(obj: Object, options: DeleteOptions) -> int:
@@ -227,4 +244,6 @@ def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
 
 
 def _is_held_namespace(obj: Object) -> bool:
-    return obj["kind"] == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
+    return obj["kind"] == "Namespace" and bool(
+        (obj.get("spec") or {}).get("finalizers")
+    )

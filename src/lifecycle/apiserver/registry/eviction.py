@@ -35,7 +35,9 @@ SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction su
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-async def evict(pods: ResourceStore, budgets: ResourceStore, scope: RequestScope, eviction: Object) -> Object:
+async def evict(
+    pods: ResourceStore, budgets: ResourceStore, scope: RequestScope, eviction: Object
+) -> Object:
     """Delete a pod as its eviction asks, if its budget lets it go.
 
     The answer is a `Status`; for a pod with several budgets one that says 500, though
@@ -75,8 +77,12 @@ async def evict(pods: ResourceStore, budgets: ResourceStore, scope: RequestScope
         if names:
             without_asking = not await _take_from_budget(budgets, target, names[0], pod)
         careful = options
-        if without_asking and not options.resource_version:  # it may have become ready since
-            careful = replace(options, resource_version=pod["metadata"]["resourceVersion"])
+        if (
+            without_asking and not options.resource_version
+        ):  # it may have become ready since
+            careful = replace(
+                options, resource_version=pod["metadata"]["resourceVersion"]
+            )
         try:
             await _mark_and_delete(pods, target, careful)
         except StatusError as error:
@@ -90,7 +96,10 @@ async def evict(pods: ResourceStore, budgets: ResourceStore, scope: RequestScope
 
 
 def _over(pod: Object) -> bool:
-    return pod["status"]["phase"] in ("Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
+    return (
+        pod["status"]["phase"] in ("Succeeded", "Failed")
+        or "deletionTimestamp" in pod["metadata"]
+    )
 
 
 def _can_ignore_budgets(pod: Object) -> bool:
@@ -102,10 +111,16 @@ def _can_ignore_budgets(pod: Object) -> bool:
 
 def _budgets_of(budgets: ResourceStore, pod: Object) -> list[str]:
     budgets.cacher.catch_up()
-    return [cached.obj["metadata"]["name"] for cached in budgets.cacher.ordered() if _covers(cached.obj, pod)]
+    return [
+        cached.obj["metadata"]["name"]
+        for cached in budgets.cacher.ordered()
+        if _covers(cached.obj, pod)
+    ]
 
 
-async def _take_from_budget(budgets: ResourceStore, scope: RequestScope, name: str, pod: Object) -> bool:
+async def _take_from_budget(
+    budgets: ResourceStore, scope: RequestScope, name: str, pod: Object
+) -> bool:
     """Take one disruption from a budget; False if the pod may go without, for not being
     ready. Raises StatusError 429, 403.
     """
@@ -117,8 +132,13 @@ async def _take_from_budget(budgets: ResourceStore, scope: RequestScope, name: s
             return False
     for _ in range(MAX_CONFLICTS):
         stored = budgets.get(scope.namespace, name)
-        decremented = _check_and_decrement(stored.obj, pod["metadata"]["name"], budgets.environment.clock.timestamp())
-        if scope.dry_run or await budgets.write(stored.key, decremented, stored.revision) is not None:
+        decremented = _check_and_decrement(
+            stored.obj, pod["metadata"]["name"], budgets.environment.clock.timestamp()
+        )
+        if (
+            scope.dry_run
+            or await budgets.write(stored.key, decremented, stored.revision) is not None
+        ):
             return True
     raise status.failure(
         504,
@@ -132,9 +152,13 @@ def _covers(budget: Object, pod: Object) -> bool:
     """Whether the budget is the pod's. An empty selector selects nothing here, as a
     guard for what should not be there.
     """
-    if budget["metadata"]["namespace"] != pod["metadata"]["namespace"] or not budget["spec"].get("selector"):
+    if budget["metadata"]["namespace"] != pod["metadata"]["namespace"] or not budget[
+        "spec"
+    ].get("selector"):
         return False
-    return selector_from_label_selector(budget["spec"]["selector"]).matches(pod["metadata"].get("labels") or {})
+    return selector_from_label_selector(budget["spec"]["selector"]).matches(
+        pod["metadata"].get("labels") or {}
+    )
 
 
 def _is_ready(pod: Object) -> bool:
@@ -157,7 +181,9 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
         told.get("disruptedPods") or {},
     )
     if allowed < 0:
-        raise status.forbidden("poddisruptionbudget", name, "pdb disruptions allowed is negative", "policy")
+        raise status.forbidden(
+            "poddisruptionbudget", name, "pdb disruptions allowed is negative", "policy"
+        )
     if len(disrupted) > MAX_DISRUPTED_PODS:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise status.forbidden("poddisruptionbudget", name, why, "policy")
@@ -177,7 +203,11 @@ def _exhausted(budget: Object, now: str) -> list[Object]:
     """The condition that the controller would write next. Upstream:
     `UpdateDisruptionAllowedCondition`.
     """
-    others = [c for c in budget["status"].get("conditions") or () if c["type"] != "DisruptionAllowed"]
+    others = [
+        c
+        for c in budget["status"].get("conditions") or ()
+        if c["type"] != "DisruptionAllowed"
+    ]
     condition = {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -193,12 +223,16 @@ def _why_not(name: str, told: Object) -> str:
     condition = _condition(told, "DisruptionAllowed") or {}
     why = condition.get("message", "") if condition.get("status") == "False" else ""
     desired, healthy = told.get("desiredHealthy", 0), told.get("currentHealthy", 0)
-    if why and condition.get("reason") == "SyncFailed":  # then the figures are not to be trusted
+    if (
+        why and condition.get("reason") == "SyncFailed"
+    ):  # then the figures are not to be trusted
         return f"The disruption budget {name} does not allow evicting pods currently because it failed sync: {why}"
     if healthy <= desired:
         return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
     reason = f" ({condition['reason']}): {why}" if why else ""
-    return f"The disruption budget {name} does not allow evicting pods currently{reason}"
+    return (
+        f"The disruption budget {name} does not allow evicting pods currently{reason}"
+    )
 
 
 def _being_processed(name: str) -> str:
@@ -212,7 +246,9 @@ def _too_many_requests(cause: str, seconds: int = 0) -> StatusError:
     return status.failure(429, "TooManyRequests", VIOLATED, details)
 
 
-async def _mark_and_delete(pods: ResourceStore, scope: RequestScope, options: DeleteOptions) -> None:
+async def _mark_and_delete(
+    pods: ResourceStore, scope: RequestScope, options: DeleteOptions
+) -> None:
     """Say in the pod's status who is taking it away, then delete it. Raises StatusError
     404, 409.
     """
@@ -222,9 +258,13 @@ async def _mark_and_delete(pods: ResourceStore, scope: RequestScope, options: De
             stored = pods.get(scope.namespace, scope.name)
             check_preconditions(stored.obj, scope, options)
             now = pods.environment.clock.timestamp()
-            written = await pods.write(stored.key, _marked(stored.obj, now), stored.revision)
+            written = await pods.write(
+                stored.key, _marked(stored.obj, now), stored.revision
+            )
         if options.resource_version:
-            options = replace(options, resource_version=written.obj["metadata"]["resourceVersion"])
+            options = replace(
+                options, resource_version=written.obj["metadata"]["resourceVersion"]
+            )
     await delete(pods, scope, options)
 
 
@@ -235,7 +275,11 @@ def _marked(pod: Object, now: str) -> Object:
         "type": "DisruptionTarget",
         "status": "True",
         "lastProbeTime": None,
-        "lastTransitionTime": (old["lastTransitionTime"] if old is not None and old["status"] == "True" else now),
+        "lastTransitionTime": (
+            old["lastTransitionTime"]
+            if old is not None and old["status"] == "True"
+            else now
+        ),
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }

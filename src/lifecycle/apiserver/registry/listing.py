@@ -65,7 +65,9 @@ class ListOptions:
     match: str = ""
 
 
-async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> Page:
+async def list_page(
+    cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions
+) -> Page:
     """One page. Raises StatusError 400 (bad token or version), 410 (expired), 504
     (version from the future).
     """
@@ -86,7 +88,11 @@ async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: L
     else:
         rows = list(
             islice(
-                (row for row in candidates if criteria.matches(row.obj, cacher.fields_of)),
+                (
+                    row
+                    for row in candidates
+                    if criteria.matches(row.obj, cacher.fields_of)
+                ),
                 limit or None,
             )
         )
@@ -95,13 +101,17 @@ async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: L
     more = bool(limit) and len(rows) == limit and rows[-1] is not candidates[-1]
     metadata: Object = {"resourceVersion": str(revision)}
     if more:
-        metadata["continue"] = encode_continue(revision, rows[-1].key + "\0", _prefix(cacher, criteria))
+        metadata["continue"] = encode_continue(
+            revision, rows[-1].key + "\0", _prefix(cacher, criteria)
+        )
         if criteria.everything:
             metadata["remainingItemCount"] = len(candidates) - limit
     return Page(rows, metadata, criteria.everything and not start and not limit)
 
 
-def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> tuple[str, int]:
+def _validate(
+    cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions
+) -> tuple[str, int]:
     """The first key of the page, and the revision it has to show (0: the newest).
     Upstream: `storage.ValidateListOptions`.
     """
@@ -110,7 +120,9 @@ def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOpt
     if options.token and not single:  # a list of one knows no pages
         revision, start = decode_continue(options.token, _prefix(cacher, criteria))
         if wanted not in ("", "0"):
-            raise status.bad_request("specifying resource version is not allowed when using continue")
+            raise status.bad_request(
+                "specifying resource version is not allowed when using continue"
+            )
         return start, max(revision, 0)
     if wanted in ("", "0"):
         return "", 0
@@ -127,14 +139,20 @@ def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOpt
 
 
 def _is_single(cacher: Cacher, criteria: Criteria) -> bool:
-    return bool(criteria.name and (criteria.namespace or not cacher.resource.namespaced))
+    return bool(
+        criteria.name and (criteria.namespace or not cacher.resource.namespaced)
+    )
 
 
 def _prefix(cacher: Cacher, criteria: Criteria) -> str:
-    return f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
+    return (
+        f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
+    )
 
 
-async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str) -> list[Cached]:
+async def _past(
+    cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str
+) -> list[Cached]:
     prefix = _prefix(cacher, criteria)
     try:
         page = await store.range(prefix, prefix_end(prefix), revision=revision)
@@ -146,7 +164,11 @@ async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int,
         Cached(kv.key, obj, kv.mod_revision)
         for kv, obj in zip(page.kvs, await cacher.decode_past(page.kvs), strict=True)
     ]
-    return [row for row in rows if row.key == prefix + criteria.name] if _is_single(cacher, criteria) else rows
+    return (
+        [row for row in rows if row.key == prefix + criteria.name]
+        if _is_single(cacher, criteria)
+        else rows
+    )
 
 
 def _expired(start: str, prefix: str) -> status.StatusError:
@@ -167,9 +189,7 @@ def parse_revision(text: str) -> int:
     if not why and (len(text) > 40 or int(text) >= 1 << 64):
         why = "value out of range"
     if why:
-        message = (
-            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: {why}"
-        )
+        message = f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: {why}"
         raise status.failure(500, "", message)
     return int(text)
 
@@ -198,20 +218,28 @@ def decode_continue(token: str, prefix: str) -> tuple[int, str]:
     fields = _token_fields(fields)
     version = fields.get("v", "")
     if version != TOKEN_VERSION:
-        raise _invalid_token(f"server does not recognize this encoded version {version}")
+        raise _invalid_token(
+            f"server does not recognize this encoded version {version}"
+        )
     revision, start = fields.get("rv", 0), fields.get("start", "")
     if revision == 0:
-        raise _invalid_token(f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})")
+        raise _invalid_token(
+            f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})"
+        )
     if not start:
         raise _invalid_token(f"encoded start key empty (version {TOKEN_VERSION})")
     key = "/" + start.removeprefix("/")
-    if any(part in ("", ".", "..") for part in key[1:].split("/")):  # nobody ranges over more than was asked for
+    if any(
+        part in ("", ".", "..") for part in key[1:].split("/")
+    ):  # nobody ranges over more than was asked for
         raise _invalid_token(start)
     return revision, prefix.rstrip("/") + key
 
 
 def _invalid_token(why: str) -> status.StatusError:
-    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
+    return status.bad_request(
+        f"invalid continue token: continue key is not valid: {why}"
+    )
 
 
 def _token_fields(fields: Any) -> Object:
@@ -221,7 +249,9 @@ def _token_fields(fields: Any) -> Object:
     if fields is None:
         return {}
     if not isinstance(fields, dict):
-        raise _invalid_token(f"json: cannot unmarshal {json_type(fields)} into Go value of type storage.continueToken")
+        raise _invalid_token(
+            f"json: cannot unmarshal {json_type(fields)} into Go value of type storage.continueToken"
+        )
     for key, value in fields.items():
         given, wanted = (
             json_type(value),

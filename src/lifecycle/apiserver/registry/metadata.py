@@ -51,7 +51,11 @@ def check_revision(text: str) -> None:
     storage layer returns the bare error.
     """
     if not text.isascii() or not text.isdecimal() or len(text) > 20:
-        why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
+        why = (
+            "value out of range"
+            if text.isascii() and text.isdecimal()
+            else "invalid syntax"
+        )
         raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
@@ -61,7 +65,9 @@ def check_no_revision(obj: Object) -> None:
     """
     version = obj["metadata"].get("resourceVersion", "")
     if version and version.isascii() and version.isdecimal() and int(version[:40]):
-        raise failure(500, "", "resourceVersion should not be set on objects to be created")
+        raise failure(
+            500, "", "resourceVersion should not be set on objects to be created"
+        )
 
 
 def check_namespace(obj: Object, scope: RequestScope) -> None:
@@ -75,7 +81,9 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
     if given == scope.namespace:
         return
     if given and scope.resource.namespaced:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
     if scope.namespace:
         metadata["namespace"] = scope.namespace
     else:
@@ -127,7 +135,9 @@ def check_identity(obj: Object, scope: RequestScope) -> None:
             f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided"
         )
     if name != scope.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({scope.name})"
+        )
 
 
 def is_unchanged(new: Object, old: Object) -> bool:
@@ -147,9 +157,15 @@ def is_unchanged(new: Object, old: Object) -> bool:
 
 
 def _meaning(metadata: Object) -> Object:
-    plain = {k: v for k, v in metadata.items() if k not in ("resourceVersion", "managedFields")}
+    plain = {
+        k: v
+        for k, v in metadata.items()
+        if k not in ("resourceVersion", "managedFields")
+    }
     entries = metadata.get("managedFields") or ()
     return {
         **plain,
-        "managedFields": [{k: v for k, v in entry.items() if k != "time"} for entry in entries],
+        "managedFields": [
+            {k: v for k, v in entry.items() if k != "time"} for entry in entries
+        ],
     }

@@ -45,7 +45,9 @@ from lifecycle.apiserver.registry.strategy import (
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
-async def patched_document(content_type: str, document: Object, patch: Any, scope: RequestScope) -> Object:
+async def patched_document(
+    content_type: str, document: Object, patch: Any, scope: RequestScope
+) -> Object:
     """What a (not apply) patch makes of a document. Raises StatusError."""
     if content_type == JSON_PATCH:
         result = await _apply_json_patch(document, patch)
@@ -90,15 +92,21 @@ def normal(
     """
     resource = scope.resource
     try:
-        decoded, strict = scope.strategy.decode(obj, resource.api_version, resource.kind)
+        decoded, strict = scope.strategy.decode(
+            obj, resource.api_version, resource.kind
+        )
     except status.StatusError as error:
         complaint = ""
         if content_type == STRATEGIC_MERGE_PATCH:
             complaint = conversion_complaint(obj, resource.api_version, resource.kind)
-        raise cannot_decode(content_type, obj, patch, resource.kind, error, complaint) from None
+        raise cannot_decode(
+            content_type, obj, patch, resource.kind, error, complaint
+        ) from None
     strict = [*(found or ()), *strict]
     if strict and scope.field_validation == "Strict":
-        raise _patch_invalid(content_type, obj, patch, f"strict decoding error: {', '.join(strict)}")
+        raise _patch_invalid(
+            content_type, obj, patch, f"strict decoding error: {', '.join(strict)}"
+        )
     report_strict(strict, scope)
     scope.strategy.set_defaults(decoded)
     keep_reset(obj, decoded)
@@ -119,10 +127,16 @@ def cannot_decode(
     _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
     if not handled:
         _, handled, why = error.message.partition(unrecognized(kind))
-    return _patch_invalid(content_type, result, patch, complaint or why) if handled else error
+    return (
+        _patch_invalid(content_type, result, patch, complaint or why)
+        if handled
+        else error
+    )
 
 
-def _patch_invalid(content_type: str, result: Object, patch: Any, why: str) -> status.StatusError:
+def _patch_invalid(
+    content_type: str, result: Object, patch: Any, why: str
+) -> status.StatusError:
     """The 422 that shows the document a patch leaves; after a strategic merge patch it
     is the patch itself, as Go prints a map.
     """
@@ -137,7 +151,9 @@ def _go_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(_go_value, value))}]"
     return (
-        {None: "<nil>", True: "true", False: "false"}.get(value, str(value)) if type(value) is not int else str(value)
+        {None: "<nil>", True: "true", False: "false"}.get(value, str(value))
+        if type(value) is not int
+        else str(value)
     )
 
 
@@ -173,7 +189,9 @@ async def patch(
 
     async def change(live: Object | None) -> Object:
         if live is None:
-            raise status.not_found(scope.resource.plural, scope.name, scope.resource.group)
+            raise status.not_found(
+                scope.resource.plural, scope.name, scope.resource.group
+            )
         new = normal(
             content_type,
             await patched_document(content_type, live, patch, scope),
@@ -211,7 +229,9 @@ async def _apply(
             now=environment.clock.timestamp(), subresource=scope.subresource,
             type_=scope.strategy.type,
         )  # fmt: skip
-        if twice and scope.field_validation == "Strict":  # the warning, of several lines, would not fit into a header
+        if (
+            twice and scope.field_validation == "Strict"
+        ):  # the warning, of several lines, would not fit into a header
             why = "".join(f"\n  {each}" for each in twice)
             raise status.bad_request(
                 f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{why}"
@@ -250,7 +270,11 @@ def check_apply_kind(applied: Object, scope: RequestScope) -> None:
 def _gvk(obj: Object) -> str:
     """A kind as Go prints a `GroupVersionKind`."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
-    group, _, version = version.rpartition("/") if isinstance(version, str) and version.count("/") < 2 else ("", "", "")
+    group, _, version = (
+        version.rpartition("/")
+        if isinstance(version, str) and version.count("/") < 2
+        else ("", "", "")
+    )
     return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
@@ -266,7 +290,9 @@ def _not_convertible(
         return error
     named = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(applied)}"
     why = f"unable to convert unstructured object to {_gvk(applied)}: {complaint}"
-    return status.failure(500, "", f"failed to convert new object ({named}) to proper version: {why}")
+    return status.failure(
+        500, "", f"failed to convert new object ({named}) to proper version: {why}"
+    )
 
 
 def _keep_identity(new: Object, live: Object) -> None:
@@ -276,7 +302,9 @@ def _keep_identity(new: Object, live: Object) -> None:
             metadata[key] = old[key]
 
 
-async def _admit(store: ResourceStore, scope: RequestScope, new: Object, live: Object | None) -> None:
+async def _admit(
+    store: ResourceStore, scope: RequestScope, new: Object, live: Object | None
+) -> None:
     operation = UPDATE if live is not None else CREATE
     attributes = Attributes(
         operation, scope.resource, scope.subresource, scope.namespace, scope.name, new,

@@ -35,12 +35,17 @@ async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Ob
     errors = validate_binding(binding)
     if errors:  # returned as they are, and so an error of the server
         shown = [f"{error.field}: {error.cause()['message']}" for error in errors]
-        raise status.failure(500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]")
+        raise status.failure(
+            500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+        )
     await environment.admission.validate(attributes)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         pod = _assigned(stored.obj, binding, scope, environment.clock.timestamp())
-        if scope.dry_run or await store.write(stored.key, pod, stored.revision) is not None:
+        if (
+            scope.dry_run
+            or await store.write(stored.key, pod, stored.revision) is not None
+        ):
             return status.success()
     raise status.conflict("pods/binding", scope.name)
 
@@ -66,17 +71,25 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
     merged = dict(metadata)
     for key in ("labels", "annotations"):
         if meta.get(key):
-            merged[key] = dict(sorted({**(metadata.get(key) or {}), **meta[key]}.items()))
+            merged[key] = dict(
+                sorted({**(metadata.get(key) or {}), **meta[key]}.items())
+            )
     # a node that was kept for the pod is none any more
     # (`ClearingNominatedNodeNameAfterBinding`)
-    old_status = {key: value for key, value in (pod.get("status") or {}).items() if key != "nominatedNodeName"}
+    old_status = {
+        key: value
+        for key, value in (pod.get("status") or {}).items()
+        if key != "nominatedNodeName"
+    }
     condition = {
         "type": "PodScheduled",
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": now,
     }
-    conditions = [c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"] + [condition]
+    conditions = [
+        c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"
+    ] + [condition]
     return {
         **pod,
         "metadata": in_go_order(merged),

@@ -55,7 +55,11 @@ def scale_of(obj: Object, paths: Object | None = None) -> Object:
 def _custom_scale(obj: Object, paths: Object) -> Object:
     metadata = obj["metadata"]
     replicas = nested(obj, paths["specReplicasPath"]) or 0
-    selector = nested(obj, paths["labelSelectorPath"]) if paths.get("labelSelectorPath") else None
+    selector = (
+        nested(obj, paths["labelSelectorPath"])
+        if paths.get("labelSelectorPath")
+        else None
+    )
     scale: Object = {
         "kind": KIND,
         "apiVersion": VERSION,
@@ -93,7 +97,9 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
     return scale_of(obj, paths)
 
 
-async def update_scale(store: ResourceStore, scope: RequestScope, new: Object) -> Object:
+async def update_scale(
+    store: ResourceStore, scope: RequestScope, new: Object
+) -> Object:
     """Replace."""
     check_identity(new, scope)
 
@@ -169,7 +175,9 @@ async def _write(
                 now=now,
             )
         version = metadata.get("resourceVersion")
-        entries = parent_entries(owned, metadata.get("managedFields"), resource.api_version)
+        entries = parent_entries(
+            owned, metadata.get("managedFields"), resource.api_version
+        )
         changed = {**live["metadata"], "managedFields": entries}
         if version:
             changed["resourceVersion"] = version
@@ -199,7 +207,9 @@ async def _write(
 def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
     check_identity(scale, scope)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0 and scope.strategy.scale is None:  # a custom resource's are checked where they are kept
+    if (
+        replicas < 0 and scope.strategy.scale is None
+    ):  # a custom resource's are checked where they are kept
         cause = {
             "reason": "FieldValueInvalid",
             "message": f"Invalid value: {replicas}: must be greater than or equal to 0",
@@ -209,4 +219,6 @@ def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
     given, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
     if given and given != uid:
         why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
-        raise status.conflict(f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group)
+        raise status.conflict(
+            f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group
+        )

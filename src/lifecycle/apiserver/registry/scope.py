@@ -47,7 +47,8 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
         name=info.name,
         subresource=info.subresource,
         user=request.user,
-        manager=request.param("fieldManager") or user_agent_manager(request.headers.get("user-agent", "")),
+        manager=request.param("fieldManager")
+        or user_agent_manager(request.headers.get("user-agent", "")),
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,

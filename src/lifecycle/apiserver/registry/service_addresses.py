@@ -51,7 +51,9 @@ def refused_address(service: Object, address: str, why: str) -> StatusError:
         service["spec"].get("clusterIPs"),
         f"failed to allocate IP {address}: {why}",
     )
-    return invalid_status("Service", service["metadata"].get("name", ""), [error.cause()])
+    return invalid_status(
+        "Service", service["metadata"].get("name", ""), [error.cause()]
+    )
 
 
 def addresses_of(service: Object) -> frozenset[str]:
@@ -59,7 +61,9 @@ def addresses_of(service: Object) -> frozenset[str]:
     ExternalName.
     """
     spec = service.get("spec") or {}
-    ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
+    ips = spec.get("clusterIPs") or (
+        [spec["clusterIP"]] if spec.get("clusterIP") else []
+    )
     return frozenset(ip for ip in ips if ip and ip != "None")
 
 
@@ -87,15 +91,23 @@ class ServiceAddresses:
         self._cidrs.catch_up()
         found = []
         for cached in self._cidrs.ordered():
-            if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(cached.obj):
-                networks = map(ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ())
-                found += [network for network in networks if isinstance(network, IPv4Network)]
+            if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(
+                cached.obj
+            ):
+                networks = map(
+                    ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ()
+                )
+                found += [
+                    network for network in networks if isinstance(network, IPv4Network)
+                ]
         return found or [SERVICE_CIDR]
 
     def taken(self) -> set[str]:
         """Addresses somebody has an IPAddress for."""
         self._store.cacher.catch_up()
-        return {cached.obj["metadata"]["name"] for cached in self._store.cacher.ordered()}
+        return {
+            cached.obj["metadata"]["name"] for cached in self._store.cacher.ordered()
+        }
 
     async def take(self, addresses: Collection[str], service: Object) -> list[str]:
         """Make the IPAddresses. Raises StatusError 422 if somebody was faster, having
@@ -106,7 +118,10 @@ class ServiceAddresses:
             obj = self._new(address, service)
             key = registry_key(self._resource, "", address)
             existing = self._store.lookup("", address)
-            if existing is not None and existing.obj["spec"]["parentRef"] == obj["spec"]["parentRef"]:
+            if (
+                existing is not None
+                and existing.obj["spec"]["parentRef"] == obj["spec"]["parentRef"]
+            ):
                 continue  # left by a server that died in between
             if await self._store.write(key, obj, 0) is None:
                 await self.release(taken)
@@ -136,5 +151,7 @@ class ServiceAddresses:
         }
         fill_object_meta(obj, self._environment.clock, self._environment.names)
         now = obj["metadata"]["creationTimestamp"]
-        update_managed_fields(None, obj, manager=MANAGER, api_version=obj["apiVersion"], now=now)
+        update_managed_fields(
+            None, obj, manager=MANAGER, api_version=obj["apiVersion"], now=now
+        )
         return obj

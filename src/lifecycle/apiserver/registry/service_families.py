@@ -37,7 +37,11 @@ def init_ip_family_fields(service: Object, old: Object | None) -> None:
     families = spec.get("ipFamilies") or []
     if selectorless:
         families = families or list(CONFIGURED)
-        more = [OTHER[families[0]]] if len(families) < 2 and spec["ipFamilyPolicy"] != "SingleStack" else []
+        more = (
+            [OTHER[families[0]]]
+            if len(families) < 2 and spec["ipFamilyPolicy"] != "SingleStack"
+            else []
+        )
         spec["ipFamilies"] = [*families, *more]
         return
     if spec["ipFamilyPolicy"] == "RequireDualStack":
@@ -69,9 +73,15 @@ def _matching_prefer_dual_stack(spec: Object, before: Object) -> bool:
     """Whether nothing about addresses changes; a Service that would like two is not
     given the second by any odd update.
     """
-    if spec.get("type") != before.get("type") or spec.get("ipFamilyPolicy") != "PreferDualStack":
+    if (
+        spec.get("type") != before.get("type")
+        or spec.get("ipFamilyPolicy") != "PreferDualStack"
+    ):
         return False
-    same = all((spec.get(key) or []) == (before.get(key) or []) for key in ("clusterIPs", "ipFamilies"))
+    same = all(
+        (spec.get(key) or []) == (before.get(key) or [])
+        for key in ("clusterIPs", "ipFamilies")
+    )
     return same and before.get("ipFamilyPolicy") in (None, "PreferDualStack")
 
 
@@ -99,7 +109,9 @@ def _infer_families(spec: Object) -> list[FieldError]:
         for found, what in ((ips, "cluster IPs"), (families, "IP families")):
             if len(found) == 2:
                 why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
-                errors.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why))
+                errors.append(
+                    invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
+                )
     for index, address in enumerate(ips):
         if address == HEADLESS:
             break

@@ -43,7 +43,9 @@ def ports_offset(ports: range) -> int:
 
 def node_ports_of(spec: Object) -> list[int]:
     """The node ports a Service holds, that of its health check included."""
-    numbers = [port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")]
+    numbers = [
+        port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")
+    ]
     if needs_health_check(spec) and spec.get("healthCheckNodePort"):
         numbers.append(spec["healthCheckNodePort"])
     return numbers
@@ -56,7 +58,9 @@ class PortRefusedError(Exception):
 class PortOperation:
     """What one request takes. `taken`: what others hold."""
 
-    def __init__(self, taken: Collection[int], source: Random, *, dry_run: bool) -> None:
+    def __init__(
+        self, taken: Collection[int], source: Random, *, dry_run: bool
+    ) -> None:
         self._taken = set(taken)
         self._source = source
         self._dry_run = dry_run
@@ -66,7 +70,9 @@ class PortOperation:
         """Take a wished port. Raises PortRefusedError."""
         if port not in NODE_PORTS and not self._dry_run:
             low, high = NODE_PORTS[0], NODE_PORTS[-1]
-            raise PortRefusedError(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
+            raise PortRefusedError(
+                f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+            )
         if port in self._taken or port in self._mine:
             raise PortRefusedError("provided port is already allocated")
         self._mine.append(port)
@@ -80,7 +86,11 @@ class PortOperation:
             taken = self._taken.union(self._mine)
             bands = (NODE_PORTS[border:], NODE_PORTS[:border])
             free = next(
-                (found for band in bands if (found := [p for p in band if p not in taken])),
+                (
+                    found
+                    for band in bands
+                    if (found := [p for p in band if p not in taken])
+                ),
                 None,
             )
             if free is None:
@@ -103,10 +113,16 @@ def init_node_ports(service: Object, operation: PortOperation) -> None:
             continue
         if number not in by_number:
             wish = next(
-                (p["nodePort"] for p in ports if p.get("port", 0) == number and p.get("nodePort")),
+                (
+                    p["nodePort"]
+                    for p in ports
+                    if p.get("port", 0) == number and p.get("nodePort")
+                ),
                 0,
             )
-            by_number[number] = _wished(service, index, wish, operation) if wish else _any(operation)
+            by_number[number] = (
+                _wished(service, index, wish, operation) if wish else _any(operation)
+            )
             port["nodePort"] = by_number[number]
         elif not wish:
             port["nodePort"] = by_number[number]
@@ -122,7 +138,9 @@ def update_node_ports(service: Object, old: Object, operation: PortOperation) ->
     """
     spec, before = service["spec"], old.get("spec") or {}
     mine = {port.get("nodePort") for port in before.get("ports") or ()}
-    for index, port in enumerate((spec.get("ports") or ()) if spec.get("type") in OUTSIDE else ()):
+    for index, port in enumerate(
+        (spec.get("ports") or ()) if spec.get("type") in OUTSIDE else ()
+    ):
         wish = port.get("nodePort")
         if wish and wish not in mine:
             mine.add(_wished(service, index, wish, operation))
@@ -137,7 +155,9 @@ def _wished(service: Object, index: int, port: int, operation: PortOperation) ->
         operation.allocate(port)
     except PortRefusedError as refused:
         error = invalid(f"spec.ports[{index}].nodePort", port, str(refused))
-        raise status.invalid("Service", service["metadata"].get("name", ""), [error.cause()]) from refused
+        raise status.invalid(
+            "Service", service["metadata"].get("name", ""), [error.cause()]
+        ) from refused
     return port
 
 
@@ -145,7 +165,9 @@ def _any(operation: PortOperation) -> int:
     try:
         return operation.allocate_next()
     except PortRefusedError as refused:
-        raise status.internal_error(f"failed to allocate a nodePort: {refused}") from refused
+        raise status.internal_error(
+            f"failed to allocate a nodePort: {refused}"
+        ) from refused
 
 
 def _init_health_check(spec: Object, operation: PortOperation) -> None:
@@ -156,5 +178,11 @@ def _init_health_check(spec: Object, operation: PortOperation) -> None:
         else:
             spec["healthCheckNodePort"] = operation.allocate_next()
     except PortRefusedError as refused:
-        which = f"requested HealthCheck NodePort {wish}" if wish else "a HealthCheck NodePort 0"
-        raise status.internal_error(f"failed to allocate {which}: {refused}") from refused
+        which = (
+            f"requested HealthCheck NodePort {wish}"
+            if wish
+            else "a HealthCheck NodePort 0"
+        )
+        raise status.internal_error(
+            f"failed to allocate {which}: {refused}"
+        ) from refused

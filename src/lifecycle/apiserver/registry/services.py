@@ -70,7 +70,9 @@ class ServiceStore(ResourceStore):
         (any more), whichever way it went.
         """
         before = self.cacher.get(key)
-        held = addresses_of(before.obj) if before is not None and expected else frozenset()
+        held = (
+            addresses_of(before.obj) if before is not None and expected else frozenset()
+        )
         wanted = addresses_of(obj)
         taken = await self.addresses.take(wanted - held, obj)
         written = None
@@ -92,7 +94,11 @@ class ServiceStore(ResourceStore):
         them.
         """
         self.cacher.catch_up()
-        taken = [port for cached in self.cacher.ordered() for port in node_ports_of(cached.obj.get("spec") or {})]
+        taken = [
+            port
+            for cached in self.cacher.ordered()
+            for port in node_ports_of(cached.obj.get("spec") or {})
+        ]
         return PortOperation(taken, self.environment.names.random, dry_run=dry_run)
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
@@ -113,7 +119,10 @@ class ServiceStore(ResourceStore):
         if scope.subresource or not needs_cluster_ip(new["spec"]):
             return
         init_ip_family_fields(new, old)
-        if not needs_cluster_ip(old.get("spec") or {}) and new["spec"].get("clusterIP") != HEADLESS:
+        if (
+            not needs_cluster_ip(old.get("spec") or {})
+            and new["spec"].get("clusterIP") != HEADLESS
+        ):
             self._cluster_ip(new, new["spec"], scope.dry_run)
         update_node_ports(new, old, self._operation(scope.dry_run))
 
@@ -122,7 +131,11 @@ class ServiceStore(ResourceStore):
         if wished:
             self._check_address(obj, wished, dry_run)
         else:
-            wished = spec["clusterIP"] = DRY_RUN_ADDRESS if dry_run else self._pick_address(self.addresses.taken())
+            wished = spec["clusterIP"] = (
+                DRY_RUN_ADDRESS
+                if dry_run
+                else self._pick_address(self.addresses.taken())
+            )
         spec.setdefault("clusterIPs", [wished])
 
     def _pick_address(self, taken: set[str]) -> str:
@@ -137,7 +150,11 @@ class ServiceStore(ResourceStore):
                     continue
                 start = source.randrange(low, high)
                 for step in range(high - low):
-                    address = str(network.network_address + low + (start - low + step) % (high - low))
+                    address = str(
+                        network.network_address
+                        + low
+                        + (start - low + step) % (high - low)
+                    )
                     if address not in taken:
                         return address
         raise status.internal_error("failed to allocate a serviceIP: range is full")

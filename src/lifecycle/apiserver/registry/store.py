@@ -152,12 +152,18 @@ class ResourceStore:
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
-        elif resource.kind == "LimitRange" and not metadata.get("name"):  # only its strategy names what has no name
+        elif resource.kind == "LimitRange" and not metadata.get(
+            "name"
+        ):  # only its strategy names what has no name
             metadata["name"] = environment.names.uid()
-        self.strategy.prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
+        self.strategy.prepare_for_create(
+            obj
+        )  # a Job takes labels from its own name, so the name comes first
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
-                obj["metadata"]["name"] = environment.names.generate_name(obj["metadata"]["generateName"])
+                obj["metadata"]["name"] = environment.names.generate_name(
+                    obj["metadata"]["generateName"]
+                )
             try:
                 return await self._create_named(obj, scope, attributes)
             except StatusError as error:
@@ -166,7 +172,9 @@ class ResourceStore:
                     raise
         raise AssertionError("the loop above returns or raises")
 
-    async def _create_named(self, obj: Object, scope: RequestScope, attributes: Attributes) -> Cached:
+    async def _create_named(
+        self, obj: Object, scope: RequestScope, attributes: Attributes
+    ) -> Cached:
         environment, resource = self.environment, self.resource
         name = obj["metadata"].get("name", "")
         self.begin_create(obj, scope)
@@ -189,7 +197,9 @@ class ResourceStore:
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
-                encode_value(obj)  # what could not be stored is refused in a dry run as well
+                encode_value(
+                    obj
+                )  # what could not be stored is refused in a dry run as well
                 if self.lookup(scope.namespace, name) is not None:
                     raise self._taken(obj, scope)
                 self.undo(obj)
@@ -210,7 +220,9 @@ class ResourceStore:
         resource, name = self.resource, obj["metadata"]["name"]
         error = status.already_exists(resource.plural, name, resource.group)
         if obj["metadata"].get("generateName"):
-            error.status["message"] += ", the server was not able to generate a unique name for the object"
+            error.status["message"] += (
+                ", the server was not able to generate a unique name for the object"
+            )
             error.status["details"]["retryAfterSeconds"] = 1
         holder = self.lookup(scope.namespace, name)
         if holder is not None and "deletionTimestamp" in holder.obj["metadata"]:
@@ -219,7 +231,11 @@ class ResourceStore:
 
     def _decorated(self, cached: Cached) -> Cached:
         shown = self.decorate(cached.obj)
-        return cached if shown is cached.obj else Cached(cached.key, shown, cached.revision)
+        return (
+            cached
+            if shown is cached.obj
+            else Cached(cached.key, shown, cached.revision)
+        )
 
     # -- update ------------------------------------------------------------------------
 
@@ -246,7 +262,11 @@ class ResourceStore:
             stored = self.cacher.get(key)
             if stored is None:
                 if (
-                    not (self.strategy.allow_create_on_update(resource.kind) if create is None else create)
+                    not (
+                        self.strategy.allow_create_on_update(resource.kind)
+                        if create is None
+                        else create
+                    )
                     or scope.subresource
                 ):
                     raise status.not_found(resource.plural, scope.name, resource.group)
@@ -264,16 +284,22 @@ class ResourceStore:
                 break
         raise status.conflict(resource.plural, scope.name, group=resource.group)
 
-    def _check_uid(self, wanted: str, found: str, key: str, scope: RequestScope) -> None:
+    def _check_uid(
+        self, wanted: str, found: str, key: str, scope: RequestScope
+    ) -> None:
         """Raises StatusError 409 if the object is another of the same name. Upstream:
         `storage.Preconditions.Check`.
         """
         if wanted and wanted != found:
             why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
             why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
-            raise status.conflict(self.resource.plural, scope.name, why, self.resource.group)
+            raise status.conflict(
+                self.resource.plural, scope.name, why, self.resource.group
+            )
 
-    async def _replace(self, key: str, stored: Cached, new: Object, scope: RequestScope) -> Cached | None:
+    async def _replace(
+        self, key: str, stored: Cached, new: Object, scope: RequestScope
+    ) -> Cached | None:
         """One attempt; None if somebody else wrote in between."""
         resource, old = self.resource, stored.obj
         metadata, old_metadata = new["metadata"], old["metadata"]
@@ -285,7 +311,9 @@ class ResourceStore:
                     "message": "Invalid value: 0: must be specified for an update",
                     "field": "metadata.resourceVersion",
                 }
-                raise status.invalid(resource.plural, scope.name, [cause], resource.group)
+                raise status.invalid(
+                    resource.plural, scope.name, [cause], resource.group
+                )
         elif wanted != old_metadata["resourceVersion"]:
             check_revision(wanted)
             raise status.conflict(resource.plural, scope.name, group=resource.group)
@@ -298,9 +326,14 @@ class ResourceStore:
         self.strategy.prepare_for_update(new, old, scope.subresource)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
-            causes = [error.cause() for error in self.strategy.validate_update(new, old, scope.subresource)]
+            causes = [
+                error.cause()
+                for error in self.strategy.validate_update(new, old, scope.subresource)
+            ]
         if causes:
-            raise status.invalid(new.get("kind") or resource.kind, scope.name, causes, resource.group)
+            raise status.invalid(
+                new.get("kind") or resource.kind, scope.name, causes, resource.group
+            )
         if not scope.subresource:
             scope.warnings.extend(self.strategy.warnings_on_update(new, old))
         attributes = Attributes(
@@ -332,7 +365,9 @@ class ResourceStore:
             "deletionTimestamp" in metadata
             and not metadata.get("finalizers")
             and metadata.get("deletionGracePeriodSeconds", 0) == 0
-            and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+            and not (
+                obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers")
+            )
         )
 
     # -- the store ---------------------------------------------------------------------
@@ -348,7 +383,11 @@ class ResourceStore:
         try:
             return await self._write(key, obj, expected)
         except RequestTooLargeError:
-            metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+            metadata = {
+                name: value
+                for name, value in obj["metadata"].items()
+                if name != "managedFields"
+            }
             if len(metadata) == len(obj["metadata"]):
                 raise
         return await self._write(key, {**obj, "metadata": metadata}, expected)
@@ -358,16 +397,24 @@ class ResourceStore:
         with span("apiserver", "storage"):
             media_type = self.environment.media_type
             value = encode_value(stored, media_type)
-            with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
+            with span(
+                "etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")
+            ) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
-                lease = await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
-                revision = await self.environment.store.put(key, value, expected=expected, lease=lease)
+                lease = (
+                    await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
+                )
+                revision = await self.environment.store.put(
+                    key, value, expected=expected, lease=lease
+                )
         if revision is None:
             return None
         stamped = {
             **obj,
-            "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)}),
+            "metadata": in_go_order(
+                {**obj["metadata"], "resourceVersion": str(revision)}
+            ),
         }
         return self.cacher.written(
             key,
@@ -379,7 +426,9 @@ class ResourceStore:
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""
         with span("etcd", "txn", key=key, uid=stored.obj["metadata"].get("uid", "")):
-            revision = await self.environment.store.delete(key, expected=stored.revision)
+            revision = await self.environment.store.delete(
+                key, expected=stored.revision
+            )
         if revision is not None:
             self.after_delete(stored.obj)
         return revision

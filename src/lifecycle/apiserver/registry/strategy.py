@@ -59,7 +59,9 @@ class Strategy:
 
     # -- reading and printing ----------------------------------------------------------
 
-    def decode(self, obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
+    def decode(
+        self, obj: object, api_version: str, kind: str
+    ) -> tuple[Object, list[str]]:
         """The normal form of what was sent, and the strict errors. Raises StatusError
         400.
         """
@@ -126,7 +128,9 @@ class Strategy:
         """Keep what this write may not touch. Changes `new` in place."""
         strategy.prepare_for_update(new, old, subresource)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """Everything wrong with replacing `old` by `new`."""
         return validate_update(new, old, subresource)
 

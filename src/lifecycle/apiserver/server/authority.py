@@ -54,7 +54,9 @@ def _certificate_authority(folder: Path, name: str) -> CertificateAuthority:
     certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
     if certificate.exists():
         try:
-            return CertificateAuthority.from_pem(certificate.read_bytes(), key.read_bytes())
+            return CertificateAuthority.from_pem(
+                certificate.read_bytes(), key.read_bytes()
+            )
         except ValueError as error:
             raise ValueError(f"{certificate}: {error}") from None
     authority = CertificateAuthority()

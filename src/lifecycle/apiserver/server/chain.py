@@ -93,7 +93,9 @@ def default_build_handler_chain(api_handler: Handler, config: ChainConfig) -> Ha
     handler = with_metrics(handler, config.metrics)
     handler = with_authorization(handler, config.authorizer)
     if config.flow_control is not None:
-        handler = with_priority_and_fairness(handler, config.flow_control, config.request_timeout / 4)
+        handler = with_priority_and_fairness(
+            handler, config.flow_control, config.request_timeout / 4
+        )
     else:
         handler = with_max_in_flight_limit(handler)
     handler = with_impersonation(handler, config.authorizer)
@@ -110,7 +112,9 @@ def default_build_handler_chain(api_handler: Handler, config: ChainConfig) -> Ha
     handler = with_hsts(handler, config.hsts_directives)
     handler = with_retry_after(handler, config.shutting_down)
     handler = with_request_info(handler, config.request_info)
-    handler = with_mux_and_discovery_complete(handler, config.mux_and_discovery_complete)
+    handler = with_mux_and_discovery_complete(
+        handler, config.mux_and_discovery_complete
+    )
     handler = with_panic_recovery(handler)
     handler = with_audit_init(handler, config.names)
     return with_tracing(handler)

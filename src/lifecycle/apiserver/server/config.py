@@ -74,7 +74,9 @@ class Config:
         admission: AdmissionOptions | None = None,
         signing_key: SigningKey | None = None,
     ) -> None:
-        self.tokens = ServiceAccountTokens(reader, clock, request_names or NameSource(), key=signing_key)
+        self.tokens = ServiceAccountTokens(
+            reader, clock, request_names or NameSource(), key=signing_key
+        )
         self.legacy_tokens = LegacyServiceAccountTokens(self.tokens)
         options = replace(authentication or AuthenticationOptions())
         options.anonymous = options.anonymous and allow_anonymous
@@ -94,9 +96,13 @@ class Config:
         self.authenticator = self.authentication.authenticator
         self.request_header = options.request_header
 
-        self.authorizer = build_authorization(authorization or AuthorizationOptions(), reader, clock)
+        self.authorizer = build_authorization(
+            authorization or AuthorizationOptions(), reader, clock
+        )
         members = self.authorizer.authorizers
-        self.rbac = next((each for each in members if isinstance(each, RBACAuthorizer)), None) or RBACAuthorizer(reader)
+        self.rbac = next(
+            (each for each in members if isinstance(each, RBACAuthorizer)), None
+        ) or RBACAuthorizer(reader)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
         self.resource_quota = ResourceQuota(reader)
@@ -105,7 +111,9 @@ class Config:
             self.resource_quota,
         ]
         chosen = admission or AdmissionOptions()
-        self.initializers = Initializers(self.authorizer.authorize) if chosen.initializers else None
+        self.initializers = (
+            Initializers(self.authorizer.authorize) if chosen.initializers else None
+        )
         historical = [self.initializers] if self.initializers is not None else []
         self.admission = AdmissionChain(
             [
@@ -125,7 +133,9 @@ class Config:
         )
         self.token_requests = TokenRequests(self.tokens)
         self.openid_metadata = OpenIDMetadata(self.tokens)
-        self._authentication_reviews = AuthenticationReviews(self.token_authenticator, clock, self.tokens.audiences)
+        self._authentication_reviews = AuthenticationReviews(
+            self.token_authenticator, clock, self.tokens.audiences
+        )
         self._access_reviews = AccessReviews(self.authorizer)
 
     @property
@@ -133,7 +143,10 @@ class Config:
         """Resources that are answered and never stored: `(group, plural)` →
         `review(request, obj) -> obj`.
         """
-        return self._authentication_reviews.virtual_resources() | self._access_reviews.virtual_resources()
+        return (
+            self._authentication_reviews.virtual_resources()
+            | self._access_reviews.virtual_resources()
+        )
 
     @property
     def virtual_subresources(self) -> dict[tuple[str, str, str], Callable[..., object]]:

@@ -39,8 +39,15 @@ async def sync_status(client: Client, clock: Clock) -> None:
     """
     kind = resource("servicecidrs.networking.k8s.io")
     found = await client.get(kind, NAME)
-    said = any(c["type"] == "Ready" for c in (found.get("status") or {}).get("conditions") or ())
-    if said or found["spec"].get("cidrs") != CIDRS or "deletionTimestamp" in found["metadata"]:
+    said = any(
+        c["type"] == "Ready"
+        for c in (found.get("status") or {}).get("conditions") or ()
+    )
+    if (
+        said
+        or found["spec"].get("cidrs") != CIDRS
+        or "deletionTimestamp" in found["metadata"]
+    ):
         return
     condition = {
         "type": "Ready",

@@ -47,8 +47,12 @@ def server_flags(
         "authorization-config": may.config,
         "authorization-mode": list(may.modes),
         "authorization-policy-file": may.policy_file,
-        "authorization-webhook-cache-authorized-ttl": go_duration(may.webhook_authorized_ttl),
-        "authorization-webhook-cache-unauthorized-ttl": go_duration(may.webhook_unauthorized_ttl),
+        "authorization-webhook-cache-authorized-ttl": go_duration(
+            may.webhook_authorized_ttl
+        ),
+        "authorization-webhook-cache-unauthorized-ttl": go_duration(
+            may.webhook_unauthorized_ttl
+        ),
         "authorization-webhook-config-file": may.webhook_config_file,
         "authorization-webhook-version": may.webhook_version,
         "enable-admission-plugins": [*KUBEADM_PLUGINS, *plugins.enable],

@@ -136,7 +136,11 @@ class CacheReader:
         """One object, or None."""
         cacher = self._cachers[resource.store_key]
         cacher.catch_up()
-        key = f"{cacher.prefix}{namespace}/{name}" if resource.namespaced and namespace else f"{cacher.prefix}{name}"
+        key = (
+            f"{cacher.prefix}{namespace}/{name}"
+            if resource.namespaced and namespace
+            else f"{cacher.prefix}{name}"
+        )
         cached = cacher.get(key)
         return cached.obj if cached else None
 
@@ -167,7 +171,9 @@ class InProcessTransport:
     this process can claim.
     """
 
-    def __init__(self, handler: Handler, user: UserInfo, precedence: Precedence) -> None:
+    def __init__(
+        self, handler: Handler, user: UserInfo, precedence: Precedence
+    ) -> None:
         self._handler, self._user, self._precedence = handler, user, precedence
 
     async def round_trip(self, request: Request) -> Response:
@@ -221,7 +227,11 @@ class APIServer:
             EVENT_TTL,
         )
         self._flagz = Flagz(flags, self.names)
-        tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
+        tokens = (
+            {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))}
+            if token
+            else {}
+        )
         self._audit: Backends | None = None
         audit_log = None
         if audit is not None and audit.policy_file is not None:
@@ -248,7 +258,10 @@ class APIServer:
             storage_media_type(store),
         )
         self.stores = {
-            row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(row, environment) for row in stored
+            row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(
+                row, environment
+            )
+            for row in stored
         }
         self._resources = ResourceHandler(
             environment,
@@ -263,14 +276,22 @@ class APIServer:
         )
         self.kubelets: dict[str, NodeTransport] = {}
         """The way to each node's kubelet, by node name."""
-        self._resources.connector = PodConnector(self.kubelets, self.config.chain.authorizer)
+        self._resources.connector = PodConnector(
+            self.kubelets, self.config.chain.authorizer
+        )
         self.config.resource_quota.update_status = self._charge_quota
         checks = {name: lambda: store.problem for name in ("etcd", "etcd-readiness")}
-        self._others = NonResourceHandler(self.config.openid_metadata, checks=checks, served=self.extensions)
+        self._others = NonResourceHandler(
+            self.config.openid_metadata, checks=checks, served=self.extensions
+        )
         serve: Handler = reading_json_ahead(reading_ahead(self._serve))
         if self.config.initializers is not None:
-            serve = InitializerVisibility(serve, self.config.initializers, self.clock, self.names)
-        self.front_proxy = FrontProxy(authority.front_proxy if authority is not None else None)
+            serve = InitializerVisibility(
+                serve, self.config.initializers, self.clock, self.names
+            )
+        self.front_proxy = FrontProxy(
+            authority.front_proxy if authority is not None else None
+        )
         self.aggregator = Aggregator(
             serve,
             self.reader,
@@ -293,9 +314,15 @@ class APIServer:
     @cached_property
     def certificates(self) -> CertificateAuthority:
         """The cluster's certificate authority, made when first needed."""
-        return self._authority.certificates if self._authority is not None else CertificateAuthority()
+        return (
+            self._authority.certificates
+            if self._authority is not None
+            else CertificateAuthority()
+        )
 
-    async def start(self, restore: Callable[[Store], Awaitable[None]] | None = None) -> None:
+    async def start(
+        self, restore: Callable[[Store], Awaitable[None]] | None = None
+    ) -> None:
         """Fill the caches, then write what every cluster has. `restore` may put older
         objects into the store in between.
         """
@@ -318,7 +345,9 @@ class APIServer:
         metrics = Metrics(
             chain.metrics,
             flow_control,
-            lambda: ((group, plural, len(cacher)) for (group, plural), cacher in counts),
+            lambda: (
+                (group, plural, len(cacher)) for (group, plural), cacher in counts
+            ),
             lambda: availability(self.reader.list(row)),
         )
         zpages = (
@@ -326,7 +355,9 @@ class APIServer:
             (FLAGZ, self._flagz.serve),
         )
         self._others.zpages |= dict(zpages)
-        self._others.more["/metrics"] = lambda rest: metrics.serve() if not rest else None
+        self._others.more["/metrics"] = lambda rest: (
+            metrics.serve() if not rest else None
+        )
         if flow_control is not None:
             stored = StorageStats(self.cachers)
             flow_control.estimator = WorkEstimator(stored.stats, stored.watchers)
@@ -338,7 +369,9 @@ class APIServer:
 
             self._others.more[PREFIX] = dumped
 
-    def _with_own_ca(self, options: AuthenticationOptions | None) -> AuthenticationOptions | None:
+    def _with_own_ca(
+        self, options: AuthenticationOptions | None
+    ) -> AuthenticationOptions | None:
         """Beside a front proxy's authority, certificates are users only if ours signed
         them.
         """
@@ -349,11 +382,15 @@ class APIServer:
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
         self.config.tokens.key.prepare()
-        await publish_authentication_config(self.store, self.clock, self.certificates.ca_pem, self.front_proxy)
+        await publish_authentication_config(
+            self.store, self.clock, self.certificates.ca_pem, self.front_proxy
+        )
         https = HTTPSServer(self._from_outside, self._tls())
         port = await https.start(host, port)
         self._https.append(https)
-        self._others.address = self.config.openid_metadata.external_address = f"{host}:{port}"
+        self._others.address = self.config.openid_metadata.external_address = (
+            f"{host}:{port}"
+        )
         return port
 
     async def serve_socket(self, sock: socket.socket) -> None:
@@ -365,7 +402,9 @@ class APIServer:
     def _tls(self) -> ssl.SSLContext:
         tls = self.certificates.server_context()
         if self.config.request_header is not None:
-            tls.load_verify_locations(cadata=self.config.request_header.client_ca.decode())
+            tls.load_verify_locations(
+                cadata=self.config.request_header.client_ca.decode()
+            )
         return tls
 
     async def _from_outside(self, request: Request) -> Response:
@@ -392,7 +431,11 @@ class APIServer:
 
     async def _serve(self, request: Request) -> Response:
         info = request.info
-        if info is not None and info.is_resource_request and (not info.group or info.group in group_names()):
+        if (
+            info is not None
+            and info.is_resource_request
+            and (not info.group or info.group in group_names())
+        ):
             try:
                 if self._remote and needs_the_newest(request, self.store.revision):
                     await self.store.catch_up()
@@ -417,11 +460,17 @@ class APIServer:
         """Write a quota's status, as the server itself. Raises StatusError 409 if
         somebody was faster. Upstream: `quotaAccessor`.
         """
-        metadata = {key: value for key, value in quota["metadata"].items() if key != "managedFields"}
+        metadata = {
+            key: value
+            for key, value in quota["metadata"].items()
+            if key != "managedFields"
+        }
         row = resource_for_kind("v1", "ResourceQuota")
         assert row is not None
         path = row.path(metadata["namespace"], metadata["name"], "status")
-        request = Request("PUT", path, obj={**quota, "metadata": metadata}, accepts_object=True)
+        request = Request(
+            "PUT", path, obj={**quota, "metadata": metadata}, accepts_object=True
+        )
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:
@@ -431,8 +480,14 @@ class APIServer:
         """Write an APIService's status, as the server itself. Raises StatusError."""
         row = resource_for_kind(service["apiVersion"], service["kind"])
         assert row is not None
-        metadata = {key: value for key, value in service["metadata"].items() if key != "managedFields"}
-        request = Request("PUT", row.path("", metadata["name"], "status"), accepts_object=True)
+        metadata = {
+            key: value
+            for key, value in service["metadata"].items()
+            if key != "managedFields"
+        }
+        request = Request(
+            "PUT", row.path("", metadata["name"], "status"), accepts_object=True
+        )
         request.obj = {**service, "metadata": metadata}
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
@@ -452,7 +507,9 @@ class APIServer:
             row = resource_for_kind(obj["apiVersion"], obj["kind"])
             assert row is not None, obj["kind"]
             metadata = obj["metadata"]
-            existing = self.reader.get(row, metadata.get("namespace", ""), metadata["name"])
+            existing = self.reader.get(
+                row, metadata.get("namespace", ""), metadata["name"]
+            )
             with contextlib.suppress(StatusError):
                 if existing is None:
                     await self._write_default("POST", row, obj)
@@ -462,9 +519,13 @@ class APIServer:
             loopback = Client(self.in_process_transport(LOOPBACK_USER), USER_AGENT)
             await sync_status(loopback, self.clock)
 
-    async def _write_default(self, method: str, row: Resource, obj: Object, name: str = "") -> None:
+    async def _write_default(
+        self, method: str, row: Resource, obj: Object, name: str = ""
+    ) -> None:
         namespace = obj["metadata"].get("namespace", "")
-        request = Request(method, row.path(namespace, name), obj=obj, accepts_object=True)
+        request = Request(
+            method, row.path(namespace, name), obj=obj, accepts_object=True
+        )
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:
@@ -485,7 +546,9 @@ def _kubernetes_service() -> Object:
         },
         "spec": {
             "clusterIP": KUBERNETES_SERVICE_IP,
-            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "ports": [
+                {"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}
+            ],
             "sessionAffinity": "None",
             "type": "ClusterIP",
         },

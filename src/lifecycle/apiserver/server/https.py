@@ -63,7 +63,9 @@ _SETTINGS: dict[str, Any] = {
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
-_URL_CACHES = [each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")]
+_URL_CACHES = [
+    each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")
+]
 """Of the library that splits addresses for aiohttp: each keeps the last 128 of any
 length.
 """
@@ -117,7 +119,9 @@ class _Connection(RequestHandler):
         if self.transport is not None:
             text = f"{status} {_REASONS.get(status, 'Unknown')}"
             head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
-            self.transport.write(f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode())
+            self.transport.write(
+                f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
+            )
         return _CLOSE
 
 
@@ -132,7 +136,9 @@ class HTTPSServer:
         self._listener: asyncio.Server | None = None
         self._date = (0, "")
 
-    async def start(self, host: str, port: int = 0, sock: socket.socket | None = None) -> int:
+    async def start(
+        self, host: str, port: int = 0, sock: socket.socket | None = None
+    ) -> int:
         """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`:
         one that is bound already, instead.
         """
@@ -154,9 +160,13 @@ class HTTPSServer:
         if self._listener is not None:
             self._listener.close()
         if self._connections is not None:
-            transports = [connection.transport for connection in self._connections.connections]
+            transports = [
+                connection.transport for connection in self._connections.connections
+            ]
             await self._connections.shutdown(timeout=0.2)
-            for transport in transports:  # TLS would wait half a minute for the other side's goodbye
+            for transport in (
+                transports
+            ):  # TLS would wait half a minute for the other side's goodbye
                 if transport is not None:
                     transport.abort()
             await asyncio.sleep(0)
@@ -168,11 +178,17 @@ class HTTPSServer:
         loop = asyncio.get_running_loop()
         connection = _Connection(self._connections, loop=loop, **_SETTINGS)
 
-        reference = weakref.ref(connection)  # the timer must not keep alive what a closed connection last read
+        reference = weakref.ref(
+            connection
+        )  # the timer must not keep alive what a closed connection last read
 
         def close_if_silent() -> None:
             silent = reference()
-            if silent is not None and not silent._request_count and silent.transport is not None:
+            if (
+                silent is not None
+                and not silent._request_count
+                and silent.transport is not None
+            ):
                 silent.force_close()
 
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
@@ -182,7 +198,9 @@ class HTTPSServer:
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
         request = to_request(incoming)
-        if "%" in incoming._message.path and _BAD_ESCAPE.search(incoming._message.path.partition("?")[0]):
+        if "%" in incoming._message.path and _BAD_ESCAPE.search(
+            incoming._message.path.partition("?")[0]
+        ):
             response = Response(
                 400,
                 {"Content-Type": "text/plain; charset=utf-8"},
@@ -206,7 +224,9 @@ class HTTPSServer:
                 return await self._stream(incoming, request, response)
             if response.upgrade is not None:
                 return await self._upgrade(incoming, request, response)
-            return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
+            return await self._write(
+                incoming, request, response, keep_alive=incoming.keep_alive
+            )
         except ConnectionError:  # the client went away while it was being answered
             return _CLOSE
 
@@ -220,7 +240,9 @@ class HTTPSServer:
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get("accept-encoding", ""):
+        if len(body) > THRESHOLD and "gzip" in request.headers.get(
+            "accept-encoding", ""
+        ):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"
             response.headers["Vary"] = "Accept-Encoding"
@@ -237,7 +259,9 @@ class HTTPSServer:
             await _drained(incoming)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
-    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
+    async def _stream(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
         """Write frames as they come, several in one piece when they come fast.
         Cancelled when the client goes away.
         """
@@ -251,8 +275,14 @@ class HTTPSServer:
         )  # before that, only the end of the connection ends an answer
         try:
             if incoming.transport is not None:
-                framing = "Transfer-Encoding: chunked" if chunked else "Cache-Control: no-store"
-                incoming.transport.write(self._head(request, response, framing, chunked))
+                framing = (
+                    "Transfer-Encoding: chunked"
+                    if chunked
+                    else "Cache-Control: no-store"
+                )
+                incoming.transport.write(
+                    self._head(request, response, framing, chunked)
+                )
             async for frame in stream:
                 piece = encode(frame)
                 if take is not None:
@@ -260,7 +290,9 @@ class HTTPSServer:
                 transport = incoming.transport
                 if transport is None or transport.is_closing():
                     break
-                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                transport.write(
+                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
+                )
                 await _drained(incoming)
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
@@ -270,28 +302,38 @@ class HTTPSServer:
                 await close()
         return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
 
-    async def _upgrade(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
+    async def _upgrade(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
         """Write the head, then let go of the connection. aiohttp has to be told that it
         is over: it cannot see it any more.
         """
         transport, protocol = incoming.transport, incoming.protocol
         assert response.upgrade is not None
         if transport is not None:
-            transport.write(self._head(request, response, "Cache-Control: no-cache", True))
+            transport.write(
+                self._head(request, response, "Cache-Control: no-cache", True)
+            )
             try:
                 await hand_over(transport, response.upgrade)
             finally:
                 asyncio.get_running_loop().call_soon(protocol.connection_lost, None)
         return _CLOSE
 
-    def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
+    def _head(
+        self, request: Request, response: Response, framing: str, keep_alive: bool
+    ) -> bytes:
         second = int(time.time())
         if self._date[0] != second:
             self._date = (second, formatdate(second, usegmt=True))
-        lines = [f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"]
+        lines = [
+            f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"
+        ]
         lines += [f"{name}: {value}" for name, value in response.headers.items()]
         if request.warnings:
-            lines += [f"Warning: {value}" for value in warning_headers(request.warnings)]
+            lines += [
+                f"Warning: {value}" for value in warning_headers(request.warnings)
+            ]
         lines.append(f"Date: {self._date[1]}\r\n{framing}")
         if not keep_alive:
             lines.append("Connection: close")
@@ -329,7 +371,9 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
         return "", None
     address = transport.get_extra_info("peername")
     tls = transport.get_extra_info("ssl_object")
-    return address[0] if address else "", (tls.getpeercert(binary_form=True) if tls is not None else None)
+    return address[0] if address else "", (
+        tls.getpeercert(binary_form=True) if tls is not None else None
+    )
 
 
 async def _drained(incoming: web.BaseRequest) -> None:
@@ -355,7 +399,10 @@ async def read_body(incoming: web.BaseRequest) -> bytes:
     announced = incoming.content_length
     if announced is not None and announced > MAX_BODY:
         raise _BodyTooLargeError
-    if incoming.headers.get("Expect", "").lower() == "100-continue" and incoming.transport is not None:
+    if (
+        incoming.headers.get("Expect", "").lower() == "100-continue"
+        and incoming.transport is not None
+    ):
         incoming.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if content.is_eof():
         return content.read_nowait()

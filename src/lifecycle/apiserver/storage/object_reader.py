@@ -71,7 +71,9 @@ class StaticReader:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """See `ObjectReader`."""
-        return self._objects.get((resource.group, resource.plural), {}).get((namespace, name))
+        return self._objects.get((resource.group, resource.plural), {}).get(
+            (namespace, name)
+        )
 
     def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
         """See `ObjectReader`."""

@@ -40,7 +40,9 @@ class StorageStats:
         if cacher is None:
             return None
         sample = cacher.ordered()[:SAMPLE]
-        size = sum(len(cached.json) for cached in sample) // len(sample) if sample else 0
+        size = (
+            sum(len(cached.json) for cached in sample) // len(sample) if sample else 0
+        )
         return Stats(len(cacher), size)
 
     def watchers(self, info: RequestInfo) -> int:

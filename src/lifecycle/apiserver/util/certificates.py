@@ -45,12 +45,18 @@ class CertificateAuthority:
     """Signs server and client certificates. Everything is PEM bytes."""
 
     def __init__(self) -> None:
-        self._key: CertificateIssuerPrivateKeyTypes = ec.generate_private_key(ec.SECP256R1())
+        self._key: CertificateIssuerPrivateKeyTypes = ec.generate_private_key(
+            ec.SECP256R1()
+        )
         name = _name("kubernetes", ())
         constraints = x509.BasicConstraints(ca=True, path_length=None)
         usage = _usage(key_cert_sign=True, crl_sign=True)
-        builder = _builder(name, name, self._key.public_key()).add_extension(constraints, critical=True)
-        self._certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
+        builder = _builder(name, name, self._key.public_key()).add_extension(
+            constraints, critical=True
+        )
+        self._certificate = builder.add_extension(usage, critical=True).sign(
+            self._key, hashes.SHA256()
+        )
         self.ca_pem = self._certificate.public_bytes(serialization.Encoding.PEM)
 
     @classmethod
@@ -65,7 +71,9 @@ class CertificateAuthority:
         if authority._key.public_key() != authority._certificate.public_key():
             raise ValueError("the key beside it is not its own")
         if authority._certificate.not_valid_after_utc <= datetime.now(UTC):
-            raise ValueError("it has expired; without it and its key the next start makes new ones")
+            raise ValueError(
+                "it has expired; without it and its key the next start makes new ones"
+            )
         return authority
 
     @property
@@ -78,9 +86,13 @@ class CertificateAuthority:
         names: list[x509.GeneralName] = [x509.DNSName(name) for name in SERVER_NAMES]
         names += [x509.IPAddress(IPv4Address(address)) for address in SERVER_ADDRESSES]
         alternatives = x509.SubjectAlternativeName(names)
-        return self._issue(_name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        return self._issue(
+            _name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives
+        )
 
-    def serving_certificate(self, names: Sequence[str], addresses: Sequence[str] = ()) -> tuple[bytes, bytes]:
+    def serving_certificate(
+        self, names: Sequence[str], addresses: Sequence[str] = ()
+    ) -> tuple[bytes, bytes]:
         """Certificate and key of some other server, such as a webhook, that answers
         under names and IPv4 addresses.
         """
@@ -93,11 +105,15 @@ class CertificateAuthority:
             x509.SubjectAlternativeName(alternatives),
         )
 
-    def client_certificate(self, user: str, groups: Sequence[str] = ()) -> tuple[bytes, bytes]:
+    def client_certificate(
+        self, user: str, groups: Sequence[str] = ()
+    ) -> tuple[bytes, bytes]:
         """Certificate and key of a user who belongs to groups."""
         return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
-    def server_context(self, names: Sequence[str] = (), addresses: Sequence[str] = ()) -> ssl.SSLContext:
+    def server_context(
+        self, names: Sequence[str] = (), addresses: Sequence[str] = ()
+    ) -> ssl.SSLContext:
         """TLS for the server: asks for a client certificate, takes none as well,
         refuses one signed by others.
 
@@ -108,9 +124,13 @@ class CertificateAuthority:
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=self.ca_pem.decode())
         certificate, key = (
-            self.serving_certificate(names, addresses) if names or addresses else self.server_certificate()
+            self.serving_certificate(names, addresses)
+            if names or addresses
+            else self.server_certificate()
         )
-        with tempfile.TemporaryDirectory() as folder:  # the ssl module reads chains from files only
+        with (
+            tempfile.TemporaryDirectory() as folder
+        ):  # the ssl module reads chains from files only
             chain = Path(folder) / "chain.pem"
             chain.touch(mode=0o600)
             chain.write_bytes(certificate + key)
@@ -126,24 +146,32 @@ class CertificateAuthority:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(subject, self._certificate.subject, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(
+                x509.BasicConstraints(ca=False, path_length=None), critical=True
+            )
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage([use]), critical=False)
             .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(
+                    self._key.public_key()
+                ),
                 critical=False,
             )
         )
         if alternatives is not None:
             builder = builder.add_extension(alternatives, critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
-        return certificate.public_bytes(serialization.Encoding.PEM), private_key_pem(key)
+        return certificate.public_bytes(serialization.Encoding.PEM), private_key_pem(
+            key
+        )
 
 
 def private_key_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:
     """A private key as it stands in a file."""
     form = serialization.PrivateFormat.PKCS8
-    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+    return key.private_bytes(
+        serialization.Encoding.PEM, form, serialization.NoEncryption()
+    )
 
 
 def _private_key(pem: bytes) -> CertificateIssuerPrivateKeyTypes:
@@ -157,11 +185,15 @@ def _private_key(pem: bytes) -> CertificateIssuerPrivateKeyTypes:
 
 
 def _name(common: str, organisations: Sequence[str]) -> x509.Name:
-    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations]
+    parts = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations
+    ]
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()

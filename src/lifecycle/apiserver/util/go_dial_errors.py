@@ -43,7 +43,9 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
 _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 10, 62, 64
 
 
-def untrusted(error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]) -> str:
+def untrusted(
+    error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]
+) -> str:
     """Why a certificate was not believed. `host`: who it had to be for; `peer`: where
     it was shown.
     """
@@ -71,8 +73,12 @@ def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]
             socket.create_connection(address, 1) as plain,
             context.wrap_socket(plain, server_hostname=host) as secure,
         ):
-            shown = x509.load_der_x509_certificate(secure.getpeercert(binary_form=True) or b"")
-        names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            shown = x509.load_der_x509_certificate(
+                secure.getpeercert(binary_form=True) or b""
+            )
+        names = shown.extensions.get_extension_for_class(
+            x509.SubjectAlternativeName
+        ).value
     except (OSError, ValueError, x509.ExtensionNotFound):
         return []
     if addresses:

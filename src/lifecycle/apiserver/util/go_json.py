@@ -94,7 +94,9 @@ _ESCAPES = {
 }
 
 
-_ahead: ContextVar[tuple[bytes, Any] | None] = ContextVar("JSON read ahead", default=None)
+_ahead: ContextVar[tuple[bytes, Any] | None] = ContextVar(
+    "JSON read ahead", default=None
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -121,7 +123,9 @@ def read_json(body: bytes) -> Any:
         return orjson.loads(
             _SURROGATE.sub(
                 "\ufffd",
-                json.dumps(json.loads(body.decode("utf-8", "replace")), ensure_ascii=False),
+                json.dumps(
+                    json.loads(body.decode("utf-8", "replace")), ensure_ascii=False
+                ),
             )
         )
     except (RecursionError, orjson.JSONDecodeError):
@@ -152,7 +156,9 @@ def reading_json_ahead(serve: Handler) -> Handler:
             _ahead.reset(token)
 
     def handler(request: Request) -> Awaitable[Response]:
-        if len(request.body) > LARGE and "json" in request.headers.get("content-type", "json"):
+        if len(request.body) > LARGE and "json" in request.headers.get(
+            "content-type", "json"
+        ):
             return after_reading(request)
         return serve(request)
 
@@ -168,13 +174,17 @@ def json_complaint(body: bytes) -> str:
     return ""
 
 
-def _complain(body: bytes, at: int, where: str, *, in_token: bool = False) -> _ComplaintError:
+def _complain(
+    body: bytes, at: int, where: str, *, in_token: bool = False
+) -> _ComplaintError:
     """A text that ends within a literal, a number or an escape is read as if a space
     followed.
     """
     if at >= len(body) and not in_token:
         return _ComplaintError(_END)
-    return _ComplaintError(f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}")
+    return _ComplaintError(
+        f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}"
+    )
 
 
 def _quote_char(byte: int) -> str:
@@ -196,7 +206,9 @@ def _read(body: bytes) -> None:
     at = _skip(body, 0)
     while True:
         if (run := _pass(patterns.openings, body, at)) > at:
-            open_ += b"".join(bracket or b"[" for bracket in patterns.opening.findall(body, at, run))
+            open_ += b"".join(
+                bracket or b"[" for bracket in patterns.opening.findall(body, at, run)
+            )
             at = run
             if len(open_) > MAX_DEPTH:
                 raise _ComplaintError("exceeded max depth")
@@ -228,7 +240,9 @@ def _after_value(body: bytes, at: int, open_: bytearray) -> int:
     at = _skip(body, at)
     if (run := _CLOSINGS.match(body, at)) is not None:
         closed = run[0].translate(_OPENED_BY, b" \t\r\n")[::-1]
-        if open_.endswith(closed):  # if not, the complaint is one of the next few brackets
+        if open_.endswith(
+            closed
+        ):  # if not, the complaint is one of the next few brackets
             del open_[-len(closed) :]
             at = run.end()
     while open_:
@@ -239,7 +253,9 @@ def _after_value(body: bytes, at: int, open_: bytearray) -> int:
             at = _skip(body, at + 1)
         elif char == b",":
             at = _skip(body, at + 1)
-            at = _stride(_patterns().items if in_array else _patterns().members, body, at, open_)
+            at = _stride(
+                _patterns().items if in_array else _patterns().members, body, at, open_
+            )
             return at if in_array else _key(body, at)
         else:
             raise _complain(
@@ -308,7 +324,9 @@ def _string(body: bytes, at: int) -> int:
     if body[end : end + 1] != b"\\":
         raise _complain(body, end, "in string literal")
     if (digits := _ESCAPE.match(body, end)) is not None:
-        raise _complain(body, digits.end(), "in \\u hexadecimal character escape", in_token=True)
+        raise _complain(
+            body, digits.end(), "in \\u hexadecimal character escape", in_token=True
+        )
     raise _complain(body, end + 1, "in string escape code", in_token=True)
 
 

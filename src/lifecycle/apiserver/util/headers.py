@@ -35,7 +35,9 @@ def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
         key = key.lower()
         if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
-        elif key in joined and key in _JOINED:  # kubectl 1.20 sends a line for each protocol it speaks
+        elif (
+            key in joined and key in _JOINED
+        ):  # kubectl 1.20 sends a line for each protocol it speaks
             joined[key] += ", " + value
         else:
             joined.setdefault(key, value)

@@ -44,7 +44,9 @@ def read_webhook_kubeconfig(path: Path) -> ConnectionConfig:
     for one that cannot be read.
     """
     document = yaml.safe_load(path.read_text()) or {}
-    context = _named(document, "contexts", document.get("current-context", ""), "context")
+    context = _named(
+        document, "contexts", document.get("current-context", ""), "context"
+    )
     cluster = _named(document, "clusters", context.get("cluster", ""), "cluster")
     user = _named(document, "users", context.get("user", ""), "user")
     if not cluster.get("server"):
@@ -62,7 +64,11 @@ def read_webhook_kubeconfig(path: Path) -> ConnectionConfig:
 
 def _named(document: Object, section: str, name: str, kind: str) -> Object:
     return next(
-        (entry.get(kind) or {} for entry in document.get(section) or () if entry.get("name") == name),
+        (
+            entry.get(kind) or {}
+            for entry in document.get(section) or ()
+            if entry.get("name") == name
+        ),
         {},
     )
 
@@ -120,7 +126,9 @@ class WebhookClient:
             await asyncio.sleep(delay)
             delay *= RETRY_FACTOR
         said = answer.get("message") if isinstance(answer, dict) else None
-        raise WebhookError(str(said or generic_server_response(status, text, method="POST").message))
+        raise WebhookError(
+            str(said or generic_server_response(status, text, method="POST").message)
+        )
 
     async def _send(self, obj: Object) -> tuple[int, Any, str]:
         """One try: status, document, text.
@@ -139,7 +147,9 @@ class WebhookClient:
             headers["authorization"] = f"Bearer {self._connection.token}"
         try:
             async with (
-                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._timeout)) as session,
+                aiohttp.ClientSession(
+                    timeout=aiohttp.ClientTimeout(total=self._timeout)
+                ) as session,
                 session.post(
                     self._url,
                     data=orjson.dumps(obj),
@@ -164,7 +174,11 @@ class WebhookClient:
             )
 
     def _why(self, error: Exception) -> str:
-        cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+        cause = (
+            getattr(error, "certificate_error", None)
+            or getattr(error, "os_error", None)
+            or error
+        )
         url = urlsplit(self._connection.server)
         peer = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
         if isinstance(cause, ssl.SSLCertVerificationError):

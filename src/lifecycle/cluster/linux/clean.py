@@ -41,7 +41,9 @@ def processes(run: Run) -> set[int]:
     found: set[int] = set()
     for directory in _cgroups(run):
         with suppress(OSError):
-            found |= {int(line) for line in (directory / "cgroup.procs").read_text().split()}
+            found |= {
+                int(line) for line in (directory / "cgroup.procs").read_text().split()
+            }
     mark = f"{run.directory}/".encode()
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -81,9 +83,11 @@ async def remove_sandboxes(client: CriClient, run_id: str) -> None:
     """What a run made in a containerd that goes on without it. Raises
     RuntimeServiceError.
     """
-    items = (await client.call("ListPodSandbox", {"filter": {"label_selector": {RUN_LABEL: run_id}}})).get(
-        "items"
-    ) or []
+    items = (
+        await client.call(
+            "ListPodSandbox", {"filter": {"label_selector": {RUN_LABEL: run_id}}}
+        )
+    ).get("items") or []
     for item in items:
         await client.stop_pod_sandbox(item["id"])
         await client.remove_pod_sandbox(item["id"])
@@ -101,7 +105,9 @@ def _tell_containerd(run: Run) -> None:
         finally:
             await client.close()
 
-    with suppress(FileNotFoundError, RuntimeServiceError):  # a containerd that is gone has nothing of ours
+    with suppress(
+        FileNotFoundError, RuntimeServiceError
+    ):  # a containerd that is gone has nothing of ours
         asyncio.run(tell((run.directory / SOCKET_FILE).read_text()))
 
 
@@ -125,7 +131,9 @@ def clean(run: Run) -> None:
             break
         time.sleep(0.02)
     for pid in killed:
-        with suppress(ChildProcessError):  # those that are our own children are ours to bury
+        with suppress(
+            ChildProcessError
+        ):  # those that are our own children are ours to bury
             os.waitpid(pid, os.WNOHANG)
     unmount_below(str(run.directory))
     shutil.rmtree(run.directory, ignore_errors=True)

@@ -100,10 +100,15 @@ class ContainerdNode(CriClient):
         """
         self.directory.mkdir(parents=True)
         config = self.directory / "config.toml"
-        config.write_text(configuration(self.directory, self._plugins, self._conf_dir) + mirrors(self.directory))
+        config.write_text(
+            configuration(self.directory, self._plugins, self._conf_dir)
+            + mirrors(self.directory)
+        )
         hosts = self.directory / "certs.d/_default/hosts.toml"
         hosts.parent.mkdir(parents=True)
-        hosts.write_text(f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull", "resolve"]\n')
+        hosts.write_text(
+            f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull", "resolve"]\n'
+        )
         with (
             (self.directory / "containerd.log").open("wb") as log,
             in_network(self.host_netns),
@@ -123,11 +128,15 @@ class ContainerdNode(CriClient):
                         await self.call("Version", timeout=2)
                         await self.pull_image(PAUSE)
                         return
-                    await asyncio.sleep(0.05)  # it announces its readiness to nobody but systemd
+                    await asyncio.sleep(
+                        0.05
+                    )  # it announces its readiness to nobody but systemd
         except TimeoutError:
             pass
         words = (self.directory / "containerd.log").read_text().strip().splitlines()
-        raise OSError(f"containerd did not start: {words[-1] if words else 'it said nothing'}")
+        raise OSError(
+            f"containerd did not start: {words[-1] if words else 'it said nothing'}"
+        )
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """The overlay's agent writes the configuration; containerd is told by the
@@ -139,7 +148,9 @@ class ContainerdNode(CriClient):
                 while not all(c["status"] for c in (await self.status())["conditions"]):  # noqa: ASYNC110 - nobody calls back
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            raise OSError(f"containerd does not see the network configuration in {self._conf_dir}") from None
+            raise OSError(
+                f"containerd does not see the network configuration in {self._conf_dir}"
+            ) from None
 
     async def close(self) -> None:
         """End the connection and containerd. What it ran goes on, and is `clean`'s to

@@ -47,12 +47,18 @@ class LabelledClient(CriClient):
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """See `CriClient`."""
-        return await super().run_pod_sandbox(replace(config, labels={**config.labels, RUN_LABEL: self._run_id}))
+        return await super().run_pod_sandbox(
+            replace(config, labels={**config.labels, RUN_LABEL: self._run_id})
+        )
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[Any]:
         """Others may use that containerd too: their pods are not ours to end."""
         found = await super().list_pod_sandbox(pod_uid)
-        return [sandbox for sandbox in found if sandbox.labels.get(RUN_LABEL) == self._run_id]
+        return [
+            sandbox
+            for sandbox in found
+            if sandbox.labels.get(RUN_LABEL) == self._run_id
+        ]
 
 
 class GivenContainerd:
@@ -74,7 +80,9 @@ class GivenContainerd:
         """Raises ValueError, OSError: one line each."""
         check("sandbox")
         if not Path(self.socket).is_socket():  # noqa: ASYNC240 - a stat does not block
-            raise ValueError(f"--runtime containerd:{self.socket}: there is no socket there")
+            raise ValueError(
+                f"--runtime containerd:{self.socket}: there is no socket there"
+            )
         await asyncio.to_thread(clean_abandoned)
         run = self.run = new_run()
         try:
@@ -83,7 +91,9 @@ class GivenContainerd:
             try:
                 await self._client.call("Version", timeout=5)
             except RuntimeServiceError as error:
-                raise OSError(f"--runtime containerd:{self.socket}: nobody speaks CRI there ({error})") from None
+                raise OSError(
+                    f"--runtime containerd:{self.socket}: nobody speaks CRI there ({error})"
+                ) from None
             for shape in self.shapes:
                 shape.capacity = machine_capacity()
                 shape.address = "127.0.0.1"
@@ -96,7 +106,9 @@ class GivenContainerd:
         assert self._client is not None
         return self._client
 
-    def kubelet_options(self, name: str, server_context: Callable[[], ssl.SSLContext]) -> dict[str, Any]:
+    def kubelet_options(
+        self, name: str, server_context: Callable[[], ssl.SSLContext]
+    ) -> dict[str, Any]:
         """The kubelet listens nowhere: its API is had in this process. Without a
         cluster DNS pods get the machine's.
         """

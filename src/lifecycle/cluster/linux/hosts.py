@@ -48,7 +48,9 @@ class Host:
         """The path of its network namespace."""
         return self.namespace.path
 
-    def plug_in(self, switch: Netlink, switch_fd: int, bridge: int, number: int) -> None:
+    def plug_in(
+        self, switch: Netlink, switch_fd: int, bridge: int, number: int
+    ) -> None:
         """A cable to the switch, addresses, and the kernel settings of a router. Raises
         OSError.
         """
@@ -66,9 +68,13 @@ class Host:
             (settings / "ip_forward").write_text("1")
             for name in ("all", "default", EXT_IF):
                 (settings / "conf" / name / "rp_filter").write_text("0")
-            (settings / "conf/all/route_localnet").write_text("1")  # as kube-proxy does: node ports on 127.0.0.1
+            (settings / "conf/all/route_localnet").write_text(
+                "1"
+            )  # as kube-proxy does: node ports on 127.0.0.1
 
-    def socket(self, kind: socket.SocketKind, port: int, address: str = "") -> socket.socket:
+    def socket(
+        self, kind: socket.SocketKind, port: int, address: str = ""
+    ) -> socket.socket:
         """A bound socket in there; TCP ones listen. Raises OSError."""
         with entered(self.netns):
             made = socket.socket(socket.AF_INET, kind)
@@ -96,7 +102,9 @@ class Hosts:
             with Netlink(self._switch.path) as switch:
                 switch.bridge_add("br0")
                 bridge = switch.link("br0").index
-                switch.addr_add(bridge, parse_cidr(f"{SWITCH_ADDRESS}/{HOST_NETWORK.prefixlen}"))
+                switch.addr_add(
+                    bridge, parse_cidr(f"{SWITCH_ADDRESS}/{HOST_NETWORK.prefixlen}")
+                )
                 switch.link_set(bridge, up=True)
                 self._fd = os.open(self._switch.path, os.O_RDONLY | os.O_CLOEXEC)
                 for number, (name, address) in enumerate(addresses.items()):

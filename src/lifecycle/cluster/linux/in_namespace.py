@@ -24,7 +24,9 @@ class PathCommandRunner(CommandRunner):
         def run() -> tuple[int, str, str]:
             pipe = subprocess.PIPE
             with in_network(self.namespace):
-                process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+                process = subprocess.Popen(
+                    command, stdin=pipe, stdout=pipe, stderr=pipe
+                )
             started.append(process)
             output, error = process.communicate(stdin.encode())
             return process.returncode, output.decode(), error.decode()

@@ -73,7 +73,9 @@ class LocalImages:
                     self._images[name] = self._images[f"{repository}:latest"] = image
         self._images[PAUSE] = pause_image()
 
-    def pull(self, image: str, auth: AuthConfig | None = None) -> tuple[str, BuiltImage]:
+    def pull(
+        self, image: str, auth: AuthConfig | None = None
+    ) -> tuple[str, BuiltImage]:
         """The normalised name and the image. Raises RuntimeServiceError with what
         containerd says of one that does not exist.
         """
@@ -81,12 +83,20 @@ class LocalImages:
         found = self._images.get(name)
         if found is None and "@" in name:
             repository, _, digest = name.partition("@")
-            same = (i for known, i in self._images.items() if known.startswith(f"{repository.partition(':')[0]}:"))
-            found = next((candidate for candidate in same if candidate.manifest == digest), None)
+            same = (
+                i
+                for known, i in self._images.items()
+                if known.startswith(f"{repository.partition(':')[0]}:")
+            )
+            found = next(
+                (candidate for candidate in same if candidate.manifest == digest), None
+            )
         if found is not None:
             return name, found
         repository = name.partition("@")[0].rpartition(":")[0] or name
-        known_repository = any(known.rpartition(":")[0] == repository for known in self._images)
+        known_repository = any(
+            known.rpartition(":")[0] == repository for known in self._images
+        )
         prefix = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
         if name.startswith("docker.io/") and not known_repository:
             raise RuntimeServiceError(
@@ -94,7 +104,9 @@ class LocalImages:
                 " repository does not exist or may require authorization: server"
                 " message: insufficient_scope: authorization failed"
             )
-        raise RuntimeServiceError(f"rpc error: code = NotFound desc = {prefix}{name}: not found")
+        raise RuntimeServiceError(
+            f"rpc error: code = NotFound desc = {prefix}{name}: not found"
+        )
 
     def repositories(self) -> dict[str, Repository]:
         """The same for a registry: by repository without its host, as a mirror is

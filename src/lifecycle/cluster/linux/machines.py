@@ -124,7 +124,9 @@ class LinuxMachines:
         self._stack.push_async_callback(asyncio.to_thread, clean, self.run)
         try:
             plugins = write_launchers(self.run.directory / "cni-bin")
-            self.hosts = Hosts(self.run.directory, {shape.name: shape.address for shape in self.shapes})
+            self.hosts = Hosts(
+                self.run.directory, {shape.name: shape.address for shape in self.shapes}
+            )
             self._stack.callback(self.hosts.close)
             for shape in self.shapes:
                 shape.capacity = machine_capacity()
@@ -146,13 +148,17 @@ class LinuxMachines:
         self._stack.push_async_callback(nodes.stop)
         for name, host in self.hosts.by_name.items():
             informer = nodes.informer(resource("nodes"))
-            self._agents[name] = OverlayAgent(host, self._overlay, client, informer, self._pod_network)
+            self._agents[name] = OverlayAgent(
+                host, self._overlay, client, informer, self._pod_network
+            )
 
     async def _start_sandboxes(self, plugins: Path, images: LocalImages) -> None:
         for name, host in self.hosts.by_name.items():
             network = NodePodNetwork(host.directory, plugins, host.netns)
             ready = self._agents[name].ready.wait
-            node = SandboxNode(host.directory / "sandbox", network, host.netns, images, ready)
+            node = SandboxNode(
+                host.directory / "sandbox", network, host.netns, images, ready
+            )
             self._runtimes[name] = node
             self._stack.push_async_callback(node.close)
             await node.recover()
@@ -160,7 +166,9 @@ class LinuxMachines:
     async def _start_containerds(self, plugins: Path, images: LocalImages) -> None:
         sock = self.control_plane.socket(socket.SOCK_STREAM, REGISTRY_PORT)
         starting = []
-        registry = await self._stack.enter_async_context(Registry(images.repositories(), sock))
+        registry = await self._stack.enter_async_context(
+            Registry(images.repositories(), sock)
+        )
         for name, host in self.hosts.by_name.items():
             agent = self._agents[name]
             node = ContainerdNode(
@@ -181,12 +189,16 @@ class LinuxMachines:
         """The container runtime of a node."""
         return self._runtimes[name]
 
-    def kubelet_options(self, name: str, server_context: Callable[[], ssl.SSLContext]) -> dict[str, Any]:
+    def kubelet_options(
+        self, name: str, server_context: Callable[[], ssl.SSLContext]
+    ) -> dict[str, Any]:
         """What the kubelet of a node needs besides what hollow ones need.
         `server_context` makes TLS for its own API.
         """
         sock = self.hosts.by_name[name].socket(socket.SOCK_STREAM, KUBELET_PORT)
-        listen = Listen(server_context(), str(self.hosts.by_name[name].address), KUBELET_PORT, sock)
+        listen = Listen(
+            server_context(), str(self.hosts.by_name[name].address), KUBELET_PORT, sock
+        )
         return {
             "local": self.local_node(name),
             "listen": listen,
@@ -215,7 +227,9 @@ class LinuxMachines:
         for name, agent in self._agents.items():
             yield f"flanneld {name}", agent.run
         if "proxy" not in without:
-            client = self._client_for("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
+            client = self._client_for(
+                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
+            )
             informers = SharedInformerFactory(client)
             self._stack.push_async_callback(informers.stop)
             config = ProxierConfig(cluster_cidr=str(self._pod_network))
@@ -313,11 +327,16 @@ def _slice(
         },
         "addressType": "IPv4",
         "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
-        "ports": [{"name": name, "protocol": protocol, "port": number} for name, protocol, number in ports],
+        "ports": [
+            {"name": name, "protocol": protocol, "port": number}
+            for name, protocol, number in ports
+        ],
     }
 
 
-async def _put(client: Client, obj: Object, name: str = "endpointslices.discovery.k8s.io") -> None:
+async def _put(
+    client: Client, obj: Object, name: str = "endpointslices.discovery.k8s.io"
+) -> None:
     """Create, or replace what is there (of a cluster that stood on this store
     before).
     """

@@ -127,7 +127,9 @@ class OverlayAgent:
             try:
                 self.backend.register(subnet)
             except OSError as error:
-                raise OSError(f"no VXLAN device can be made ({error.strerror}): use --overlay host-gw") from None
+                raise OSError(
+                    f"no VXLAN device can be made ({error.strerror}): use --overlay host-gw"
+                ) from None
         if patch is not None:
             nodes = resource("nodes")
             await self.client.patch(
@@ -141,7 +143,9 @@ class OverlayAgent:
         self._leases = NodeLeases(subnet)
         for other in self._nodes.indexer.list():
             self.backend.handle(self._leases.node_event("ADDED", other))
-        text = json.dumps(cni_configuration(subnet, self.mtu, self.host.directory / "ipam"), indent=2)
+        text = json.dumps(
+            cni_configuration(subnet, self.mtu, self.host.directory / "ipam"), indent=2
+        )
         draft = (
             self.conf_dir / f"{CONFLIST}.new"
             # in the same place: containerd looks again when a file there is *written or

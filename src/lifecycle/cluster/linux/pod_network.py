@@ -68,16 +68,24 @@ class NodePodNetwork:
             return str(error)
         return ""
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
         """ADD. Raises RuntimeError."""
         try:
-            return list((await self._network.set_up_pod(netns, described(sandbox_id, config))).ips)
+            return list(
+                (
+                    await self._network.set_up_pod(netns, described(sandbox_id, config))
+                ).ips
+            )
         except CNIError as error:
             # the runtime says that itself
             prefix = f'failed to setup network for sandbox "{sandbox_id}": '
             raise RuntimeError(str(error).removeprefix(prefix)) from None
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """DEL. Raises RuntimeError."""
         try:
             await self._network.tear_down_pod(netns, described(sandbox_id, config))

@@ -67,9 +67,13 @@ def new_run() -> Run:
         run = Run(secrets.token_hex(3))
         draft = RUNS / f".{run.id}.{os.getpid()}"
         draft.mkdir(mode=0o711)
-        (draft / _OWNER).write_text(json.dumps({"pid": os.getpid(), "started": start_time(os.getpid())}))
+        (draft / _OWNER).write_text(
+            json.dumps({"pid": os.getpid(), "started": start_time(os.getpid())})
+        )
         with suppress(FileExistsError, OSError):
-            draft.rename(run.directory)  # signed from the first moment that others can see it
+            draft.rename(
+                run.directory
+            )  # signed from the first moment that others can see it
             return run
         (draft / _OWNER).unlink()
         draft.rmdir()
@@ -79,10 +83,16 @@ def runs() -> Iterator[Run]:
     """All runs of this machine, by what is on disk or among the cgroups."""
     names: set[str] = set()
     with suppress(FileNotFoundError):
-        names |= {entry.name for entry in RUNS.iterdir() if not entry.name.startswith(".")}
+        names |= {
+            entry.name for entry in RUNS.iterdir() if not entry.name.startswith(".")
+        }
     for tree in cgroup_trees():
         with suppress(OSError):
-            names |= {name.removeprefix("lifecycle-") for name in os.listdir(tree) if name.startswith("lifecycle-")}
+            names |= {
+                name.removeprefix("lifecycle-")
+                for name in os.listdir(tree)
+                if name.startswith("lifecycle-")
+            }
     for name in sorted(names):
         if len(name) == 6 and all(c in "0123456789abcdef" for c in name):
             yield Run(name)
@@ -91,5 +101,9 @@ def runs() -> Iterator[Run]:
 def cgroup_trees() -> list[str]:
     """Where cgroup trees of either version are mounted."""
     with suppress(FileNotFoundError), open("/proc/self/mounts") as mounts:
-        return [words[1] for words in map(str.split, mounts) if words[2] in ("cgroup", "cgroup2")]
+        return [
+            words[1]
+            for words in map(str.split, mounts)
+            if words[2] in ("cgroup", "cgroup2")
+        ]
     return []

@@ -18,7 +18,9 @@ class Capture:
 
     def __init__(self, netns: str, interface: str) -> None:
         with entered(netns):
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            self._socket = socket.socket(
+                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)
+            )
             self._socket.bind((interface, 0))
 
     def first(self, wanted: Callable[[bytes], bool], seconds: float = 2.0) -> bytes:

@@ -33,7 +33,9 @@ class Layer:
         )
 
 
-def dissect(frame: bytes, vxlan_ports: tuple[int, ...] = (KERNEL_PORT, IANA_PORT)) -> list[Layer]:
+def dissect(
+    frame: bytes, vxlan_ports: tuple[int, ...] = (KERNEL_PORT, IANA_PORT)
+) -> list[Layer]:
     """The layers from outside to inside, the payload last. What cannot be read is
     payload.
     """
@@ -48,7 +50,9 @@ def _mac(raw: bytes) -> str:
     return ":".join(f"{byte:02x}" for byte in raw)
 
 
-def _ethernet(frame: bytes, at: int, layers: list[Layer], ports: tuple[int, ...]) -> int:
+def _ethernet(
+    frame: bytes, at: int, layers: list[Layer], ports: tuple[int, ...]
+) -> int:
     if len(frame) < at + 14:
         return at
     kind = struct.unpack_from("!H", frame, at + 12)[0]
@@ -70,7 +74,9 @@ def _ipv4(frame: bytes, at: int, layers: list[Layer], ports: tuple[int, ...]) ->
         struct.unpack_from("!H", frame, at + 6)[0],
     )
     protocol = frame[at + 9]
-    source, target = (ipaddress.IPv4Address(frame[at + n : at + n + 4]) for n in (12, 16))
+    source, target = (
+        ipaddress.IPv4Address(frame[at + n : at + n + 4]) for n in (12, 16)
+    )
     fields = {
         "from": str(source),
         "to": str(target),
@@ -85,12 +91,18 @@ def _ipv4(frame: bytes, at: int, layers: list[Layer], ports: tuple[int, ...]) ->
         return _udp(frame, at + size, layers, ports)
     if protocol == 1 and len(frame) >= at + size + 8:
         kind = frame[at + size]
-        layers.append(Layer("ICMP", at + size, 8, {"type": ICMP_TYPES.get(kind, str(kind))}))
+        layers.append(
+            Layer("ICMP", at + size, 8, {"type": ICMP_TYPES.get(kind, str(kind))})
+        )
         return at + size + 8
     if protocol == 6 and len(frame) >= at + size + 20:
         near, far = struct.unpack_from("!HH", frame, at + size)
         length = (frame[at + size + 12] >> 4) * 4
-        layers.append(Layer("TCP", at + size, length, {"from": f"port {near}", "to": f"port {far}"}))
+        layers.append(
+            Layer(
+                "TCP", at + size, length, {"from": f"port {near}", "to": f"port {far}"}
+            )
+        )
         return at + size + length
     return at + size
 

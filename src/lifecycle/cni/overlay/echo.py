@@ -15,7 +15,9 @@ PAYLOAD = b"from one pod to another"
 
 def checksum(data: bytes) -> int:
     """RFC 1071."""
-    total = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
+    total = sum(
+        struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2))
+    )
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
@@ -24,7 +26,10 @@ def checksum(data: bytes) -> int:
 def echo_request(identifier: int, sequence: int, payload: bytes) -> bytes:
     """The message, without the IP header, which the kernel adds."""
     header = struct.pack("!BBHHH", 8, 0, 0, identifier, sequence)
-    return struct.pack("!BBHHH", 8, 0, checksum(header + payload), identifier, sequence) + payload
+    return (
+        struct.pack("!BBHHH", 8, 0, checksum(header + payload), identifier, sequence)
+        + payload
+    )
 
 
 def ping(
@@ -52,6 +57,10 @@ def ping(
             except TimeoutError:
                 return False
             size = (packet[0] & 0x0F) * 4
-            if sender == address and packet[size] == 0 and packet[size + 8 :] == payload:
+            if (
+                sender == address
+                and packet[size] == 0
+                and packet[size + 8 :] == payload
+            ):
                 return True
     return False

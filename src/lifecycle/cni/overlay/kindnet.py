@@ -26,7 +26,11 @@ def internal_ip(node: Mapping[str, Any]) -> str:
     """The address under which other nodes reach this one; empty if there is none."""
     addresses = node.get("status", {}).get("addresses") or ()
     return next(
-        (a["address"] for a in addresses if a["type"] == "InternalIP" and ":" not in a["address"]),
+        (
+            a["address"]
+            for a in addresses
+            if a["type"] == "InternalIP" and ":" not in a["address"]
+        ),
         "",
     )
 
@@ -40,7 +44,9 @@ def sync_routes(nodes: Iterable[Mapping[str, Any]], own: str) -> list[Route]:
             continue
         for cidr in node.get("spec", {}).get("podCIDRs") or ():
             if ":" not in cidr:
-                found.append(Route(ipaddress.ip_network(cidr), ipaddress.ip_address(gateway)))
+                found.append(
+                    Route(ipaddress.ip_network(cidr), ipaddress.ip_address(gateway))
+                )
     return sorted(found, key=lambda route: str(route.destination))
 
 
@@ -63,13 +69,18 @@ def masq_rules(pod_subnets: Iterable[str]) -> list[str]:
     """The rules as `iptables-save` prints them: pods keep their address towards pods,
     and get the node's towards anything else.
     """
-    direct = (
-        f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to our custom {MASQ_CHAIN} chain"
-    )
+    direct = f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to our custom {MASQ_CHAIN} chain"
     local = f"{_AGENT} local traffic is not subject to MASQUERADE"
-    outbound = f"{_AGENT} outbound traffic is subject to MASQUERADE (must be last in chain)"
+    outbound = (
+        f"{_AGENT} outbound traffic is subject to MASQUERADE (must be last in chain)"
+    )
     return [
-        (f'-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment "{direct}" -j {MASQ_CHAIN}'),
-        *(f'-A {MASQ_CHAIN} -d {subnet} -m comment --comment "{local}" -j RETURN' for subnet in pod_subnets),
+        (
+            f'-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment "{direct}" -j {MASQ_CHAIN}'
+        ),
+        *(
+            f'-A {MASQ_CHAIN} -d {subnet} -m comment --comment "{local}" -j RETURN'
+            for subnet in pod_subnets
+        ),
         f'-A {MASQ_CHAIN} -m comment --comment "{outbound}" -j MASQUERADE',
     ]

@@ -51,7 +51,9 @@ class LabHost:
         self.netlink = Netlink(self.namespace.path)
         port = f"port-{self.name}"[:15]
         plug_in(self.netlink, self.address, switch, switch_fd, bridge=bridge, port=port)
-        self.namespace.run(lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
+        self.namespace.run(
+            lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+        )
 
     def start_backend(self) -> dict[str, Any]:
         """What flanneld does first; the Node it leaves behind."""
@@ -145,7 +147,9 @@ class Laboratory:
     root.
     """
 
-    def __init__(self, hosts: Sequence[str] = ("worker", "worker2"), backend: str = "vxlan") -> None:
+    def __init__(
+        self, hosts: Sequence[str] = ("worker", "worker2"), backend: str = "vxlan"
+    ) -> None:
         self._stack = contextlib.ExitStack()
         try:
             directory = Path(tempfile.mkdtemp(prefix="lifecycle-overlay-"))
@@ -164,7 +168,9 @@ class Laboratory:
                 self._stack.callback(host.close)
                 host.plug_in(switch, fd, bridge)
                 self.hosts[name] = host
-            self.nodes = {name: host.start_backend() for name, host in self.hosts.items()}
+            self.nodes = {
+                name: host.start_backend() for name, host in self.hosts.items()
+            }
             for node in self.nodes.values():
                 self.announce("ADDED", node)
         except BaseException:

@@ -65,7 +65,9 @@ def annotation(name: str, prefix: str = ANNOTATION_PREFIX) -> str:
 def lease_annotations(attrs: LeaseAttrs) -> dict[str, str]:
     """What flanneld writes on its own Node."""
     return {
-        annotation("backend-data"): json.dumps(attrs.backend_data, separators=(",", ":")),
+        annotation("backend-data"): json.dumps(
+            attrs.backend_data, separators=(",", ":")
+        ),
         annotation("backend-type"): attrs.backend_type,
         annotation("kube-subnet-manager"): "true",
         annotation("public-ip"): str(attrs.public_ip),
@@ -117,7 +119,9 @@ def parse_etcd_key(key: str) -> Subnet:
     try:
         return ipaddress.IPv4Network(f"{address}/{int(length)}")
     except ValueError:
-        raise CNIError(f"{key} is not the key of a subnet lease{'' if dash else ' (no dash)'}") from None
+        raise CNIError(
+            f"{key} is not the key of a subnet lease{'' if dash else ' (no dash)'}"
+        ) from None
 
 
 def etcd_value(attrs: LeaseAttrs) -> str:
@@ -157,8 +161,16 @@ class LeaseWatcher:
         known is not reported again, changed or not.)
         """
         fresh = {lease.subnet: lease for lease in leases if lease.subnet != self.own}
-        batch = [LeaseEvent(ADDED, lease) for subnet, lease in fresh.items() if subnet not in self.leases]
-        batch += [LeaseEvent(REMOVED, lease) for subnet, lease in self.leases.items() if subnet not in fresh]
+        batch = [
+            LeaseEvent(ADDED, lease)
+            for subnet, lease in fresh.items()
+            if subnet not in self.leases
+        ]
+        batch += [
+            LeaseEvent(REMOVED, lease)
+            for subnet, lease in self.leases.items()
+            if subnet not in fresh
+        ]
         self.leases = fresh
         return batch
 

@@ -39,7 +39,9 @@ def parse_config(text: str) -> NetworkConfig:
     """Read and check. Raises CNIError in upstream's words."""
     raw = json.loads(text)
     if not raw.get("Network"):
-        raise CNIError("please define a correct Network parameter in the flannel config")
+        raise CNIError(
+            "please define a correct Network parameter in the flannel config"
+        )
     network = ipaddress.IPv4Network(raw["Network"], strict=False)
     length = int(raw.get("SubnetLen", 0))
     if length > 30:
@@ -54,7 +56,9 @@ def parse_config(text: str) -> NetworkConfig:
     # the first piece is left out: an interface cannot have the network's own address
     low = _bound(raw, "SubnetMin", network, network.network_address + size, size)
     high = _bound(raw, "SubnetMax", network, network.broadcast_address + 1 - size, size)
-    return NetworkConfig(network, length, low, high, raw.get("Backend") or {"Type": "udp"})
+    return NetworkConfig(
+        network, length, low, high, raw.get("Backend") or {"Type": "udp"}
+    )
 
 
 def free_subnets(config: NetworkConfig, taken: Iterable[Subnet]) -> list[Subnet]:

@@ -37,7 +37,9 @@ class Backend(Protocol):
         ...
 
 
-def acquire_lease(node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet) -> tuple[Lease, dict[str, Any] | None]:
+def acquire_lease(
+    node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet
+) -> tuple[Lease, dict[str, Any] | None]:
     """A host's own lease, and the patch of its Node's status that announces it (None:
     it is announced already). Raises CNIError.
     """
@@ -51,7 +53,9 @@ def acquire_lease(node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet) -
     wanted = lease_annotations(attrs)
     present = node["metadata"].get("annotations") or {}
     changed = {key: value for key, value in wanted.items() if present.get(key) != value}
-    return Lease(subnet, attrs), ({"metadata": {"annotations": changed}} if changed else None)
+    return Lease(subnet, attrs), (
+        {"metadata": {"annotations": changed}} if changed else None
+    )
 
 
 @dataclass(slots=True)
@@ -87,7 +91,9 @@ class NodeLeases:
         return self._watcher.update(LeaseEvent(ADDED, lease))
 
 
-async def run(events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend) -> None:
+async def run(
+    events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend
+) -> None:
     """flanneld's loop: from a watch of nodes, `{type, object}` each, to the kernel,
     until the watch ends.
     """

@@ -72,7 +72,9 @@ def entries_for(lease: Lease) -> Entries:
     """The three entries: (next hop, MAC), (MAC, host), (subnet, next hop)."""
     mac = str((lease.attrs.backend_data or {})["VtepMAC"])
     hop = str(lease.subnet.network_address)
-    return Entries((hop, mac), (mac, str(lease.attrs.public_ip)), (str(lease.subnet), hop))
+    return Entries(
+        (hop, mac), (mac, str(lease.attrs.public_ip)), (str(lease.subnet), hop)
+    )
 
 
 def new_hardware_addr() -> str:
@@ -108,7 +110,9 @@ class VxlanBackend:
     @property
     def attrs(self) -> LeaseAttrs:
         """What others must know about this host."""
-        return LeaseAttrs(self.public_ip, "vxlan", {"VNI": self.config.vni, "VtepMAC": self.mac})
+        return LeaseAttrs(
+            self.public_ip, "vxlan", {"VNI": self.config.vni, "VtepMAC": self.mac}
+        )
 
     def register(self, own: Subnet) -> Link:
         """Make the device. Its address is the subnet's own, /32: a source for what the

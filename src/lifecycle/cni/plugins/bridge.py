@@ -76,8 +76,12 @@ _NET_CONF = Struct(
             Struct({"minID": INT, "maxID": INT, "id": INT}, "main.VlanTrunk"),
             "[]*main.VlanTrunk",
         ),
-        "args": Struct({"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'),
-        "runtimeConfig": Struct({"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'),
+        "args": Struct(
+            {"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'
+        ),
+        "runtimeConfig": Struct(
+            {"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'
+        ),
     },
     "main.NetConf",
 )
@@ -114,7 +118,9 @@ def collect_vlan_trunk(trunk: Any) -> list[int]:
             vlans.update(range(low, high + 1))
         elif low is not None or high is not None:
             missing = "minID" if low is None else "maxID"
-            raise CNIError(f"minID and maxID should be configured simultaneously, {missing} is missing")
+            raise CNIError(
+                f"minID and maxID should be configured simultaneously, {missing} is missing"
+            )
         if single is not None:
             if not 0 < single <= MAX_VLAN:
                 raise CNIError("incorrect trunk id parameter")
@@ -122,7 +128,9 @@ def collect_vlan_trunk(trunk: Any) -> list[int]:
     return sorted(vlans)
 
 
-def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, list[Interface]]:
+def calc_gateways(
+    result: results.Result, conf: dict[str, Any]
+) -> dict[int, list[Interface]]:
     """Gateway addresses by IP version; fills in what the result lacks: interface,
     gateway, default route.
 
@@ -137,11 +145,18 @@ def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, lis
             ip["gateway"] = str(next_ip(address.network.network_address))
         default = "0.0.0.0/0" if address.version == 4 else "::/0"
         if conf.get("isDefaultGateway") and address.version not in found_default:
-            if not any(route["dst"] == default and route.get("gw") for route in result.get("routes", ())):
-                result.setdefault("routes", []).append({"dst": default, "gw": ip["gateway"]})
+            if not any(
+                route["dst"] == default and route.get("gw")
+                for route in result.get("routes", ())
+            ):
+                result.setdefault("routes", []).append(
+                    {"dst": default, "gw": ip["gateway"]}
+                )
             found_default.add(address.version)
         if conf["is_gateway"]:
-            gateways[address.version].append(parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}"))
+            gateways[address.version].append(
+                parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}")
+            )
     return gateways
 
 
@@ -151,13 +166,17 @@ def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
     """
     name = conf["bridge"]
     if not name:
-        raise CNIError('failed to create bridge "": could not add "": LinkAttrs.Name cannot be empty')
+        raise CNIError(
+            'failed to create bridge "": could not add "": LinkAttrs.Name cannot be empty'
+        )
     try:
         filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
         host.bridge_add(name, mtu=conf.get("mtu", 0), vlan_filtering=filtering)
     except OSError as why:
         if why.errno != errno.EEXIST:
-            raise CNIError(f'failed to create bridge "{name}": could not add "{name}": {go_errno(why)}') from None
+            raise CNIError(
+                f'failed to create bridge "{name}": could not add "{name}": {go_errno(why)}'
+            ) from None
     bridge = _bridge_by_name(host, name)
     if conf.get("promiscMode"):
         host.link_set(bridge.index, promiscuous=True)
@@ -173,7 +192,11 @@ def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> N
     for present in host.addrs(link.index, address.version):
         if present == address:
             return
-        if address.version == 4 or address.ip in present.network or present.ip in address.network:
+        if (
+            address.version == 4
+            or address.ip in present.network
+            or present.ip in address.network
+        ):
             if not force:
                 raise CNIError(
                     f'failed to set bridge addr: "{link.name}" already has an IP address different from {address}'
@@ -183,7 +206,9 @@ def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> N
         host.addr_add(link.index, address)
     except OSError as why:
         if why.errno != errno.EEXIST:
-            raise CNIError(f'could not add IP address {address} to "{link.name}": {go_errno(why)}') from None
+            raise CNIError(
+                f'could not add IP address {address} to "{link.name}": {go_errno(why)}'
+            ) from None
     # set explicitly, else a bridge takes the lowest address of its ports, which come
     # and go
     host.link_set(link.index, mac=link.mac)
@@ -194,15 +219,21 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
     try:
         host.link_set(port.index, master=bridge.index)
     except OSError as why:
-        raise CNIError(f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}') from None
+        raise CNIError(
+            f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}'
+        ) from None
     try:
         host.bridge_port_set(port.index, hairpin=bool(conf.get("hairpinMode")))
     except OSError as why:
-        raise CNIError(f"failed to setup hairpin mode for {port.name}: {go_errno(why)}") from None
+        raise CNIError(
+            f"failed to setup hairpin mode for {port.name}: {go_errno(why)}"
+        ) from None
     try:
         host.bridge_port_set(port.index, isolated=bool(conf.get("portIsolation")))
     except OSError as why:
-        raise CNIError(f"failed to set isolated on for {port.name}: {go_errno(why)}") from None
+        raise CNIError(
+            f"failed to set isolated on for {port.name}: {go_errno(why)}"
+        ) from None
     vlan, vlans = conf.get("vlan", 0), conf["vlans"]
     try:
         if (vlan or vlans) and not conf.get("preserveDefaultVlan"):
@@ -212,7 +243,9 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
         for tagged in vlans:
             host.bridge_vlan(port.index, tagged)
     except OSError as why:
-        raise CNIError(f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}') from None
+        raise CNIError(
+            f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}'
+        ) from None
 
 
 def cmd_add(args: CmdArgs) -> results.Result:
@@ -308,7 +341,9 @@ def _layer_3(
         setup_ip_masq(own, conf["name"], args.container_id, conf.get("ipMasqBackend"))
 
 
-def _gateway_link(host: Netlink, bridge: Link, conf: dict[str, Any], result: results.Result) -> Link:
+def _gateway_link(
+    host: Netlink, bridge: Link, conf: dict[str, Any], result: results.Result
+) -> Link:
     """Where the gateway's address goes: the bridge, or – in a VLAN – a veth pair of the
     host's own, plugged into that VLAN.
     """
@@ -348,7 +383,9 @@ def _finish(host: Netlink, conf: dict[str, Any], result: results.Result) -> None
             break
     else:
         if not conf.get("disableContainerInterface"):
-            raise CNIError(f"bridge port in error state: {host.link(port['name']).oper_state}")
+            raise CNIError(
+                f"bridge port in error state: {host.link(port['name']).oper_state}"
+            )
     port["mac"] = host.link(port["name"]).mac
     bridge["mac"] = _bridge_by_name(host, conf["bridge"]).mac
 
@@ -360,7 +397,11 @@ def cmd_del(args: CmdArgs) -> None:
     addresses: list[Interface] = []
     if args.netns:
         with contextlib.suppress(NSPathNotExistError), Netlink(args.netns) as inside:
-            addresses = [address for address in del_link(inside, args.if_name) if is_global_unicast(address.ip)]
+            addresses = [
+                address
+                for address in del_link(inside, args.if_name)
+                if is_global_unicast(address.ip)
+            ]
     if ipam_type:
         ipam.exec_ipam("DEL", ipam_type, args)
         if conf.get("ipMasq"):
@@ -389,7 +430,9 @@ def _bridge_by_name(host: Netlink, name: str) -> Link:
     except LinkNotFoundError:
         raise CNIError(f'could not lookup "{name}": Link not found') from None
     if link.kind != "bridge":
-        raise CNIError(f'failed to create bridge "{name}": "{name}" already exists but is not a bridge')
+        raise CNIError(
+            f'failed to create bridge "{name}": "{name}" already exists but is not a bridge'
+        )
     return link
 
 

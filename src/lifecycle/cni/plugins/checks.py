@@ -28,13 +28,17 @@ def check_bridge(
     for interface in result.get("interfaces", ()):
         if interface["name"] == conf["bridge"]:
             bridge_said = interface
-        elif interface["name"] == args.if_name and interface.get("sandbox") == args.netns:
+        elif (
+            interface["name"] == args.if_name and interface.get("sandbox") == args.netns
+        ):
             pod_said = interface
     bridge = _present(host, bridge_said, in_sandbox=False)
     if bridge.kind != "bridge":
         raise CNIError(f"Interface {bridge.name} does not have link type of bridge")
     if bridge_said.get("mac") and bridge_said["mac"] != bridge.mac:
-        raise CNIError(f"Bridge interface {bridge.name} Mac doesn't match: {bridge_said['mac']}")
+        raise CNIError(
+            f"Bridge interface {bridge.name} Mac doesn't match: {bridge_said['mac']}"
+        )
     promiscuous = bool(bridge.promiscuity)
     if promiscuous != bool(conf.get("promiscMode")):
         configured = str(bool(conf.get("promiscMode"))).lower()
@@ -43,15 +47,23 @@ def check_bridge(
             f"doesn't match current state: {str(promiscuous).lower()} "
         )
     check_sandbox(args, pod_said)
-    pod_end = check_pod_end(inside, pod_said, "Error: Container interface {} not of type veth", "")
+    pod_end = check_pod_end(
+        inside, pod_said, "Error: Container interface {} not of type veth", ""
+    )
     for interface in result.get("interfaces", ()):
         if interface["name"] in (conf["bridge"], args.if_name):
             continue
         link = _present(host, interface, in_sandbox=False)
-        ends_meet = link.kind == "veth" and link.index == pod_end.parent and pod_end.index == link.parent
+        ends_meet = (
+            link.kind == "veth"
+            and link.index == pod_end.parent
+            and pod_end.index == link.parent
+        )
         if ends_meet and link.master == bridge.index:
             if interface.get("mac") and interface["mac"] != link.mac:
-                raise CNIError(f"Interface {link.name} Mac doesn't match: {interface['mac']} not found")
+                raise CNIError(
+                    f"Interface {link.name} Mac doesn't match: {interface['mac']} not found"
+                )
             break
     else:
         raise CNIError(f"CNI veth created for bridge {conf['bridge']} was not found")
@@ -64,7 +76,9 @@ def check_sandbox(args: CmdArgs, pod_said: dict[str, Any]) -> None:
     """
     sandbox = pod_said.get("sandbox", "")
     if args.netns != sandbox:
-        raise CNIError(f"Sandbox in prevResult {sandbox} doesn't match configured netns: {args.netns}")
+        raise CNIError(
+            f"Sandbox in prevResult {sandbox} doesn't match configured netns: {args.netns}"
+        )
 
 
 def check_pod_end(
@@ -81,27 +95,43 @@ def check_pod_end(
     if link.kind != "veth":
         raise CNIError(wrong_kind.format(link.name))
     if said.get("mac") and said["mac"] != link.mac:
-        raise CNIError(f"{prefix}Interface {link.name} Mac {said['mac']} doesn't match container Mac: {link.mac}")
+        raise CNIError(
+            f"{prefix}Interface {link.name} Mac {said['mac']} doesn't match container Mac: {link.mac}"
+        )
     return link
 
 
-def check_addresses_and_routes(inside: Netlink, if_name: str, result: results.Result) -> None:
+def check_addresses_and_routes(
+    inside: Netlink, if_name: str, result: results.Result
+) -> None:
     """Every address and every route of the result. Raises CNIError."""
     routes = inside.routes(4) + inside.routes(6)
-    destinations = {str(route.destination or ("0.0.0.0/0" if _is_v4(route) else "::/0")): route for route in routes}
+    destinations = {
+        str(route.destination or ("0.0.0.0/0" if _is_v4(route) else "::/0")): route
+        for route in routes
+    }
     for ip in result.get("ips", ()):
         address = parse_cidr(ip["address"])
         if address not in inside.addrs(inside.link(if_name).index):
             raise CNIError(f"Failed to match addr {address} on interface {if_name}")
         if str(address.network) not in destinations:
-            raise CNIError(f"Failed to find Gateway {ip.get('gateway', '<nil>')} for interface {if_name}")
+            raise CNIError(
+                f"Failed to find Gateway {ip.get('gateway', '<nil>')} for interface {if_name}"
+            )
     for route in result.get("routes", ()):
         network = ipaddress.ip_network(route["dst"], strict=False)
         found = destinations.get(str(network))
         gateway = route.get("gw")
-        wrong = gateway and network.prefixlen and found is not None and str(found.gateway) != gateway
+        wrong = (
+            gateway
+            and network.prefixlen
+            and found is not None
+            and str(found.gateway) != gateway
+        )
         if found is None or wrong:
-            raise CNIError(f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not found in routing table")
+            raise CNIError(
+                f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not found in routing table"
+            )
 
 
 def _is_v4(route: Any) -> bool:

@@ -46,7 +46,11 @@ class Struct:
     @property
     def name(self) -> str:
         """Without its package; empty for a type that was written out in place."""
-        return "" if self.go_type.startswith("struct {") else self.go_type.rpartition(".")[2]
+        return (
+            ""
+            if self.go_type.startswith("struct {")
+            else self.go_type.rpartition(".")[2]
+        )
 
 
 @dataclass(slots=True, frozen=True)
@@ -65,7 +69,9 @@ STRING, BOOL, INT = (
 )
 IP = Scalar("string", "net.IP")
 STRINGS = Slice(STRING, "[]string")
-ROUTES = Slice(Struct({"dst": STRING, "gw": IP}, "types.route", opaque=True), "[]*types.Route")
+ROUTES = Slice(
+    Struct({"dst": STRING, "gw": IP}, "types.route", opaque=True), "[]*types.Route"
+)
 DNS = Struct(
     {"nameservers": STRINGS, "domain": STRING, "search": STRINGS, "options": STRINGS},
     "types.DNS",
@@ -82,7 +88,9 @@ PLUGIN_CONF: Mapping[str, Shape] = {
 """What every main plugin's configuration has."""
 
 
-def misfit(value: Any, shape: Shape, place: tuple[str, ...] = (), struct: str = "") -> str:
+def misfit(
+    value: Any, shape: Shape, place: tuple[str, ...] = (), struct: str = ""
+) -> str:
     """What Go says of the first value of a wrong type; empty if all fit. `null` fits
     everything.
     """
@@ -91,19 +99,32 @@ def misfit(value: Any, shape: Shape, place: tuple[str, ...] = (), struct: str = 
     kind = _KINDS.get(type(value), "number")
     match shape:
         case Struct() if kind == "object":
-            known = ((value[key], shape.fields[key], key) for key in value if key in shape.fields)
+            known = (
+                (value[key], shape.fields[key], key)
+                for key in value
+                if key in shape.fields
+            )
             if shape.opaque:
-                return _first(misfit(found, wanted, place, struct) for found, wanted, _ in known)
-            return _first(misfit(found, wanted, (*place, key), shape.name) for found, wanted, key in known)
+                return _first(
+                    misfit(found, wanted, place, struct) for found, wanted, _ in known
+                )
+            return _first(
+                misfit(found, wanted, (*place, key), shape.name)
+                for found, wanted, key in known
+            )
         case Slice() if kind == "array":
             return _first(misfit(item, shape.item, place, struct) for item in value)
         case Table() if kind == "object":
             return ""
-        case Scalar() if kind == shape.kind and not (shape is INT and isinstance(value, float)):
+        case Scalar() if kind == shape.kind and not (
+            shape is INT and isinstance(value, float)
+        ):
             return ""
     found_kind = f"number {value}" if shape is INT and kind == "number" else kind
     where = f"struct field {struct}.{'.'.join(place)}" if place else "value"
-    return f"json: cannot unmarshal {found_kind} into Go {where} of type {shape.go_type}"
+    return (
+        f"json: cannot unmarshal {found_kind} into Go {where} of type {shape.go_type}"
+    )
 
 
 _KINDS: Mapping[type, str] = {

@@ -30,7 +30,9 @@ def exec_ipam(command: str, plugin: str, args: CmdArgs) -> bytes:
     command. Raises CNIError.
     """
     path = find_in_path(plugin, args.path)
-    return exec_plugin_now(path, args.stdin_data, {**os.environ, "CNI_COMMAND": command})
+    return exec_plugin_now(
+        path, args.stdin_data, {**os.environ, "CNI_COMMAND": command}
+    )
 
 
 def exec_add(plugin: str, args: CmdArgs) -> results.Result:
@@ -52,7 +54,11 @@ def try_sysctl(name: str, value: str) -> None:
 
 def enable_forward(version: int) -> None:
     """Let the kernel pass on packets that are not its own. Raises OSError."""
-    path = Path("/proc/sys/net/ipv4/ip_forward" if version == 4 else "/proc/sys/net/ipv6/conf/all/forwarding")
+    path = Path(
+        "/proc/sys/net/ipv4/ip_forward"
+        if version == 4
+        else "/proc/sys/net/ipv6/conf/all/forwarding"
+    )
     if path.read_text().strip() != "1":
         path.write_text("1")
 
@@ -76,7 +82,9 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             continue
         shown = f"{{Interface:{index} Address:{ip['address']} Gateway:{ip.get('gateway', '<nil>')}}}"
         if not 0 <= index < len(interfaces) or interfaces[index]["name"] != if_name:
-            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": invalid interface index')
+            raise CNIError(
+                f'failed to add IP addr {shown} to "{if_name}": invalid interface index'
+            )
         address = parse_cidr(ip["address"])
         if address.version == 6 and not enabled_ipv6:
             for name in ("lo", if_name):
@@ -86,7 +94,9 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         try:
             netlink.addr_add(link.index, address)
         except OSError as why:
-            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}') from None
+            raise CNIError(
+                f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}'
+            ) from None
         if ip.get("gateway"):
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
     netlink.link_set(link.index, up=True)

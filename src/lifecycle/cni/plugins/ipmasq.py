@@ -49,7 +49,9 @@ def setup_ip_masq(
             iptables.append_unique("nat", chain, rule)
 
 
-def teardown_ip_masq(addresses: Iterable[Interface], network: str, container_id: str) -> None:
+def teardown_ip_masq(
+    addresses: Iterable[Interface], network: str, container_id: str
+) -> None:
     """Raises CNIError. Rules that are gone are no error."""
     for address in addresses:
         iptables = IPTables(address.version)

@@ -18,7 +18,9 @@ class IPTablesError(CNIError):
     """The program failed. `status`: its exit code."""
 
     def __init__(self, command: Sequence[str], status: int, stderr: str) -> None:
-        super().__init__(f"running [{' '.join(command)}]: exit status {status}: {stderr}")
+        super().__init__(
+            f"running [{' '.join(command)}]: exit status {status}: {stderr}"
+        )
         self.status = status
         self.stderr = stderr
 
@@ -46,7 +48,9 @@ class IPTables:
             path="/usr/sbin:/sbin:/usr/bin:/bin",
         )
         if program is None:
-            raise CNIError(f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable file not found in $PATH')
+            raise CNIError(
+                f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable file not found in $PATH'
+            )
         self._program = program
 
     def run(self, table: str, *arguments: str) -> str:
@@ -71,7 +75,9 @@ class IPTables:
         """Append a rule that is not there yet."""
         self.insert_unique(table, chain, rule, prepend=False)
 
-    def insert_unique(self, table: str, chain: str, rule: Sequence[str], *, prepend: bool) -> None:
+    def insert_unique(
+        self, table: str, chain: str, rule: Sequence[str], *, prepend: bool
+    ) -> None:
         """Append a rule, or put it first, if it is not there yet."""
         if not self.exists(table, chain, rule):
             self.run(table, *(("-I", chain, "1") if prepend else ("-A", chain)), *rule)

@@ -38,7 +38,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             found = inside.addrs(link.index, version)
             for address in found:
                 if not address.ip.is_loopback:
-                    raise CNIError(f'loopback interface found with non-loopback address "{address.ip}"')
+                    raise CNIError(
+                        f'loopback interface found with non-loopback address "{address.ip}"'
+                    )
             addresses += found[:1]
     if conf.get("prevResult") is not None:
         raw = {"cniVersion": args.cni_version, **conf["prevResult"]}
@@ -49,7 +51,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
         "sandbox": args.netns,
     }
     ips = [{"interface": 0, "address": str(address)} for address in addresses]
-    return results.create("1.1.0", {"cniVersion": "1.1.0", "interfaces": [interface], "ips": ips})
+    return results.create(
+        "1.1.0", {"cniVersion": "1.1.0", "interfaces": [interface], "ips": ips}
+    )
 
 
 def cmd_del(args: CmdArgs) -> None:

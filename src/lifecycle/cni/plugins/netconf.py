@@ -16,7 +16,9 @@ from lifecycle.cni.netlink import Netlink
 from lifecycle.cni.plugins.go_structs import Struct, misfit
 
 
-def plugin_config(conf: Mapping[str, Any], shape: Struct, complaint: str = "failed to load netconf") -> dict[str, Any]:
+def plugin_config(
+    conf: Mapping[str, Any], shape: Struct, complaint: str = "failed to load netconf"
+) -> dict[str, Any]:
     """The configuration without its nulls, if all of it has the right types. Raises
     CNIError in the words of Go's decoder.
     """
@@ -31,7 +33,9 @@ def dns_configured(conf: Mapping[str, Any]) -> bool:
     IPAM's.
     """
     dns = conf.get("dns") or {}
-    return any(dns.get(key) is not None for key in ("nameservers", "search", "options")) or bool(dns.get("domain"))
+    return any(
+        dns.get(key) is not None for key in ("nameservers", "search", "options")
+    ) or bool(dns.get("domain"))
 
 
 @contextlib.contextmanager

@@ -61,7 +61,9 @@ _PORT_MAP_CONF = Struct(
         "markMasqBit": INT,
         "externalSetMarkChain": STRING,
         "backend": STRING,
-        "runtimeConfig": Struct({"portMappings": Slice(_ENTRY, "[]main.PortMapEntry")}, _RUNTIME),
+        "runtimeConfig": Struct(
+            {"portMappings": Slice(_ENTRY, "[]main.PortMapEntry")}, _RUNTIME
+        ),
     },
     "main.PortMapConf",
 )
@@ -72,7 +74,10 @@ def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
     own interface. Raises CNIError.
     """
     conf = plugin_config(args.conf, _PORT_MAP_CONF, _UNREADABLE)
-    if conf.get("markMasqBit") is not None and conf.get("externalSetMarkChain") is not None:
+    if (
+        conf.get("markMasqBit") is not None
+        and conf.get("externalSetMarkChain") is not None
+    ):
         raise CNIError("Cannot specify externalSetMarkChain and markMasqBit")
     if not 0 <= (conf.get("markMasqBit") or 0) <= 31:
         raise CNIError("MasqMarkBit must be between 0 and 31")
@@ -90,8 +95,14 @@ def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
         interfaces = result.get("interfaces", ())
         for ip in result.get("ips", ()):
             index = ip.get("interface")
-            one = interfaces[index] if index is not None and 0 <= index < len(interfaces) else None
-            if one is not None and (one["name"] != args.if_name or not one.get("sandbox")):
+            one = (
+                interfaces[index]
+                if index is not None and 0 <= index < len(interfaces)
+                else None
+            )
+            if one is not None and (
+                one["name"] != args.if_name or not one.get("sandbox")
+            ):
                 continue
             address = parse_cidr(ip["address"])
             addresses.setdefault(address.version, address)
@@ -108,7 +119,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             forward_ports(conf, args.container_id, address)
             if address.version == 4 and conf.get("snat", True):
                 _enable_localnet_routing(address)
-    return results.create(args.cni_version, {"cniVersion": args.cni_version, **conf["prevResult"]})
+    return results.create(
+        args.cni_version, {"cniVersion": args.cni_version, **conf["prevResult"]}
+    )
 
 
 def forward_ports(conf: dict[str, Any], container_id: str, address: Interface) -> None:
@@ -177,11 +190,15 @@ def cmd_check(args: CmdArgs) -> None:
             ]:
                 if not _has(iptables, where, rule):
                     listed = " ".join(f"[{' '.join(one)}]" for one in chain.rules)
-                    raise CNIError(f"rule [{listed}] in chain {where} not found in table nat")
+                    raise CNIError(
+                        f"rule [{listed}] in chain {where} not found in table nat"
+                    )
         except IPTablesError:
             raise
         except CNIError as why:
-            raise CNIError(f"could not check ipv{address.version} dnat: {why}") from None
+            raise CNIError(
+                f"could not check ipv{address.version} dnat: {why}"
+            ) from None
 
 
 def _has(iptables: IPTables, chain: str, rule: list[str]) -> bool:
@@ -208,8 +225,12 @@ def _enable_localnet_routing(address: Interface) -> None:
             reverse=True,
         )
         for route in by_length:
-            if route.link and (route.destination is None or address.ip in route.destination):
-                name = next((link.name for link in host.links() if link.index == route.link), "")
+            if route.link and (
+                route.destination is None or address.ip in route.destination
+            ):
+                name = next(
+                    (link.name for link in host.links() if link.index == route.link), ""
+                )
                 if name:
                     ipam.sysctl(f"net/ipv4/conf/{name}/route_localnet", "1")
                 return

@@ -42,7 +42,11 @@ class Chain:
 
     def entries(self) -> list[tuple[str, list[str]]]:
         """The rules that lead here, with the chain each stands in."""
-        return [(chain, [*rule, "-j", self.name]) for chain in self.entry_chains for rule in self.entry_rules]
+        return [
+            (chain, [*rule, "-j", self.name])
+            for chain in self.entry_chains
+            for rule in self.entry_rules
+        ]
 
 
 def toplevel_dnat_chain() -> Chain:
@@ -50,7 +54,9 @@ def toplevel_dnat_chain() -> Chain:
     here.
     """
     entry = ["-m", "addrtype", "--dst-type", "LOCAL"]
-    return Chain(TOP_LEVEL_DNAT_CHAIN, entry_chains=("PREROUTING", "OUTPUT"), entry_rules=[entry])
+    return Chain(
+        TOP_LEVEL_DNAT_CHAIN, entry_chains=("PREROUTING", "OUTPUT"), entry_rules=[entry]
+    )
 
 
 def set_mark_chain(bit: int) -> Chain:
@@ -87,7 +93,9 @@ def dnat_chain(network: str, container_id: str) -> Chain:
     )
 
 
-def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Interface) -> Chain:
+def filled_dnat_chain(
+    conf: Mapping[str, Any], container_id: str, address: Interface
+) -> Chain:
     """A container's own chain: a rule for each port, and before it what marks hairpin
     and localhost traffic.
     """
@@ -109,7 +117,9 @@ def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Inter
                 "--destination-ports",
                 some,
             ]
-            chain.entry_rules.append(entry + list(conf.get(f"conditionsV{version}") or ()))
+            chain.entry_rules.append(
+                entry + list(conf.get(f"conditionsV{version}") or ())
+            )
     set_mark = conf.get("externalSetMarkChain") or SET_MARK_CHAIN
     everywhere = "0.0.0.0/0" if version == 4 else "::/0"
     own = f"{address.ip}/{address.network.prefixlen}"
@@ -144,7 +154,9 @@ def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Inter
     return chain
 
 
-def all_chains(conf: Mapping[str, Any], container_id: str, address: Interface) -> list[Chain]:
+def all_chains(
+    conf: Mapping[str, Any], container_id: str, address: Interface
+) -> list[Chain]:
     """All chains that forwarding to this container needs, in the order in which they
     are set up.
     """
@@ -180,7 +192,9 @@ def _by_protocol(mappings: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 def _split(ports: Sequence[int]) -> list[str]:
     """The multiport match takes fifteen at most."""
-    pieces = [ports[at : at + MULTIPORT_LIMIT] for at in range(0, len(ports), MULTIPORT_LIMIT)]
+    pieces = [
+        ports[at : at + MULTIPORT_LIMIT] for at in range(0, len(ports), MULTIPORT_LIMIT)
+    ]
     return [",".join(map(str, piece)) for piece in pieces]
 
 

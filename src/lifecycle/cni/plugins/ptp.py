@@ -69,7 +69,9 @@ def host_route(address: Interface, link: int = 0) -> Route:
     )
 
 
-def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int, result: results.Result) -> Link:
+def setup_container_veth(
+    inside: Netlink, host: Netlink, args: CmdArgs, mtu: int, result: results.Result
+) -> Link:
     """The pair, and all of the pod's side; the host's end. Raises CNIError."""
     host_fd = current_netns()
     try:
@@ -90,12 +92,20 @@ def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int
         try:
             inside.route_del(own)
         except OSError as why:
-            raise CNIError(f"failed to delete route {own.destination}: {go_errno(why)}") from None
-        for route in pod_routes(address, ip["gateway"], pod_end.index) if ip.get("gateway") else ():
+            raise CNIError(
+                f"failed to delete route {own.destination}: {go_errno(why)}"
+            ) from None
+        for route in (
+            pod_routes(address, ip["gateway"], pod_end.index)
+            if ip.get("gateway")
+            else ()
+        ):
             try:
                 inside.route_add(route)
             except OSError as why:
-                raise CNIError(f"failed to add route {route.destination}: {go_errno(why)}") from None
+                raise CNIError(
+                    f"failed to add route {route.destination}: {go_errno(why)}"
+                ) from None
     return host_end
 
 
@@ -105,18 +115,24 @@ def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
     """
     for ip in result["ips"]:
         if not ip.get("gateway"):
-            raise CNIError(f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of range")
+            raise CNIError(
+                f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of range"
+            )
         address, gateway = parse_cidr(ip["address"]), parse_ip(ip["gateway"])
         own = parse_cidr(f"{gateway}/{gateway.max_prefixlen}")
         try:
             host.addr_add(link.index, own)
         except OSError as why:
-            raise CNIError(f"failed to add IP addr ({own}) to veth: {go_errno(why)}") from None
+            raise CNIError(
+                f"failed to add IP addr ({own}) to veth: {go_errno(why)}"
+            ) from None
         try:
             host.route_add(host_route(address, link.index))
         except OSError as why:
             if why.errno != errno.EEXIST:
-                raise CNIError(f"failed to add route on host: {go_errno(why)}") from None
+                raise CNIError(
+                    f"failed to add route on host: {go_errno(why)}"
+                ) from None
 
 
 def cmd_add(args: CmdArgs) -> results.Result:
@@ -134,7 +150,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             link = setup_container_veth(inside, host, args, conf.get("mtu", 0), result)
             setup_host_veth(host, link, result)
         if conf.get("ipMasq"):
-            setup_ip_masq(addresses, conf["name"], args.container_id, conf.get("ipMasqBackend"))
+            setup_ip_masq(
+                addresses, conf["name"], args.container_id, conf.get("ipMasqBackend")
+            )
     except (CNIError, OSError):
         with contextlib.suppress(CNIError):
             ipam.exec_ipam("DEL", ipam_type, args)
@@ -163,7 +181,11 @@ def cmd_check(args: CmdArgs) -> None:
     with open_netns(args.netns) as inside:
         ipam.exec_ipam("CHECK", (conf.get("ipam") or {}).get("type", ""), args)
         result = prev_result(args, "ptp: Required prevResult missing")
-        mine = [i for i in result.get("interfaces", ()) if i["name"] == args.if_name and i.get("sandbox") == args.netns]
+        mine = [
+            i
+            for i in result.get("interfaces", ())
+            if i["name"] == args.if_name and i.get("sandbox") == args.netns
+        ]
         check_sandbox(args, mine[0] if mine else {})
         missing = "ptp: Container Interface name in prevResult: {} not found"
         check_pod_end(

@@ -67,11 +67,15 @@ _VALIDATED = {
     "CNI_IFNAME": validate_interface_name,
 }
 _NAMED = Struct({"name": STRING}, 'struct { Name string "json:\\"name\\"" }')
-_VERSIONED = Struct({"cniVersion": STRING}, 'struct { CNIVersion string "json:\\"cniVersion\\"" }')
+_VERSIONED = Struct(
+    {"cniVersion": STRING}, 'struct { CNIVersion string "json:\\"cniVersion\\"" }'
+)
 _SINCE = {"CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
 
 
-def cmd_args_from_env(env: Mapping[str, str], stdin: Callable[[], str]) -> tuple[str, CmdArgs]:
+def cmd_args_from_env(
+    env: Mapping[str, str], stdin: Callable[[], str]
+) -> tuple[str, CmdArgs]:
     """The command and its arguments. Raises CNIError with upstream's code for whatever
     is missing.
     """
@@ -116,10 +120,14 @@ def dispatch(
     if command == "VERSION":
         return marshal(version_info(supported), sort=False) + "\n"
     if command not in ("ADD", "DEL", *_SINCE):
-        raise CNIError(f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES)
+        raise CNIError(
+            f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES
+        )
     said = misfit(args.conf, _VERSIONED)
     if said:
-        raise CNIError(f"decoding version from network config: {said}", errors.DECODING_FAILURE)
+        raise CNIError(
+            f"decoding version from network config: {said}", errors.DECODING_FAILURE
+        )
     if command in _SINCE:
         if not _at_least(args.cni_version, _SINCE[command]):
             raise CNIError(
@@ -133,7 +141,9 @@ def dispatch(
             )
     details = incompatible(args.cni_version, supported)
     if details:
-        raise CNIError("incompatible CNI versions", errors.INCOMPATIBLE_CNI_VERSION, details)
+        raise CNIError(
+            "incompatible CNI versions", errors.INCOMPATIBLE_CNI_VERSION, details
+        )
     result = commands[command](args) if command in commands else None
     if (
         command in ("ADD", "DEL")
@@ -143,7 +153,11 @@ def dispatch(
     ):
         same = "plugin's netns and netns from CNI_NETNS should not be the same"
         raise CNIError(same, errors.INVALID_NET_NS)
-    return results.shown(results.convert(result, args.cni_version)) if result is not None else ""
+    return (
+        results.shown(results.convert(result, args.cni_version))
+        if result is not None
+        else ""
+    )
 
 
 def plugin_main(
@@ -169,13 +183,17 @@ def plugin_main(
     return 1
 
 
-def prev_result(args: CmdArgs, complaint: str = "Required prevResult missing") -> results.Result:
+def prev_result(
+    args: CmdArgs, complaint: str = "Required prevResult missing"
+) -> results.Result:
     """The result so far, in the newest version. Raises CNIError if there is none."""
     raw = args.conf.get("prevResult")
     if raw is None:
         raise CNIError(complaint)
     try:
-        result = results.create(args.cni_version, {"cniVersion": args.cni_version, **raw})
+        result = results.create(
+            args.cni_version, {"cniVersion": args.cni_version, **raw}
+        )
     except CNIError as why:
         raise why.wrapped("could not parse prevResult") from None
     return results.convert(result, "1.1.0")
@@ -220,7 +238,9 @@ def _validated_config(text: str) -> dict[str, Any]:
     except ValueError as why:
         conf, said = None, str(why)
     if said:
-        raise CNIError(f"error unmarshall network config: {said}", errors.DECODING_FAILURE)
+        raise CNIError(
+            f"error unmarshall network config: {said}", errors.DECODING_FAILURE
+        )
     if not conf or not conf.get("name"):
         raise CNIError("missing network name", errors.INVALID_NETWORK_CONFIG)
     validate_network_name(conf["name"])

@@ -39,7 +39,9 @@ _NET = Struct(
         "name": STRING,
         "cniVersion": STRING,
         "ipam": Struct(_IPAM_CONFIG, "main.IPAMConfig"),
-        "runtimeConfig": Struct({"ips": STRINGS}, 'struct { IPs []string "json:\\"ips,omitempty\\"" }'),
+        "runtimeConfig": Struct(
+            {"ips": STRINGS}, 'struct { IPs []string "json:\\"ips,omitempty\\"" }'
+        ),
         "args": Struct(
             {"cni": Struct({"ips": STRINGS}, "main.IPAMArgs")},
             'struct { A *main.IPAMArgs "json:\\"cni\\"" }',
@@ -86,13 +88,19 @@ def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str
     ):
         if place.get("ips"):
             words = "an entry in the 'ips' field is NOT"
-            addresses = [{"address": _cidr(item, words), "gateway": ""} for item in place["ips"]]
+            addresses = [
+                {"address": _cidr(item, words), "gateway": ""} for item in place["ips"]
+            ]
     for one in addresses:
         one["address"] = _cidr(one["address"], "the 'address' field is expected to be")
     versions = [parse_cidr(one["address"]).version for one in addresses]
     version = conf.get("cniVersion") or ""
-    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(version, "0.3.0"):
-        raise CNIError(f"CNI version {version} does not support more than 1 address per family")
+    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(
+        version, "0.3.0"
+    ):
+        raise CNIError(
+            f"CNI version {version} does not support more than 1 address per family"
+        )
     return addresses
 
 
@@ -105,7 +113,10 @@ def _cidr(text: str, words: str) -> str:
 
 def cmd_add(args: CmdArgs) -> results.Result:
     """ADD. Raises CNIError."""
-    ips = [{key: value for key, value in one.items() if value} for one in load_addresses(args.conf, args.args)]
+    ips = [
+        {key: value for key, value in one.items() if value}
+        for one in load_addresses(args.conf, args.args)
+    ]
     ipam = args.conf["ipam"]
     result = {
         "cniVersion": "1.1.0",

@@ -47,7 +47,9 @@ def setup_veth(
             if why.errno == errno.EEXIST:
                 if not host_name and _exists(inside, peer):
                     continue
-                raise CNIError(f'container veth name ("{if_name}") peer provided ("{peer}") already exists') from None
+                raise CNIError(
+                    f'container veth name ("{if_name}") peer provided ("{peer}") already exists'
+                ) from None
             raise CNIError(f"failed to make veth pair: {go_errno(why)}") from None
         except ValueError as why:
             raise CNIError(f"failed to make veth pair: {why}") from None
@@ -56,7 +58,9 @@ def setup_veth(
     try:
         host_link = host.link(peer)
     except LinkNotFoundError:
-        raise CNIError(f'failed to lookup "{peer}" in the host namespace: Link not found') from None
+        raise CNIError(
+            f'failed to lookup "{peer}" in the host namespace: Link not found'
+        ) from None
     host.link_set(host_link.index, up=True)
     try_sysctl(f"net/ipv6/conf/{peer}/accept_ra", "0")
     return host.link(peer), inside.link(if_name)

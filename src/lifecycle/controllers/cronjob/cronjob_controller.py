@@ -80,20 +80,26 @@ class CronJobController:
         try:
             await self._jobs.wait_for_sync()
             await self._cron_jobs.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=5, name="cronjob-controller")
+            await run_workers(
+                self._queue, self._sync, workers=5, name="cronjob-controller"
+            )
         finally:
             await self._recorder.stop()
 
     def _cron_job_updated(self, old: Object, new: Object) -> None:
         key, spec = meta_namespace_key(new), new["spec"]
-        if any(old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")):
+        if any(
+            old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")
+        ):
             try:
                 # another timetable: wait for its next run, rather than start one that
                 # the new table would have had
                 schedule = next_after(spec["schedule"], _zone_of(spec))
             except UnknownTimeZoneError:
                 schedule = next_after(spec["schedule"])
-            self._queue.add_after(key, next_schedule_delay(new, self._clock.now(), schedule))
+            self._queue.add_after(
+                key, next_schedule_delay(new, self._clock.now(), schedule)
+            )
         else:
             self._queue.add(key)
 
@@ -128,7 +134,9 @@ class CronJobController:
             if not status.get("active"):
                 status.pop("active", None)
             if status != (cached.get("status") or {}):
-                await self._client.update(self._resource, cron_job, subresource="status")
+                await self._client.update(
+                    self._resource, cron_job, subresource="status"
+                )
         if delay is not None:
             self._queue.add_after(key, delay)
 
@@ -139,7 +147,10 @@ class CronJobController:
         status = cron_job["status"]
         for job in jobs:
             name = job["metadata"]["name"]
-            active = any(reference["uid"] == job["metadata"]["uid"] for reference in status.get("active") or ())
+            active = any(
+                reference["uid"] == job["metadata"]["uid"]
+                for reference in status.get("active") or ()
+            )
             if not is_job_finished(job):
                 if not active and not await self._is_active_by_now(cron_job, job):
                     message = f"Saw a job that the controller did not create or forgot: {name}"
@@ -175,7 +186,9 @@ class CronJobController:
     async def _get_job(self, reference: Object) -> Object | None:
         """The Job from the server: the cache may not have seen it yet."""
         try:
-            return await self._client.get(self._job_resource, reference["name"], reference["namespace"])
+            return await self._client.get(
+                self._job_resource, reference["name"], reference["namespace"]
+            )
         except StatusError as error:
             if error.code == 404:
                 return None
@@ -193,7 +206,12 @@ class CronJobController:
             if limit is None:
                 continue
             finished = sorted(
-                (job for job in jobs if job_condition(job, kind) and "deletionTimestamp" not in job["metadata"]),
+                (
+                    job
+                    for job in jobs
+                    if job_condition(job, kind)
+                    and "deletionTimestamp" not in job["metadata"]
+                ),
                 key=lambda job: (
                     (job.get("status") or {}).get("startTime", "~"),
                     job["metadata"]["name"],
@@ -213,10 +231,14 @@ class CronJobController:
                 propagation="Background",
             )
         except StatusError as error:
-            self._recorder.event(cron_job, "Warning", "FailedDelete", f"Deleted job: {error.message}")
+            self._recorder.event(
+                cron_job, "Warning", "FailedDelete", f"Deleted job: {error.message}"
+            )
             return False
         _no_longer_active(cron_job, job)
-        self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+        self._recorder.event(
+            cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}"
+        )
         return True
 
     # The next one.
@@ -252,7 +274,8 @@ class CronJobController:
             message = f"Missed scheduled time to start a job: {_rfc1123(due)}"
             self._recorder.event(cron_job, "Warning", "MissSchedule", message)
         elif (last is not None and parse_time(last) == due) or any(
-            reference["name"] == _job_name(cron_job, due) for reference in status.get("active") or ()
+            reference["name"] == _job_name(cron_job, due)
+            for reference in status.get("active") or ()
         ):
             pass  # this run has been started
         elif status.get("active") and spec.get("concurrencyPolicy") == "Forbid":
@@ -270,12 +293,18 @@ class CronJobController:
         if cron_job["spec"].get("concurrencyPolicy") == "Replace":
             for reference in list(status.get("active") or ()):
                 try:
-                    running = await self._client.get(self._job_resource, reference["name"], namespace)
+                    running = await self._client.get(
+                        self._job_resource, reference["name"], namespace
+                    )
                 except StatusError as error:
-                    self._recorder.event(cron_job, "Warning", "FailedGet", f"Get job: {error.message}")
+                    self._recorder.event(
+                        cron_job, "Warning", "FailedGet", f"Get job: {error.message}"
+                    )
                     raise
                 if not await self._delete(cron_job, running):
-                    raise ReplaceError(f"could not replace job {namespace}/{reference['name']}")
+                    raise ReplaceError(
+                        f"could not replace job {namespace}/{reference['name']}"
+                    )
         wanted = _job_from_template(cron_job, due, zone)
         try:
             job = await self._client.create(self._job_resource, wanted, namespace)
@@ -292,7 +321,9 @@ class CronJobController:
                 raise
             # Ours, if we were interrupted between making it and noting it; else
             # somebody took the name.
-            job = await self._client.get(self._job_resource, wanted["metadata"]["name"], namespace)
+            job = await self._client.get(
+                self._job_resource, wanted["metadata"]["name"], namespace
+            )
             if not is_controlled_by(job, cron_job):
                 return False
         else:
@@ -328,7 +359,9 @@ def _zone_of(spec: Object) -> tzinfo:
 
 def _no_longer_active(cron_job: Object, job: Object) -> None:
     status, uid = cron_job["status"], job["metadata"]["uid"]
-    status["active"] = [reference for reference in status.get("active") or () if reference["uid"] != uid]
+    status["active"] = [
+        reference for reference in status.get("active") or () if reference["uid"] != uid
+    ]
 
 
 def _job_name(cron_job: Object, due: float) -> str:
@@ -341,7 +374,11 @@ def _job_from_template(cron_job: Object, due: float, zone: tzinfo) -> Object:
     """
     template = cron_job["spec"]["jobTemplate"]
     meta = template.get("metadata") or {}
-    stamp = format_time(due) if zone is UTC else datetime.fromtimestamp(due, zone).isoformat(timespec="seconds")
+    stamp = (
+        format_time(due)
+        if zone is UTC
+        else datetime.fromtimestamp(due, zone).isoformat(timespec="seconds")
+    )
     metadata: Object = {
         "name": _job_name(cron_job, due),
         "namespace": cron_job["metadata"]["namespace"],

@@ -41,7 +41,10 @@ _NAMES = {
             1,
         )
     },
-    4: {name: i for i, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
+    4: {
+        name: i
+        for i, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+    },
 }
 _BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 _DESCRIPTORS = {
@@ -63,7 +66,9 @@ def next_after(expression: str, zone: tzinfo = UTC) -> Schedule:
         period = max(1, int(parse_duration(expression.removeprefix("@every "))))
         return lambda after: float(int(after) + period)
     fields = _DESCRIPTORS.get(expression, expression).split()
-    minutes, hours, days, months, weekdays = (_values(text, at) for at, text in enumerate(fields))
+    minutes, hours, days, months, weekdays = (
+        _values(text, at) for at, text in enumerate(fields)
+    )
     either = fields[2][0] not in "*?" and fields[4][0] not in "*?"
 
     def day_matches(t: datetime) -> bool:
@@ -71,13 +76,17 @@ def next_after(expression: str, zone: tzinfo = UTC) -> Schedule:
         return (by_date or by_weekday) if either else (by_date and by_weekday)
 
     def following(after: float) -> float | None:
-        t = _later(datetime.fromtimestamp(int(after) // 60 * 60, zone), timedelta(minutes=1))
+        t = _later(
+            datetime.fromtimestamp(int(after) // 60 * 60, zone), timedelta(minutes=1)
+        )
         last_year = t.year + _HORIZON
         while t.year <= last_year:
             if t.month not in months:
                 t = _at(datetime(t.year + t.month // 12, t.month % 12 + 1, 1), zone)
             elif not day_matches(t):
-                t = _midnight(_at(datetime(t.year, t.month, t.day) + timedelta(days=1), zone))
+                t = _midnight(
+                    _at(datetime(t.year, t.month, t.day) + timedelta(days=1), zone)
+                )
             elif t.hour not in hours:
                 t = _later(t, timedelta(hours=1) - timedelta(minutes=t.minute))
             elif t.minute not in minutes:

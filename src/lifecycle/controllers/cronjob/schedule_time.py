@@ -53,11 +53,15 @@ def most_recent_schedule_time(
     first = schedule(since)
     second = schedule(first) if first is not None else None
     if first is None:
-        raise InvalidScheduleError("time difference between two schedules is less than 1 second")
+        raise InvalidScheduleError(
+            "time difference between two schedules is less than 1 second"
+        )
     if now < first:
         return MostRecent(since, None, 0)
     if second is None:
-        raise InvalidScheduleError("time difference between two schedules is less than 1 second")
+        raise InvalidScheduleError(
+            "time difference between two schedules is less than 1 second"
+        )
     if now < second:
         return MostRecent(since, first, 0)
     period = round(second - first)
@@ -75,10 +79,16 @@ def next_schedule_delay(cron_job: Object, now: float, schedule: Schedule) -> flo
     `nextScheduleTimeDuration`.
     """
     try:
-        since, at, missed = most_recent_schedule_time(cron_job, now, schedule, within_deadline=False)
+        since, at, missed = most_recent_schedule_time(
+            cron_job, now, schedule, within_deadline=False
+        )
     except InvalidScheduleError:
         start: float | None = now
     else:
         start = at if at is not None else now if missed else since
     following = schedule(start if start is not None else now)
-    return max(0.0, following - now) + NEXT_SCHEDULE_DELTA if following is not None else NEXT_SCHEDULE_DELTA
+    return (
+        max(0.0, following - now) + NEXT_SCHEDULE_DELTA
+        if following is not None
+        else NEXT_SCHEDULE_DELTA
+    )

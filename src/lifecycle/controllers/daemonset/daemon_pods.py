@@ -42,7 +42,11 @@ class Should(NamedTuple):
 
 def template_generation(ds: Object) -> str:
     """What the old annotation says; empty without it."""
-    return str((ds["metadata"].get("annotations") or {}).get(DEPRECATED_TEMPLATE_GENERATION, ""))
+    return str(
+        (ds["metadata"].get("annotations") or {}).get(
+            DEPRECATED_TEMPLATE_GENERATION, ""
+        )
+    )
 
 
 def daemon_spec(spec: Object) -> Object:
@@ -61,7 +65,9 @@ def only_on(spec: Object, node: str) -> Object:
     controller has judged them already.
     """
     affinity = spec.get("affinity") or {}
-    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    term = {
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    }
     node_affinity = {
         **(affinity.get("nodeAffinity") or {}),
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]},
@@ -88,7 +94,9 @@ def node_should_run_daemon_pod(ds: Object, node: Object) -> Should:
     if spec.get("nodeName") and spec["nodeName"] != name:
         return Should(False, False)
     required = required_node_affinity(spec)
-    if required is not None and not required(name, node["metadata"].get("labels") or {}):
+    if required is not None and not required(
+        name, node["metadata"].get("labels") or {}
+    ):
         return Should(False, False)
     taints = (node.get("spec") or {}).get("taints") or ()
     tolerations = daemon_spec(spec)["tolerations"]
@@ -106,6 +114,10 @@ def node_of(pod: Object) -> str:
     ) or {}
     for term in affinity.get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
-            if field["key"] == "metadata.name" and field["operator"] == "In" and len(field["values"]) == 1:
+            if (
+                field["key"] == "metadata.name"
+                and field["operator"] == "In"
+                and len(field["values"]) == 1
+            ):
                 return str(field["values"][0])
     return ""

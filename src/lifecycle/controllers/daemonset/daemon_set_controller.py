@@ -80,13 +80,17 @@ class DaemonSetController:
         self._expectations = ControllerExpectations(clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._failures: dict[tuple[str, str, str], tuple[float, float]] = {}
-        self._pods = OwnedPods(informers, self._sets, "DaemonSet", self._pod_changed, self._expectations)
+        self._pods = OwnedPods(
+            informers, self._sets, "DaemonSet", self._pod_changed, self._expectations
+        )
         self._sets.add_event_handler(
             add=lambda ds: self._queue.add(meta_namespace_key(ds)),
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
             delete=self._set_deleted,
         )
-        self._nodes.add_event_handler(add=self._node_added, update=self._node_updated, delete=self._node_added)
+        self._nodes.add_event_handler(
+            add=self._node_added, update=self._node_updated, delete=self._node_added
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -127,11 +131,17 @@ class DaemonSetController:
                 self._queue.add(meta_namespace_key(ds))
 
     def _node_updated(self, old: Object, new: Object) -> None:
-        same_taints = (old.get("spec") or {}).get("taints") == (new.get("spec") or {}).get("taints")
-        if same_taints and old["metadata"].get("labels") == new["metadata"].get("labels"):
+        same_taints = (old.get("spec") or {}).get("taints") == (
+            new.get("spec") or {}
+        ).get("taints")
+        if same_taints and old["metadata"].get("labels") == new["metadata"].get(
+            "labels"
+        ):
             return  # a heartbeat
         for ds in self._sets.indexer.list():
-            if node_should_run_daemon_pod(ds, old) != node_should_run_daemon_pod(ds, new):
+            if node_should_run_daemon_pod(ds, old) != node_should_run_daemon_pod(
+                ds, new
+            ):
                 self._queue.add(meta_namespace_key(ds))
 
     # The sync.
@@ -149,12 +159,18 @@ class DaemonSetController:
         nodes = self._nodes.indexer.list()
         error: Exception | None = None
         if self._expectations.satisfied(key):
-            pods_on = self._by_node(await self._pods.claim(self._client, ds, self._resource, selector))
+            pods_on = self._by_node(
+                await self._pods.claim(self._client, ds, self._resource, selector)
+            )
             error = await self._manage(ds, nodes, pods_on, revision_hash)
             rolling = ds["spec"]["updateStrategy"]["type"] == "RollingUpdate"
             if rolling and error is None and self._expectations.satisfied(key):
-                step = rolling_update(ds, nodes, pods_on, revision_hash, self._clock.now())
-                error = await self._sync_nodes(ds, step.delete, step.create, revision_hash)
+                step = rolling_update(
+                    ds, nodes, pods_on, revision_hash, self._clock.now()
+                )
+                error = await self._sync_nodes(
+                    ds, step.delete, step.create, revision_hash
+                )
             await self._cleanup_history(ds, old)
         pods_on = self._by_node(self._pods.of(ds))
         status = daemon_set_status(ds, nodes, pods_on, revision_hash, self._clock.now())
@@ -198,17 +214,25 @@ class DaemonSetController:
             elif should.continue_running:
                 delete += self._failed(ds, name, pods)
                 running = [
-                    pod for pod in pods if pod_phase(pod) != "Failed" and "deletionTimestamp" not in pod["metadata"]
+                    pod
+                    for pod in pods
+                    if pod_phase(pod) != "Failed"
+                    and "deletionTimestamp" not in pod["metadata"]
                 ]
                 delete += self._superfluous(ds, running, revision_hash)
             else:
-                delete += [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+                delete += [
+                    pod for pod in pods if "deletionTimestamp" not in pod["metadata"]
+                ]
         for name, pods in pods_on.items():
-            if name and name not in known:  # the node is gone, so nobody will tell that these ended
+            if (
+                name and name not in known
+            ):  # the node is gone, so nobody will tell that these ended
                 delete += [
                     pod
                     for pod in pods
-                    if "deletionTimestamp" not in pod["metadata"] and not pod["spec"].get("nodeName")
+                    if "deletionTimestamp" not in pod["metadata"]
+                    and not pod["spec"].get("nodeName")
                 ]
         return await self._sync_nodes(ds, delete, create, revision_hash)
 
@@ -218,7 +242,10 @@ class DaemonSetController:
         """
         found, now = [], self._clock.now()
         for pod in pods:
-            if pod_phase(pod) not in ("Failed", "Succeeded") or "deletionTimestamp" in pod["metadata"]:
+            if (
+                pod_phase(pod) not in ("Failed", "Succeeded")
+                or "deletionTimestamp" in pod["metadata"]
+            ):
                 continue
             key = (ds["metadata"]["uid"], str(ds["metadata"].get("generation")), node)
             wait, until = self._failures.get(key, (0.0, 0.0))
@@ -229,17 +256,23 @@ class DaemonSetController:
             self._failures[key] = wait, now + wait
             meta = pod["metadata"]
             kind, word = (
-                ("FailedDaemonPod", "failed") if pod_phase(pod) == "Failed" else ("SucceededDaemonPod", "succeeded")
+                ("FailedDaemonPod", "failed")
+                if pod_phase(pod) == "Failed"
+                else ("SucceededDaemonPod", "succeeded")
             )
             event_type = "Warning" if word == "failed" else "Normal"
-            ending = "will try to kill it" if word == "failed" else "will try to delete it"
+            ending = (
+                "will try to kill it" if word == "failed" else "will try to delete it"
+            )
             message = f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node {node}, {ending}"
             self._recorder.event(ds, event_type, kind, message)
             found.append(pod)
         return found
 
     @staticmethod
-    def _superfluous(ds: Object, pods: list[Object], revision_hash: str) -> list[Object]:
+    def _superfluous(
+        ds: Object, pods: list[Object], revision_hash: str
+    ) -> list[Object]:
         """All but the oldest, unless a surge means two."""
         if len(pods) < 2:
             return []
@@ -275,7 +308,9 @@ class DaemonSetController:
         done, size, error = 0, 1, None
         while done < len(create) and error is None:
             batch = create[done : done + size]
-            bodies = [orjson.dumps(daemon_pod(ds, node, revision_hash)) for node in batch]
+            bodies = [
+                orjson.dumps(daemon_pod(ds, node, revision_hash)) for node in batch
+            ]
             results = await asyncio.gather(
                 *(self._pod_control.create_pod(body, namespace, ds) for body in bodies),
                 return_exceptions=True,
@@ -288,7 +323,9 @@ class DaemonSetController:
             self._expectations.creation_observed(key)
         for pod, name in zip(delete, names, strict=True):
             try:
-                await self._pod_control.delete_pod(pod["metadata"]["name"], namespace, ds)
+                await self._pod_control.delete_pod(
+                    pod["metadata"]["name"], namespace, ds
+                )
             except StatusError as refused:
                 self._expectations.deletion_observed(key, name)
                 if refused.code != 404:
@@ -301,7 +338,11 @@ class DaemonSetController:
         """The revision of the present template, made or renumbered if need be, and the
         others.
         """
-        revisions = in_order(self._revisions.indexer.by_index(CONTROLLER_UID_INDEX, ds["metadata"]["uid"]))
+        revisions = in_order(
+            self._revisions.indexer.by_index(
+                CONTROLLER_UID_INDEX, ds["metadata"]["uid"]
+            )
+        )
         data = template_patch(ds)
         current = [revision for revision in revisions if revision["data"] == data]
         old = [revision for revision in revisions if revision["data"] != data]
@@ -322,14 +363,18 @@ class DaemonSetController:
         revision = new_revision(ds, data, number, name_hash, labels)
         try:
             return (
-                await self._client.create(self._revisions.resource, revision, ds["metadata"]["namespace"]),
+                await self._client.create(
+                    self._revisions.resource, revision, ds["metadata"]["namespace"]
+                ),
                 old,
             )
         except StatusError as error:
             if error.code != 409:
                 raise
             name = revision["metadata"]["name"]
-            there = await self._client.get(self._revisions.resource, name, ds["metadata"]["namespace"])
+            there = await self._client.get(
+                self._revisions.resource, name, ds["metadata"]["namespace"]
+            )
             if there["data"] == data:
                 return there, old
             status = {
@@ -345,9 +390,15 @@ class DaemonSetController:
 
     async def _cleanup_history(self, ds: Object, old: list[Object]) -> None:
         limit = ds["spec"].get("revisionHistoryLimit", 10)
-        used = {(pod["metadata"].get("labels") or {}).get(REVISION_LABEL) for pod in self._pods.of(ds)}
+        used = {
+            (pod["metadata"].get("labels") or {}).get(REVISION_LABEL)
+            for pod in self._pods.of(ds)
+        }
         idle = [
-            revision for revision in old if (revision["metadata"].get("labels") or {}).get(REVISION_LABEL) not in used
+            revision
+            for revision in old
+            if (revision["metadata"].get("labels") or {}).get(REVISION_LABEL)
+            not in used
         ]
         for revision in idle[: max(0, len(old) - limit)]:
             try:

@@ -46,7 +46,9 @@ def is_updated(ds: Object, pod: Object, revision_hash: str) -> bool:
     labels = pod["metadata"].get("labels") or {}
     generation = template_generation(ds)
     return labels.get(REVISION_LABEL) == revision_hash or bool(
-        generation and labels.get(TEMPLATE_GENERATION) == generation and REVISION_LABEL not in labels
+        generation
+        and labels.get(TEMPLATE_GENERATION) == generation
+        and REVISION_LABEL not in labels
     )
 
 
@@ -64,20 +66,31 @@ def rolling_update(
     too, when their turn comes.
     """
     rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
-    desired = {n["metadata"]["name"] for n in nodes if node_should_run_daemon_pod(ds, n).run}
+    desired = {
+        n["metadata"]["name"] for n in nodes if node_should_run_daemon_pod(ds, n).run
+    }
     surge = scaled_value(rolling.get("maxSurge", 0), len(desired), round_up=True)
-    max_unavailable = scaled_value(rolling.get("maxUnavailable", 1), len(desired), round_up=True)
+    max_unavailable = scaled_value(
+        rolling.get("maxUnavailable", 1), len(desired), round_up=True
+    )
     if not surge and not max_unavailable:
         max_unavailable = 1
     names = [n["metadata"]["name"] for n in nodes]
     taking_part = [name for name in names if name in desired or pods_on.get(name)]
-    states = {name: _old_and_new(ds, pods_on.get(name, []), revision_hash) for name in taking_part}
+    states = {
+        name: _old_and_new(ds, pods_on.get(name, []), revision_hash)
+        for name in taking_part
+    }
     min_ready = ds["spec"].get("minReadySeconds", 0)
 
     def available(pod: Object | None) -> bool:
         return pod is not None and is_pod_available(pod, min_ready, now)
 
-    return _surge(states, desired, surge, available) if surge else _replace(states, max_unavailable, available)
+    return (
+        _surge(states, desired, surge, available)
+        if surge
+        else _replace(states, max_unavailable, available)
+    )
 
 
 def _replace(
@@ -150,4 +163,6 @@ def _old_and_new(ds: Object, pods: Sequence[Object], revision_hash: str) -> _Sta
     staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
     old = [pod for pod in staying if not is_updated(ds, pod, revision_hash)]
     new = [pod for pod in staying if is_updated(ds, pod, revision_hash)]
-    return _State(old[0] if old else None, new[0] if new else None, len(old) > 1 or len(new) > 1)
+    return _State(
+        old[0] if old else None, new[0] if new else None, len(old) > 1 or len(new) > 1
+    )

@@ -31,7 +31,9 @@ MINIMUM_REPLICAS_AVAILABLE = "MinimumReplicasAvailable"
 MINIMUM_REPLICAS_UNAVAILABLE = "MinimumReplicasUnavailable"
 
 
-def new_condition(condition_type: str, status: str, reason: str, message: str, now: float) -> Condition:
+def new_condition(
+    condition_type: str, status: str, reason: str, message: str, now: float
+) -> Condition:
     """A condition dated now (seconds since 1970)."""
     stamp = format_time(now)
     return {
@@ -46,7 +48,9 @@ def new_condition(condition_type: str, status: str, reason: str, message: str, n
 
 def get_deployment_condition(status: Object, condition_type: str) -> Condition | None:
     """The condition of that type."""
-    return next((c for c in status.get("conditions") or () if c["type"] == condition_type), None)
+    return next(
+        (c for c in status.get("conditions") or () if c["type"] == condition_type), None
+    )
 
 
 def set_deployment_condition(status: Object, condition: Condition) -> None:
@@ -64,7 +68,9 @@ def set_deployment_condition(status: Object, condition: Condition) -> None:
 
 def remove_deployment_condition(status: Object, condition_type: str) -> None:
     """Drop a condition from a status that is the caller's own."""
-    conditions = [c for c in status.get("conditions") or () if c["type"] != condition_type]
+    conditions = [
+        c for c in status.get("conditions") or () if c["type"] != condition_type
+    ]
     if conditions:
         status["conditions"] = conditions
     else:

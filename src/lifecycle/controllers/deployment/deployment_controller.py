@@ -104,7 +104,9 @@ class DeploymentController:
     def _enqueue(self, d: Object) -> None:
         self._queue.add(meta_namespace_key(d))
 
-    def _resolve_controller_ref(self, namespace: str, reference: Object) -> Object | None:
+    def _resolve_controller_ref(
+        self, namespace: str, reference: Object
+    ) -> Object | None:
         if reference["kind"] != "Deployment":
             return None
         d = self._deployments.indexer.get_by_key(f"{namespace}/{reference['name']}")
@@ -140,7 +142,11 @@ class DeploymentController:
 
     def _delete_replica_set(self, rs: Object) -> None:
         reference = get_controller_of(rs)
-        d = self._resolve_controller_ref(rs["metadata"]["namespace"], reference) if reference else None
+        d = (
+            self._resolve_controller_ref(rs["metadata"]["namespace"], reference)
+            if reference
+            else None
+        )
         if d is not None:
             self._enqueue(d)
 
@@ -159,11 +165,19 @@ class DeploymentController:
         reference = get_controller_of(pod)
         if reference is None or reference["kind"] != "ReplicaSet":
             return
-        rs = self._replica_sets.indexer.get_by_key(f"{pod['metadata']['namespace']}/{reference['name']}")
+        rs = self._replica_sets.indexer.get_by_key(
+            f"{pod['metadata']['namespace']}/{reference['name']}"
+        )
         owner = get_controller_of(rs) if rs is not None else None
-        d = self._resolve_controller_ref(pod["metadata"]["namespace"], owner) if owner else None
+        d = (
+            self._resolve_controller_ref(pod["metadata"]["namespace"], owner)
+            if owner
+            else None
+        )
         if d is not None and not is_rolling_update(d):
-            replica_sets = self._replica_sets.indexer.by_index(CONTROLLER_UID_INDEX, d["metadata"]["uid"])
+            replica_sets = self._replica_sets.indexer.by_index(
+                CONTROLLER_UID_INDEX, d["metadata"]["uid"]
+            )
             if not any(self._pods_of(rs) for rs in replica_sets):
                 self._enqueue(d)
 
@@ -203,7 +217,9 @@ class DeploymentController:
             await rollout_rolling(self._control, d, replica_sets, enqueue_after)
         else:
             pod_map = {rs["metadata"]["uid"]: self._pods_of(rs) for rs in replica_sets}
-            await rollout_recreate(self._control, d, replica_sets, pod_map, enqueue_after)
+            await rollout_recreate(
+                self._control, d, replica_sets, pod_map, enqueue_after
+            )
 
     async def _get_replica_sets_for_deployment(self, d: Object) -> list[Object]:
         """The ReplicaSets that are this Deployment's, after adopting and releasing."""
@@ -222,7 +238,9 @@ class DeploymentController:
         return await manager.claim([*own, *orphans])
 
     async def _refuse_to_select_all(self, d: Object) -> None:
-        message = "This deployment is selecting all pods. A non-empty selector is required."
+        message = (
+            "This deployment is selecting all pods. A non-empty selector is required."
+        )
         self._recorder.event(d, "Warning", "SelectingAll", message)
         generation = d["metadata"].get("generation", 0)
         if status_of(d).get("observedGeneration", 0) < generation:

@@ -17,7 +17,9 @@ from lifecycle.api.wire import Object
 from lifecycle.controllers.int_or_percent import scaled_value
 
 
-def resolve_fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, desired: int) -> tuple[int, int]:
+def resolve_fenceposts(
+    max_surge: int | str | None, max_unavailable: int | str | None, desired: int
+) -> tuple[int, int]:
     """`(surge, unavailable)` in pods."""
     surge = scaled_value(max_surge, desired, round_up=True)
     unavailable = scaled_value(max_unavailable, desired, round_up=False)
@@ -31,12 +33,16 @@ def replicas_of(obj: Object) -> int:
 
 def is_rolling_update(deployment: Object) -> bool:
     """Whether the strategy is `RollingUpdate`."""
-    return bool((deployment["spec"].get("strategy") or {}).get("type") == "RollingUpdate")
+    return bool(
+        (deployment["spec"].get("strategy") or {}).get("type") == "RollingUpdate"
+    )
 
 
 def _resolved(deployment: Object) -> tuple[int, int]:
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
-    return resolve_fenceposts(rolling.get("maxSurge"), rolling.get("maxUnavailable"), replicas_of(deployment))
+    return resolve_fenceposts(
+        rolling.get("maxSurge"), rolling.get("maxUnavailable"), replicas_of(deployment)
+    )
 
 
 def max_unavailable(deployment: Object) -> int:
@@ -51,7 +57,9 @@ def max_surge(deployment: Object) -> int:
     return _resolved(deployment)[0] if is_rolling_update(deployment) else 0
 
 
-def new_rs_new_replicas(deployment: Object, all_replica_sets: Iterable[Object], new_rs: Object) -> int:
+def new_rs_new_replicas(
+    deployment: Object, all_replica_sets: Iterable[Object], new_rs: Object
+) -> int:
     """The size the new ReplicaSet may have now: as far as the surge allows, not more
     than wanted.
 

@@ -58,7 +58,9 @@ async def get_all_replica_sets_and_sync_revision(
     StatusError.
     """
     old = find_old_replica_sets(d, replica_sets)
-    return await _get_new_replica_set(control, d, replica_sets, old, create_if_not_existed), old
+    return await _get_new_replica_set(
+        control, d, replica_sets, old, create_if_not_existed
+    ), old
 
 
 async def _get_new_replica_set(
@@ -75,16 +77,28 @@ async def _get_new_replica_set(
     return await _create(control, d, old, new_revision) if create else None
 
 
-async def _adjust_existing(control: DeploymentControl, d: Object, existing: Object, new_revision: int) -> Object:
+async def _adjust_existing(
+    control: DeploymentControl, d: Object, existing: Object, new_revision: int
+) -> Object:
     copy = mutable_copy(existing)
-    annotations_updated = set_new_replica_set_annotations(d, copy, new_revision, exists=True)
+    annotations_updated = set_new_replica_set_annotations(
+        d, copy, new_revision, exists=True
+    )
     min_ready_seconds = d["spec"].get("minReadySeconds", 0)
-    if annotations_updated or copy["spec"].get("minReadySeconds", 0) != min_ready_seconds:
+    if (
+        annotations_updated
+        or copy["spec"].get("minReadySeconds", 0) != min_ready_seconds
+    ):
         if min_ready_seconds or "minReadySeconds" in copy["spec"]:
             copy["spec"]["minReadySeconds"] = min_ready_seconds
         return await control.client.update(control.replica_sets, copy)
-    needs_update = set_deployment_revision(d, annotations_of(existing).get(REVISION, ""))
-    if has_progress_deadline(d) and c.get_deployment_condition(status_of(d), c.PROGRESSING) is None:
+    needs_update = set_deployment_revision(
+        d, annotations_of(existing).get(REVISION, "")
+    )
+    if (
+        has_progress_deadline(d)
+        and c.get_deployment_condition(status_of(d), c.PROGRESSING) is None
+    ):
         message = f'Found new replica set "{existing["metadata"]["name"]}"'
         _set_progressing(control, d, "True", c.FOUND_NEW_RS, message)
         needs_update = True
@@ -128,7 +142,9 @@ def new_replica_set(d: Object) -> Object:
     }
 
 
-async def _create(control: DeploymentControl, d: Object, old: list[Object], new_revision: int) -> Object:
+async def _create(
+    control: DeploymentControl, d: Object, old: list[Object], new_revision: int
+) -> Object:
     new_rs = new_replica_set(d)
     name, namespace = new_rs["metadata"]["name"], new_rs["metadata"]["namespace"]
     size = new_rs_new_replicas(d, [*old, new_rs], new_rs)
@@ -158,17 +174,23 @@ async def _create(control: DeploymentControl, d: Object, old: list[Object], new_
         )
     needs_update = set_deployment_revision(d, str(new_revision))
     if not already_exists and has_progress_deadline(d):
-        _set_progressing(control, d, "True", c.NEW_REPLICA_SET, f'Created new replica set "{name}"')
+        _set_progressing(
+            control, d, "True", c.NEW_REPLICA_SET, f'Created new replica set "{name}"'
+        )
         needs_update = True
     if needs_update:
         await control.update_status(d)
     return created
 
 
-async def _taken_name(control: DeploymentControl, d: Object, name: str, namespace: str, error: StatusError) -> Object:
+async def _taken_name(
+    control: DeploymentControl, d: Object, name: str, namespace: str, error: StatusError
+) -> Object:
     """Either the cache was behind and it is ours, or the hash collides."""
     rs = await control.client.get(control.replica_sets, name, namespace)
-    if is_controlled_by(rs, d) and equal_ignore_hash(d["spec"]["template"], rs["spec"]["template"]):
+    if is_controlled_by(rs, d) and equal_ignore_hash(
+        d["spec"]["template"], rs["spec"]["template"]
+    ):
         return rs
     d["status"] = {
         **status_of(d),
@@ -181,12 +203,16 @@ async def _taken_name(control: DeploymentControl, d: Object, name: str, namespac
 async def _report_failure(control: DeploymentControl, d: Object, message: str) -> None:
     if has_progress_deadline(d):
         _set_progressing(control, d, "False", c.FAILED_RS_CREATE, message)
-        with contextlib.suppress(StatusError):  # the failure itself is raised; this one is for the next sync
+        with contextlib.suppress(
+            StatusError
+        ):  # the failure itself is raised; this one is for the next sync
             await control.update_status(d)
     control.recorder.event(d, "Warning", c.FAILED_RS_CREATE, message)
 
 
-def _set_progressing(control: DeploymentControl, d: Object, status: str, reason: str, message: str) -> None:
+def _set_progressing(
+    control: DeploymentControl, d: Object, status: str, reason: str, message: str
+) -> None:
     mine = d.setdefault("status", {})
     c.set_deployment_condition(
         mine,

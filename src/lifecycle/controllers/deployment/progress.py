@@ -46,12 +46,18 @@ async def sync_rollout_status(
         and current["reason"] == c.NEW_RS_AVAILABLE
     )
     if has_progress_deadline(d) and not was_complete:
-        subject = f'ReplicaSet "{new_rs["metadata"]["name"]}"' if new_rs else f'Deployment "{d["metadata"]["name"]}"'
+        subject = (
+            f'ReplicaSet "{new_rs["metadata"]["name"]}"'
+            if new_rs
+            else f'Deployment "{d["metadata"]["name"]}"'
+        )
         if deployment_complete(d, status):
             message = f"{subject} has successfully progressed."
             c.set_deployment_condition(
                 status,
-                c.new_condition(c.PROGRESSING, "True", c.NEW_RS_AVAILABLE, message, now),
+                c.new_condition(
+                    c.PROGRESSING, "True", c.NEW_RS_AVAILABLE, message, now
+                ),
             )
         elif deployment_progressing(d, status):
             condition = c.new_condition(
@@ -61,7 +67,9 @@ async def sync_rollout_status(
                 f"{subject} is progressing.",
                 now,
             )
-            if current is not None:  # same reason, but every step forward restarts the deadline
+            if (
+                current is not None
+            ):  # same reason, but every step forward restarts the deadline
                 if current["status"] == "True":
                     condition["lastTransitionTime"] = current["lastTransitionTime"]
                 c.remove_deployment_condition(status, c.PROGRESSING)
@@ -84,22 +92,34 @@ async def sync_rollout_status(
     await control.update_status(d)
 
 
-def replica_failures(all_replica_sets: Sequence[Object | None], new_rs: Object | None) -> list[c.Condition]:
+def replica_failures(
+    all_replica_sets: Sequence[Object | None], new_rs: Object | None
+) -> list[c.Condition]:
     """The failures that ReplicaSets report; the new one's if it has any."""
 
     def of(rs: Object | None) -> list[c.Condition]:
         found = status_of(rs).get("conditions", ()) if rs is not None else ()
-        return [c.replica_set_to_deployment_condition(x) for x in found if x["type"] == c.REPLICA_FAILURE]
+        return [
+            c.replica_set_to_deployment_condition(x)
+            for x in found
+            if x["type"] == c.REPLICA_FAILURE
+        ]
 
     return of(new_rs) or [condition for rs in all_replica_sets for condition in of(rs)]
 
 
-def requeue_stuck_deployment(d: Object, status: Object, now: float, enqueue_after: EnqueueAfter) -> None:
+def requeue_stuck_deployment(
+    d: Object, status: Object, now: float, enqueue_after: EnqueueAfter
+) -> None:
     """Have a look at an unfinished rollout when its deadline is over."""
     current = c.get_deployment_condition(status_of(d), c.PROGRESSING)
     if not has_progress_deadline(d) or current is None:
         return
     if deployment_complete(d, status) or current["reason"] == c.TIMED_OUT:
         return
-    after = parse_time(current["lastUpdateTime"]) + d["spec"]["progressDeadlineSeconds"] - now
+    after = (
+        parse_time(current["lastUpdateTime"])
+        + d["spec"]["progressDeadlineSeconds"]
+        - now
+    )
     enqueue_after(after + 1.0 if after >= 1.0 else 1.0)

@@ -33,7 +33,9 @@ def get_replica_set_fraction(rs: Object, deployment: Object) -> int:
         return -size
     maximum = replicas_of(deployment) + max_surge(deployment)
     before = int_from_annotation(rs, MAX_REPLICAS)
-    if not before:  # somebody removed the annotation: the current size is the next best guess
+    if (
+        not before
+    ):  # somebody removed the annotation: the current size is the next best guess
         before = (deployment.get("status") or {}).get("replicas", 0)
         if not before:
             return 0
@@ -51,14 +53,22 @@ def get_proportion(rs: Object, deployment: Object, to_add: int, added: int) -> i
     return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
 
-def proportional_sizes(active: Sequence[Object], deployment: Object) -> list[tuple[Object, int]]:
+def proportional_sizes(
+    active: Sequence[Object], deployment: Object
+) -> list[tuple[Object, int]]:
     """The active ReplicaSets in the order they are scaled in, each with its new
     size.
     """
     desired = replicas_of(deployment)
     allowed_size = desired + max_surge(deployment) if desired > 0 else 0
     to_add = allowed_size - sum(replicas_of(rs) for rs in active)
-    ordered = by_size_newer(active) if to_add > 0 else by_size_older(active) if to_add < 0 else list(active)
+    ordered = (
+        by_size_newer(active)
+        if to_add > 0
+        else by_size_older(active)
+        if to_add < 0
+        else list(active)
+    )
     sizes: list[tuple[Object, int]] = []
     added = 0
     for rs in ordered:

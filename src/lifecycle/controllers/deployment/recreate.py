@@ -38,7 +38,9 @@ async def rollout_recreate(
     enqueue_after: EnqueueAfter,
 ) -> None:
     """One step of a recreation. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=False)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=False
+    )
     scaled_down = False
     for rs in filter_active(old):
         scaled, _ = await control.scale_replica_set_and_record_event(rs, 0, d)
@@ -47,7 +49,9 @@ async def rollout_recreate(
         await sync_rollout_status(control, [*old, new_rs], new_rs, d, enqueue_after)
         return
     if new_rs is None:
-        new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+        new_rs, old = await get_all_replica_sets_and_sync_revision(
+            control, d, replica_sets, create_if_not_existed=True
+        )
         assert new_rs is not None
     await control.scale_replica_set_and_record_event(new_rs, replicas_of(d), d)
     if deployment_complete(d, status_of(d)):
@@ -55,9 +59,16 @@ async def rollout_recreate(
     await sync_rollout_status(control, [*old, new_rs], new_rs, d, enqueue_after)
 
 
-def old_pods_running(new_rs: Object | None, old: Sequence[Object], pod_map: PodMap) -> bool:
+def old_pods_running(
+    new_rs: Object | None, old: Sequence[Object], pod_map: PodMap
+) -> bool:
     """Whether a pod of an old template has not ended yet."""
     if status_sum(old, "replicas") > 0:
         return True
     new_uid = new_rs["metadata"]["uid"] if new_rs is not None else None
-    return any(not is_pod_terminal(pod) for uid, pods in pod_map.items() if uid != new_uid for pod in pods)
+    return any(
+        not is_pod_terminal(pod)
+        for uid, pods in pod_map.items()
+        if uid != new_uid
+        for pod in pods
+    )

@@ -41,9 +41,13 @@ class DeploymentControl:
         """Write `status` (and annotations, which travel with it) as they are in `d`.
         Raises StatusError.
         """
-        await self.client.update(self.deployments, mutable_copy(d), subresource="status")
+        await self.client.update(
+            self.deployments, mutable_copy(d), subresource="status"
+        )
 
-    async def scale_replica_set_and_record_event(self, rs: Object, new_scale: int, d: Object) -> tuple[bool, Object]:
+    async def scale_replica_set_and_record_event(
+        self, rs: Object, new_scale: int, d: Object
+    ) -> tuple[bool, Object]:
         """Scale if the size differs. Whether it did, and the ReplicaSet as it is
         now.
         """
@@ -51,11 +55,15 @@ class DeploymentControl:
             return False, rs
         return await self.scale_replica_set(rs, new_scale, d)
 
-    async def scale_replica_set(self, rs: Object, new_scale: int, d: Object) -> tuple[bool, Object]:
+    async def scale_replica_set(
+        self, rs: Object, new_scale: int, d: Object
+    ) -> tuple[bool, Object]:
         """Scale, or bring only the size annotations up to date. Raises StatusError."""
         old_scale = replicas_of(rs)
         desired, maximum = replicas_of(d), replicas_of(d) + max_surge(d)
-        if old_scale == new_scale and not replicas_annotations_need_update(rs, desired, maximum):
+        if old_scale == new_scale and not replicas_annotations_need_update(
+            rs, desired, maximum
+        ):
             return False, rs
         copy = mutable_copy(rs)
         copy["spec"]["replicas"] = new_scale
@@ -68,14 +76,18 @@ class DeploymentControl:
         self.recorder.event(d, "Normal", "ScalingReplicaSet", message)
         return True, updated
 
-    async def cleanup_deployment(self, old_replica_sets: Sequence[Object], d: Object) -> None:
+    async def cleanup_deployment(
+        self, old_replica_sets: Sequence[Object], d: Object
+    ) -> None:
         """Delete empty ReplicaSets beyond `revisionHistoryLimit`, lowest revision
         first.
         """
         limit = d["spec"].get("revisionHistoryLimit")
         if limit is None or limit == 2**31 - 1:
             return
-        alive = by_revision(rs for rs in old_replica_sets if "deletionTimestamp" not in rs["metadata"])
+        alive = by_revision(
+            rs for rs in old_replica_sets if "deletionTimestamp" not in rs["metadata"]
+        )
         for rs in alive[: max(0, len(alive) - limit)]:
             meta, status = rs["metadata"], status_of(rs)
             if (
@@ -85,7 +97,9 @@ class DeploymentControl:
             ):
                 continue  # still has pods, or nobody has looked at it yet
             try:
-                await self.client.delete(self.replica_sets, meta["name"], meta["namespace"])
+                await self.client.delete(
+                    self.replica_sets, meta["name"], meta["namespace"]
+                )
             except StatusError as error:
                 if error.code != 404:
                     raise

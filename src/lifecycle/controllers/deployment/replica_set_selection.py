@@ -48,7 +48,9 @@ def filter_active(replica_sets: Iterable[Object | None]) -> list[Object]:
     return [rs for rs in replica_sets if rs is not None and replicas_of(rs) > 0]
 
 
-def find_new_replica_set(deployment: Object, replica_sets: Iterable[Object]) -> Object | None:
+def find_new_replica_set(
+    deployment: Object, replica_sets: Iterable[Object]
+) -> Object | None:
     """The ReplicaSet of the current template; the oldest, should there be two."""
     template = deployment["spec"]["template"]
     for rs in by_creation_timestamp(replica_sets):
@@ -57,14 +59,22 @@ def find_new_replica_set(deployment: Object, replica_sets: Iterable[Object]) -> 
     return None
 
 
-def find_old_replica_sets(deployment: Object, replica_sets: Iterable[Object]) -> list[Object]:
+def find_old_replica_sets(
+    deployment: Object, replica_sets: Iterable[Object]
+) -> list[Object]:
     """All the others, oldest first."""
     ordered = by_creation_timestamp(replica_sets)
     new_rs = find_new_replica_set(deployment, ordered)
-    return [rs for rs in ordered if new_rs is None or rs["metadata"]["uid"] != new_rs["metadata"]["uid"]]
+    return [
+        rs
+        for rs in ordered
+        if new_rs is None or rs["metadata"]["uid"] != new_rs["metadata"]["uid"]
+    ]
 
 
-def find_active_or_latest(new_rs: Object | None, old_replica_sets: Sequence[Object]) -> Object | None:
+def find_active_or_latest(
+    new_rs: Object | None, old_replica_sets: Sequence[Object]
+) -> Object | None:
     """The only active ReplicaSet; the newest if none is active; None if several are."""
     active = filter_active([*by_creation_timestamp(old_replica_sets)[::-1], new_rs])
     if len(active) > 1:
@@ -86,7 +96,11 @@ def equal_ignore_hash(ours: Object, theirs: Object) -> bool:
 def without_hash(template: Object) -> Object:
     """The template as its Deployment has it."""
     meta = template.get("metadata") or {}
-    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != POD_TEMPLATE_HASH}
+    labels = {
+        key: value
+        for key, value in (meta.get("labels") or {}).items()
+        if key != POD_TEMPLATE_HASH
+    }
     return {**template, "metadata": {**meta, "labels": labels}}
 
 

@@ -75,7 +75,9 @@ def set_deployment_revision(deployment: Object, value: str) -> bool:
     return True
 
 
-def set_new_replica_set_annotations(deployment: Object, new_rs: Object, new_revision: int, *, exists: bool) -> bool:
+def set_new_replica_set_annotations(
+    deployment: Object, new_rs: Object, new_revision: int, *, exists: bool
+) -> bool:
     """Bring the annotations of the newest ReplicaSet (the caller's own copy) up to
     date. Whether they changed.
     """
@@ -106,14 +108,18 @@ def set_replicas_annotations(rs: Object, desired: int, maximum: int) -> bool:
     """
     if not replicas_annotations_need_update(rs, desired, maximum):
         return False
-    _own_annotations(rs).update({DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(maximum)})
+    _own_annotations(rs).update(
+        {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(maximum)}
+    )
     return True
 
 
 def replicas_annotations_need_update(rs: Object, desired: int, maximum: int) -> bool:
     """Whether the recorded size is another."""
     annotations = annotations_of(rs)
-    return annotations.get(DESIRED_REPLICAS) != str(desired) or annotations.get(MAX_REPLICAS) != str(maximum)
+    return annotations.get(DESIRED_REPLICAS) != str(desired) or annotations.get(
+        MAX_REPLICAS
+    ) != str(maximum)
 
 
 def int_from_annotation(rs: Object, key: str) -> int | None:
@@ -146,7 +152,9 @@ def _append_to_history(annotations: dict[str, str], old_revision: str) -> None:
     """Add a number to the history, dropping the oldest if it gets longer than 2000
     characters.
     """
-    history = [entry for entry in annotations.get(REVISION_HISTORY, "").split(",") if entry]
+    history = [
+        entry for entry in annotations.get(REVISION_HISTORY, "").split(",") if entry
+    ]
     history.append(old_revision)
     while len(history) > 1 and len(",".join(history)) > MAX_REV_HISTORY_LENGTH_IN_CHARS:
         history.pop(0)

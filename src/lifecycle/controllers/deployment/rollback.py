@@ -52,14 +52,20 @@ def last_revision(replica_sets: Iterable[Object]) -> int:
     return revisions[1] if len(revisions) > 1 else 0
 
 
-async def rollback(control: DeploymentControl, d: Object, replica_sets: Sequence[Object], wanted: int) -> None:
+async def rollback(
+    control: DeploymentControl, d: Object, replica_sets: Sequence[Object], wanted: int
+) -> None:
     """Go back, or say why not. `d` is the caller's own. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=True
+    )
     everything = [*old, *([new_rs] if new_rs is not None else ())]
     if wanted == 0:
         wanted = last_revision(everything)
         if wanted == 0:
-            control.recorder.event(d, "Warning", REVISION_NOT_FOUND, "Unable to find last revision.")
+            control.recorder.event(
+                d, "Warning", REVISION_NOT_FOUND, "Unable to find last revision."
+            )
             await _clear_wish(control, d)
             return
     target = next((rs for rs in everything if revision(rs) == wanted), None)
@@ -78,12 +84,24 @@ async def rollback(control: DeploymentControl, d: Object, replica_sets: Sequence
         control.recorder.event(d, "Warning", TEMPLATE_UNCHANGED, message)
         await _clear_wish(control, d)
         return
-    d["spec"]["template"] = mutable_copy({"metadata": {}, **without_hash(target["spec"]["template"])})
-    kept = {key: value for key, value in annotations_of(d).items() if key in ANNOTATIONS_TO_SKIP}
-    brought = {key: value for key, value in annotations_of(target).items() if key not in ANNOTATIONS_TO_SKIP}
+    d["spec"]["template"] = mutable_copy(
+        {"metadata": {}, **without_hash(target["spec"]["template"])}
+    )
+    kept = {
+        key: value
+        for key, value in annotations_of(d).items()
+        if key in ANNOTATIONS_TO_SKIP
+    }
+    brought = {
+        key: value
+        for key, value in annotations_of(target).items()
+        if key not in ANNOTATIONS_TO_SKIP
+    }
     d["metadata"]["annotations"] = {**kept, **brought}
     await _clear_wish(control, d)
-    control.recorder.event(d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {wanted}')
+    control.recorder.event(
+        d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {wanted}'
+    )
 
 
 async def _clear_wish(control: DeploymentControl, d: Object) -> None:

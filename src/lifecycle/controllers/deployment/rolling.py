@@ -46,13 +46,17 @@ async def rollout_rolling(
     enqueue_after: EnqueueAfter,
 ) -> None:
     """One step of a rolling update. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=True
+    )
     assert new_rs is not None
     everything = [*old, new_rs]
     if await reconcile_new_replica_set(control, everything, new_rs, d):
         await sync_rollout_status(control, everything, new_rs, d, enqueue_after)
         return
-    if await reconcile_old_replica_sets(control, everything, filter_active(old), new_rs, d):
+    if await reconcile_old_replica_sets(
+        control, everything, filter_active(old), new_rs, d
+    ):
         await sync_rollout_status(control, everything, new_rs, d, enqueue_after)
         return
     if deployment_complete(d, status_of(d)):
@@ -68,7 +72,11 @@ async def reconcile_new_replica_set(
     """
     if replicas_of(new_rs) == replicas_of(d):
         return False
-    size = replicas_of(d) if replicas_of(new_rs) > replicas_of(d) else new_rs_new_replicas(d, everything, new_rs)
+    size = (
+        replicas_of(d)
+        if replicas_of(new_rs) > replicas_of(d)
+        else new_rs_new_replicas(d, everything, new_rs)
+    )
     scaled, _ = await control.scale_replica_set_and_record_event(new_rs, size, d)
     return scaled
 
@@ -87,12 +95,16 @@ async def reconcile_old_replica_sets(
         return False
     all_pods = sum(replicas_of(rs) for rs in everything)
     min_available = replicas_of(d) - max_unavailable(d)
-    new_unavailable = replicas_of(new_rs) - status_of(new_rs).get("availableReplicas", 0)
+    new_unavailable = replicas_of(new_rs) - status_of(new_rs).get(
+        "availableReplicas", 0
+    )
     max_scaled_down = all_pods - min_available - new_unavailable
     if max_scaled_down <= 0:
         return False
     try:
-        old, cleaned_up = await cleanup_unhealthy_replicas(control, old, d, max_scaled_down)
+        old, cleaned_up = await cleanup_unhealthy_replicas(
+            control, old, d, max_scaled_down
+        )
         scaled_down = await scale_down_old_replica_sets(control, [*old, new_rs], old, d)
     except StatusError:
         # the status is still worth writing; the ReplicaSet's own next event brings us
@@ -113,7 +125,9 @@ async def cleanup_unhealthy_replicas(
         unhealthy = replicas_of(rs) - status_of(rs).get("availableReplicas", 0)
         count = min(max_cleanup - total, unhealthy)
         if replicas_of(rs) and count > 0:
-            _, rs = await control.scale_replica_set_and_record_event(rs, replicas_of(rs) - count, d)
+            _, rs = await control.scale_replica_set_and_record_event(
+                rs, replicas_of(rs) - count, d
+            )
             total += count
         result.append(rs)
     return result, total
@@ -137,6 +151,8 @@ async def scale_down_old_replica_sets(
             break
         count = min(replicas_of(rs), budget - total)
         if count > 0:
-            await control.scale_replica_set_and_record_event(rs, replicas_of(rs) - count, d)
+            await control.scale_replica_set_and_record_event(
+                rs, replicas_of(rs) - count, d
+            )
             total += count
     return total

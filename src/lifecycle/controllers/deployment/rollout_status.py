@@ -81,7 +81,8 @@ def deployment_complete(deployment: Object, status: Object) -> bool:
         status.get("updatedReplicas", 0) == desired
         and status.get("replicas", 0) == desired
         and status.get("availableReplicas", 0) == desired
-        and status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
+        and status.get("observedGeneration", 0)
+        >= deployment["metadata"].get("generation", 0)
     )
 
 

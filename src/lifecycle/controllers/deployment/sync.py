@@ -32,22 +32,32 @@ from lifecycle.controllers.deployment.rollout_status import (
 )
 
 
-async def sync_status_only(control: DeploymentControl, d: Object, replica_sets: Sequence[Object]) -> None:
+async def sync_status_only(
+    control: DeploymentControl, d: Object, replica_sets: Sequence[Object]
+) -> None:
     """For a Deployment that is being deleted: count, change nothing."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=False)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=False
+    )
     await sync_deployment_status(control, [*old, new_rs], new_rs, d)
 
 
-async def sync(control: DeploymentControl, d: Object, replica_sets: Sequence[Object]) -> None:
+async def sync(
+    control: DeploymentControl, d: Object, replica_sets: Sequence[Object]
+) -> None:
     """Scale what is there. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=False)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=False
+    )
     await scale(control, d, new_rs, old)
     if d["spec"].get("paused"):
         await control.cleanup_deployment(old, d)
     await sync_deployment_status(control, [*old, new_rs], new_rs, d)
 
 
-async def scale(control: DeploymentControl, d: Object, new_rs: Object | None, old: Sequence[Object]) -> None:
+async def scale(
+    control: DeploymentControl, d: Object, new_rs: Object | None, old: Sequence[Object]
+) -> None:
     """Bring the ReplicaSets to the Deployment's new size."""
     only = find_active_or_latest(new_rs, old)
     if only is not None:
@@ -87,12 +97,19 @@ async def sync_deployment_status(
         await control.update_status(d)
 
 
-async def is_scaling_event(control: DeploymentControl, d: Object, replica_sets: Sequence[Object]) -> bool:
+async def is_scaling_event(
+    control: DeploymentControl, d: Object, replica_sets: Sequence[Object]
+) -> bool:
     """Whether an active ReplicaSet was last scaled for another size of the
     Deployment.
     """
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=False)
-    sizes = (int_from_annotation(rs, DESIRED_REPLICAS) for rs in filter_active([*old, new_rs]))
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=False
+    )
+    sizes = (
+        int_from_annotation(rs, DESIRED_REPLICAS)
+        for rs in filter_active([*old, new_rs])
+    )
     return any(size is not None and size != replicas_of(d) for size in sizes)
 
 
@@ -108,7 +125,11 @@ async def check_paused_conditions(control: DeploymentControl, d: Object) -> None
     marked = condition is not None and condition["reason"] == c.PAUSED
     if bool(d["spec"].get("paused")) == marked:
         return
-    reason, message = (c.RESUMED, "Deployment is resumed") if marked else (c.PAUSED, "Deployment is paused")
+    reason, message = (
+        (c.RESUMED, "Deployment is resumed")
+        if marked
+        else (c.PAUSED, "Deployment is paused")
+    )
     now = control.clock.now()
     c.set_deployment_condition(
         d.setdefault("status", {}),

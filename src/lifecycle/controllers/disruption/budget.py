@@ -50,12 +50,16 @@ def expected_scale(pods: Iterable[Object], scale_of: ScaleOf) -> tuple[int, list
             continue
         found = scale_of(pod, reference)
         if found is None:
-            raise NoControllerError(f'found no controllers for pod "{pod["metadata"]["name"]}"')
+            raise NoControllerError(
+                f'found no controllers for pod "{pod["metadata"]["name"]}"'
+            )
         known[found[0]] = found[1]
     return sum(known.values()), unmanaged
 
 
-def expected_pod_count(pdb: Object, pods: Sequence[Object], scale_of: ScaleOf) -> tuple[int, int, list[str]]:
+def expected_pod_count(
+    pdb: Object, pods: Sequence[Object], scale_of: ScaleOf
+) -> tuple[int, int, list[str]]:
     """How many pods there should be, how many of them must be healthy, and the pods
     without a controller.
     """
@@ -66,7 +70,8 @@ def expected_pod_count(pdb: Object, pods: Sequence[Object], scale_of: ScaleOf) -
             expected,
             max(
                 0,
-                expected - scaled_value(spec["maxUnavailable"], expected, round_up=True),
+                expected
+                - scaled_value(spec["maxUnavailable"], expected, round_up=True),
             ),
             unmanaged,
         )
@@ -77,7 +82,9 @@ def expected_pod_count(pdb: Object, pods: Sequence[Object], scale_of: ScaleOf) -
     return len(pods), least or 0, []
 
 
-def disrupted_pods(pdb: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object]]:
+def disrupted_pods(
+    pdb: Object, pods: Iterable[Object], now: float
+) -> tuple[dict[str, str], list[Object]]:
     """The approved evictions that are still to delete their pod, and the pods whose
     eviction took too long.
     """
@@ -98,7 +105,9 @@ def disrupted_pods(pdb: Object, pods: Iterable[Object], now: float) -> tuple[dic
 def count_healthy_pods(pods: Iterable[Object], disrupted: Mapping[str, str]) -> int:
     """Ready, staying, and not promised away."""
     return sum(
-        "deletionTimestamp" not in pod["metadata"] and pod["metadata"]["name"] not in disrupted and is_pod_ready(pod)
+        "deletionTimestamp" not in pod["metadata"]
+        and pod["metadata"]["name"] not in disrupted
+        and is_pod_ready(pod)
         for pod in pods
     )
 
@@ -125,15 +134,23 @@ def budget_status(
     }
     if disrupted:
         status["disruptedPods"] = disrupted
-    reason, value = ("SufficientPods", "True") if allowed else ("InsufficientPods", "False")
+    reason, value = (
+        ("SufficientPods", "True") if allowed else ("InsufficientPods", "False")
+    )
     return with_condition(status, pdb, value, reason, "", now)
 
 
-def with_condition(status: Object, pdb: Object, value: str, reason: str, message: str, now: float) -> Object:
+def with_condition(
+    status: Object, pdb: Object, value: str, reason: str, message: str, now: float
+) -> Object:
     """The status with its one condition; its time moves only with its value."""
     before = (pdb.get("status") or {}).get("conditions") or []
     old = next((c for c in before if c["type"] == CONDITION), None)
-    since = old["lastTransitionTime"] if old is not None and old["status"] == value else format_time(now)
+    since = (
+        old["lastTransitionTime"]
+        if old is not None and old["status"] == value
+        else format_time(now)
+    )
     condition = {
         "type": CONDITION,
         "status": value,

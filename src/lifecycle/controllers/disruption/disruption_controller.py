@@ -63,27 +63,35 @@ class DisruptionController:
         self._resource = resource("poddisruptionbudgets.policy")
         self._budgets = informers.informer(self._resource)
         self._pods = informers.informer(resource("pods"))
-        self._scalable = {kind: informers.informer(resource(name)) for kind, name in _SCALABLE.items()}
+        self._scalable = {
+            kind: informers.informer(resource(name)) for kind, name in _SCALABLE.items()
+        }
         self._recorder = EventRecorder(client, "controllermanager", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._budgets.add_event_handler(
             add=lambda pdb: self._queue.add(meta_namespace_key(pdb)),
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
         )
-        self._pods.add_event_handler(add=self._pod, update=self._pod_updated, delete=self._pod)
+        self._pods.add_event_handler(
+            add=self._pod, update=self._pod_updated, delete=self._pod
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
             for informer in (self._budgets, self._pods, *self._scalable.values()):
                 await informer.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=1, name="disruption-controller")
+            await run_workers(
+                self._queue, self._sync, workers=1, name="disruption-controller"
+            )
         finally:
             await self._recorder.stop()
 
     def _pod(self, pod: Object) -> None:
         for pdb in self._budgets.indexer.list_namespace(pod["metadata"]["namespace"]):
-            if selector_from_label_selector(pdb["spec"].get("selector")).matches(pod["metadata"].get("labels")):
+            if selector_from_label_selector(pdb["spec"].get("selector")).matches(
+                pod["metadata"].get("labels")
+            ):
                 self._queue.add(meta_namespace_key(pdb))
 
     def _pod_updated(self, old: Object, new: Object) -> None:
@@ -97,11 +105,19 @@ class DisruptionController:
         """
         informer = self._scalable.get(reference["kind"])
         namespace = pod["metadata"]["namespace"]
-        owner = informer.indexer.get_by_key(f"{namespace}/{reference['name']}") if informer is not None else None
+        owner = (
+            informer.indexer.get_by_key(f"{namespace}/{reference['name']}")
+            if informer is not None
+            else None
+        )
         if owner is None or owner["metadata"]["uid"] != reference["uid"]:
             return None
         above = get_controller_of(owner)
-        if reference["kind"] == "ReplicaSet" and above is not None and above["kind"] == "Deployment":
+        if (
+            reference["kind"] == "ReplicaSet"
+            and above is not None
+            and above["kind"] == "Deployment"
+        ):
             return self._scale_of(owner, above)
         return owner["metadata"]["uid"], owner["spec"].get("replicas", 1)
 
@@ -113,7 +129,9 @@ class DisruptionController:
         selector = selector_from_label_selector(pdb["spec"].get("selector"))
         namespace = pdb["metadata"]["namespace"]
         pods = [
-            p for p in self._pods.indexer.list_namespace(namespace) if selector.matches(p["metadata"].get("labels"))
+            p
+            for p in self._pods.indexer.list_namespace(namespace)
+            if selector.matches(p["metadata"].get("labels"))
         ]
         if not pods:
             self._recorder.event(pdb, "Normal", "NoPods", "No matching pods found")
@@ -123,16 +141,24 @@ class DisruptionController:
             await self._fail_safe(pdb, str(error), now)
             return
         if unmanaged:
-            self._recorder.event(pdb, "Warning", "UnmanagedPods", UNMANAGED.format(selector=selector))
+            self._recorder.event(
+                pdb, "Warning", "UnmanagedPods", UNMANAGED.format(selector=selector)
+            )
         waiting, late = disrupted_pods(pdb, pods, now)
         for pod in late:
             name = pdb["metadata"]["namespace"]
-            message = f"Pod was expected by PDB {name}/{name} to be deleted but it wasn't"
+            message = (
+                f"Pod was expected by PDB {name}/{name} to be deleted but it wasn't"
+            )
             self._recorder.event(pod, "Warning", "NotDeleted", message)
         healthy = count_healthy_pods(pods, waiting)
-        await self._write(pdb, budget_status(pdb, healthy, desired, expected, waiting, now))
+        await self._write(
+            pdb, budget_status(pdb, healthy, desired, expected, waiting, now)
+        )
         if waiting:
-            self._queue.add_after(key, min(map(parse_time, waiting.values())) + DELETION_TIMEOUT - now + 1)
+            self._queue.add_after(
+                key, min(map(parse_time, waiting.values())) + DELETION_TIMEOUT - now + 1
+            )
 
     async def _fail_safe(self, pdb: Object, message: str, now: float) -> None:
         """What cannot be counted allows nothing."""
@@ -142,7 +168,9 @@ class DisruptionController:
         defaults = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
         status = {**defaults, **(pdb.get("status") or {}), "disruptionsAllowed": 0}
         status["observedGeneration"] = pdb["metadata"].get("generation", 0)
-        await self._write(pdb, with_condition(status, pdb, "False", "SyncFailed", message, now))
+        await self._write(
+            pdb, with_condition(status, pdb, "False", "SyncFailed", message, now)
+        )
 
     async def _write(self, pdb: Object, status: Object) -> None:
         if status != (pdb.get("status") or {}):

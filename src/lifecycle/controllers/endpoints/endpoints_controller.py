@@ -119,20 +119,26 @@ class EndpointsController:
             self._consistency.clear(key)
             await self._delete(key)
             return
-        if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
+        if service["spec"].get("type") == "ExternalName" or not service["spec"].get(
+            "selector"
+        ):
             return  # somebody else's business
         current = self._endpoints.indexer.get_by_key(key)
         if current is not None:
             self._consistency.ensure_ready(key, current)
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)
-        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
+        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(
+            key, service, pods
+        )
         new, truncated = new_endpoints(service, pods, current, trigger_time)
         if current is not None and is_unchanged(current, new, service, truncated):
             return
         try:
             if current is None:
-                written = await self._client.create(endpoints, new, service["metadata"]["namespace"])
+                written = await self._client.create(
+                    endpoints, new, service["metadata"]["namespace"]
+                )
             else:
                 written = await self._client.update(endpoints, new)
             self._consistency.wrote_at(key, written)
@@ -140,7 +146,9 @@ class EndpointsController:
             if current is None and is_namespace_terminating(error):
                 return
             verb, reason = (
-                ("create", "FailedToCreateEndpoint") if current is None else ("update", "FailedToUpdateEndpoint")
+                ("create", "FailedToCreateEndpoint")
+                if current is None
+                else ("update", "FailedToUpdateEndpoint")
             )
             on = "endpoint for service" if current is None else "endpoint"
             about = {
@@ -191,7 +199,9 @@ def new_endpoints(
     subsets, truncated = truncate_endpoints(endpoint_subsets(service, pods))
     if subsets:
         new["subsets"] = subsets
-    labels = {k: v for k, v in (meta.get("labels") or {}).items() if k != IS_HEADLESS_SERVICE}
+    labels = {
+        k: v for k, v in (meta.get("labels") or {}).items() if k != IS_HEADLESS_SERVICE
+    }
     labels[LABEL_MANAGED_BY] = CONTROLLER_NAME
     if not is_service_ip_set(service):
         labels[IS_HEADLESS_SERVICE] = ""
@@ -221,7 +231,11 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
         address = endpoint_address(service, pod)
         if address is None:
             continue
-        kind = "addresses" if tolerate_unready or is_pod_ready(pod) else "notReadyAddresses"
+        kind = (
+            "addresses"
+            if tolerate_unready or is_pod_ready(pod)
+            else "notReadyAddresses"
+        )
         if not spec.get("ports") and spec.get("clusterIP") == CLUSTER_IP_NONE:
             subsets.append({kind: [address]})
         for service_port in spec.get("ports") or ():
@@ -234,7 +248,9 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
                 "protocol": service_port.get("protocol", "TCP"),
             }
             port["appProtocol"] = service_port.get("appProtocol", "")
-            subsets.append({kind: [address], "ports": [{k: v for k, v in port.items() if v}]})
+            subsets.append(
+                {kind: [address], "ports": [{k: v for k, v in port.items() if v}]}
+            )
     holder: Object = {"subsets": subsets}
     repack_subsets(holder)
     packed: list[Object] = holder["subsets"]
@@ -246,7 +262,9 @@ def endpoint_address(service: Object, pod: Object) -> Object | None:
     families = service["spec"].get("ipFamilies")
     wanted_v6 = bool(families) and families[0] == "IPv6"
     status = pod.get("status") or {}
-    for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [status.get("podIP", "")]:
+    for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [
+        status.get("podIP", "")
+    ]:
         if ip and (":" in ip) == wanted_v6:
             break
     else:
@@ -266,11 +284,16 @@ def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
     Each subset keeps its share, rounded up, so that a few ports of a few pods are not
     lost behind a large subset.
     """
-    ready, not_ready = (sum(len(s.get(kind, ())) for s in subsets) for kind in ("addresses", "notReadyAddresses"))
+    ready, not_ready = (
+        sum(len(s.get(kind, ())) for s in subsets)
+        for kind in ("addresses", "notReadyAddresses")
+    )
     if ready + not_ready <= MAX_CAPACITY:
         return subsets, False
     too_many_ready = ready > MAX_CAPACITY
-    kind, total = ("addresses", ready) if too_many_ready else ("notReadyAddresses", not_ready)
+    kind, total = (
+        ("addresses", ready) if too_many_ready else ("notReadyAddresses", not_ready)
+    )
     room = left = MAX_CAPACITY if too_many_ready else MAX_CAPACITY - ready
     result = []
     for subset in map(dict, subsets):
@@ -283,7 +306,9 @@ def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
     return [s for s in result if s.keys() & {"addresses", "notReadyAddresses"}], True
 
 
-def is_unchanged(current: Object, new: Object, service: Object, truncated: bool) -> bool:
+def is_unchanged(
+    current: Object, new: Object, service: Object, truncated: bool
+) -> bool:
     """Whether a write would change anything but the trigger time. Endpoints that do not
     hold everybody are written at each sync: what they lack is never seen in them.
     """
@@ -291,7 +316,13 @@ def is_unchanged(current: Object, new: Object, service: Object, truncated: bool)
     if labels.pop(LABEL_MANAGED_BY, None) != CONTROLLER_NAME:
         return False
     labels.pop(IS_HEADLESS_SERVICE, None)
-    wanted = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k != IS_HEADLESS_SERVICE}
+    wanted = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k != IS_HEADLESS_SERVICE
+    }
     if truncated or OVER_CAPACITY in (current["metadata"].get("annotations") or {}):
         return False
-    return (current.get("subsets") or []) == (new.get("subsets") or []) and labels == wanted
+    return (current.get("subsets") or []) == (
+        new.get("subsets") or []
+    ) and labels == wanted

@@ -74,7 +74,9 @@ class EndpointSliceController:
         self._sizes: dict[str, int] = {}
         # slower at first than other queues: one sync may mean many writes
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
-            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 1000.0), BucketRateLimiter())
+            MaxOfRateLimiter(
+                ItemExponentialFailureRateLimiter(1.0, 1000.0), BucketRateLimiter()
+            )
         )
         self._stale = ItemExponentialFailureRateLimiter[str](STALE_CACHE_PAUSE)
         slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
@@ -83,13 +85,17 @@ class EndpointSliceController:
             CONTROLLER_NAME,
             partial(self._queue.add_after, seconds=SLICE_CHANGE_PAUSE),
         )
-        self._reconciler = Reconciler(client, self._nodes.indexer, self._slices.tracker, self._topology)
+        self._reconciler = Reconciler(
+            client, self._nodes.indexer, self._slices.tracker, self._topology
+        )
         self._services.add_event_handler(
             add=self._enqueue,
             update=lambda old, new: self._enqueue(new),
             delete=self._enqueue,
         )
-        self._nodes.add_event_handler(add=self._node_changed, update=self._node_updated, delete=self._node_changed)
+        self._nodes.add_event_handler(
+            add=self._node_changed, update=self._node_updated, delete=self._node_changed
+        )
         ServicePodEvents(self._pods, self._services, self._enqueue_for_pod)
 
     async def run(self) -> None:
@@ -103,8 +109,12 @@ class EndpointSliceController:
             ):
                 await informer.wait_for_sync()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._watch_topology(), name="endpointslice-controller topology")
-                tasks.create_task(self._run_workers(), name="endpointslice-controller services")
+                tasks.create_task(
+                    self._watch_topology(), name="endpointslice-controller topology"
+                )
+                tasks.create_task(
+                    self._run_workers(), name="endpointslice-controller services"
+                )
         finally:
             await self._recorder.stop()
 
@@ -161,9 +171,13 @@ class EndpointSliceController:
             self._sizes.pop(key, None)
             self._stale.forget(key)
             return
-        if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
+        if service["spec"].get("type") == "ExternalName" or not service["spec"].get(
+            "selector"
+        ):
             return
-        slices = [s for s in self._slices.of(key) if "deletionTimestamp" not in s["metadata"]]
+        slices = [
+            s for s in self._slices.of(key) if "deletionTimestamp" not in s["metadata"]
+        ]
         if self._slices.tracker.stale_slices(key, slices):
             if self._stale.num_requeues(key) < MAX_RETRIES:
                 self._queue.add_after(key, self._stale.when(key))
@@ -171,15 +185,21 @@ class EndpointSliceController:
         self._stale.forget(key)
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)
-        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
-        events, errors = await self._reconciler.reconcile(service, pods, slices, trigger_time)
+        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(
+            key, service, pods
+        )
+        events, errors = await self._reconciler.reconcile(
+            service, pods, slices, trigger_time
+        )
         about = {"kind": "Service", "apiVersion": "v1", **service}
         for event in events:
             self._recorder.event(about, event.type, event.reason, event.message)
         if errors:
             problem = aggregate(errors)
             message = f"Error updating Endpoint Slices for Service {key}: {problem}"
-            self._recorder.event(about, "Warning", "FailedToUpdateEndpointSlices", message)
+            self._recorder.event(
+                about, "Warning", "FailedToUpdateEndpointSlices", message
+            )
             raise RetryError(problem)
 
 

@@ -29,13 +29,17 @@ class EndpointSliceTracker:
 
     def expect_deletion(self, key: str, deleted: Object) -> None:
         """A slice was deleted by us."""
-        self._generations.setdefault(key, {})[deleted["metadata"]["uid"]] = DELETION_EXPECTED
+        self._generations.setdefault(key, {})[deleted["metadata"]["uid"]] = (
+            DELETION_EXPECTED
+        )
 
     def handle_deletion(self, key: str, deleted: Object) -> bool:
         """A deletion was seen. Whether it was expected; nothing was expected of a slice
         that we never wrote.
         """
-        generation = self._generations.get(key, {}).pop(deleted["metadata"]["uid"], None)
+        generation = self._generations.get(key, {}).pop(
+            deleted["metadata"]["uid"], None
+        )
         return generation in (None, DELETION_EXPECTED)
 
     def should_sync(self, key: str, seen: Object) -> bool:
@@ -48,7 +52,9 @@ class EndpointSliceTracker:
 
     def stale_slices(self, key: str, cached: Iterable[Object]) -> bool:
         """Whether the cache is behind what was written."""
-        by_uid = {s["metadata"]["uid"]: s["metadata"].get("generation", 0) for s in cached}
+        by_uid = {
+            s["metadata"]["uid"]: s["metadata"].get("generation", 0) for s in cached
+        }
         for uid, generation in self._generations.get(key, {}).items():
             if generation == DELETION_EXPECTED:
                 if uid in by_uid:

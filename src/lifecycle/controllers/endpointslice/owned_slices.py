@@ -33,14 +33,18 @@ class OwnedSlices:
     somebody else changed, taken away or added.
     """
 
-    def __init__(self, informer: SharedInformer, manager: str, enqueue: Callable[[str], None]) -> None:
+    def __init__(
+        self, informer: SharedInformer, manager: str, enqueue: Callable[[str], None]
+    ) -> None:
         self.informer = informer
         self.tracker = EndpointSliceTracker()
         self._manager = manager
         self._index = f"slices of {manager}"
         self._enqueue = enqueue
         informer.add_indexers({self._index: self._keys})
-        informer.add_event_handler(add=self._changed, update=self._updated, delete=self._deleted)
+        informer.add_event_handler(
+            add=self._changed, update=self._updated, delete=self._deleted
+        )
 
     def of(self, key: str) -> list[Object]:
         """The slices of a Service."""
@@ -50,7 +54,9 @@ class OwnedSlices:
         """The key of the Service whose slice it is, if this controller made it."""
         meta = endpoint_slice["metadata"]
         labels = meta.get("labels") or {}
-        if labels.get(LABEL_MANAGED_BY) != self._manager or not labels.get(LABEL_SERVICE_NAME):
+        if labels.get(LABEL_MANAGED_BY) != self._manager or not labels.get(
+            LABEL_SERVICE_NAME
+        ):
             return ()
         return (f"{meta['namespace']}/{labels[LABEL_SERVICE_NAME]}",)
 
@@ -87,7 +93,9 @@ async def create_slices(
     """
     for endpoint_slice in new:
         try:
-            written = await client.create(resource("endpointslices.discovery.k8s.io"), endpoint_slice, namespace)
+            written = await client.create(
+                resource("endpointslices.discovery.k8s.io"), endpoint_slice, namespace
+            )
         except StatusError as error:
             if is_namespace_terminating(error):
                 return False

@@ -23,10 +23,14 @@ from lifecycle.controllers.service_pods import (
 TOPOLOGY_ZONE = "topology.kubernetes.io/zone"
 
 
-def pod_to_endpoint(pod: Object, node: Object | None, service: Object, address_type: str) -> Object:
+def pod_to_endpoint(
+    pod: Object, node: Object | None, service: Object, address_type: str
+) -> Object:
     """The endpoint; `addresses` may be empty if the pod has none of that type."""
     serving, terminating = is_pod_ready(pod), "deletionTimestamp" in pod["metadata"]
-    ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
+    ready = bool(service["spec"].get("publishNotReadyAddresses")) or (
+        serving and not terminating
+    )
     endpoint: Object = {
         "addresses": endpoint_addresses(pod, address_type),
         "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
@@ -36,7 +40,11 @@ def pod_to_endpoint(pod: Object, node: Object | None, service: Object, address_t
     endpoint["targetRef"] = target_reference(pod)
     if pod["spec"].get("nodeName"):
         endpoint["nodeName"] = pod["spec"]["nodeName"]
-    zone = (node["metadata"].get("labels") or {}).get(TOPOLOGY_ZONE) if node is not None else None
+    zone = (
+        (node["metadata"].get("labels") or {}).get(TOPOLOGY_ZONE)
+        if node is not None
+        else None
+    )
     if zone:
         endpoint["zone"] = zone
     return endpoint
@@ -44,7 +52,10 @@ def pod_to_endpoint(pod: Object, node: Object | None, service: Object, address_t
 
 def endpoint_addresses(pod: Object, address_type: str) -> list[str]:
     """The pod's addresses of a type, `IPv4` or `IPv6`."""
-    addresses = [canonical_ip(entry["ip"]) for entry in (pod.get("status") or {}).get("podIPs") or ()]
+    addresses = [
+        canonical_ip(entry["ip"])
+        for entry in (pod.get("status") or {}).get("podIPs") or ()
+    ]
     return [ip for ip in addresses if (":" in ip) == (address_type == "IPv6")]
 
 

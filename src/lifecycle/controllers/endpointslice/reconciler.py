@@ -104,7 +104,9 @@ class Reconciler:
         errors: list[str] = []
         for address_type in types:
             slices = [s for s in existing if s["addressType"] == address_type]
-            changes, missing_nodes = self.reconcile_by_address_type(service, pods, slices, address_type)
+            changes, missing_nodes = self.reconcile_by_address_type(
+                service, pods, slices, address_type
+            )
             errors += missing_nodes
             events += changes.events
             errors += await self._finalize(service, changes, trigger_time)
@@ -129,17 +131,23 @@ class Reconciler:
         by_ports: dict[bytes, list[Object]] = {}
         for endpoint_slice in existing:
             if is_owned_by(endpoint_slice, service):
-                by_ports.setdefault(port_map_key(endpoint_slice.get("ports") or []), []).append(endpoint_slice)
+                by_ports.setdefault(
+                    port_map_key(endpoint_slice.get("ports") or []), []
+                ).append(endpoint_slice)
             else:
                 changes.delete.append(endpoint_slice)
         for key, group in wanted.items():
-            _reconcile_by_port_mapping(service, by_ports.get(key, []), group, address_type, changes)
+            _reconcile_by_port_mapping(
+                service, by_ports.get(key, []), group, address_type, changes
+            )
         for key, slices in by_ports.items():
             if key not in wanted:
                 changes.delete += slices
         if len(changes.delete) == len(existing) and not changes.create:
             placeholder = new_endpoint_slice(service, None, address_type)
-            if len(changes.delete) == 1 and is_placeholder(changes.delete[0], placeholder):
+            if len(changes.delete) == 1 and is_placeholder(
+                changes.delete[0], placeholder
+            ):
                 changes.unchanged += changes.delete
                 changes.delete.clear()
             else:
@@ -174,14 +182,18 @@ class Reconciler:
             if node is None and not service["spec"].get("publishNotReadyAddresses"):
                 name = pod["spec"].get("nodeName", "")
                 key = meta_namespace_key(service)
-                missing.append(f"skipping Pod {pod['metadata']['name']} for Service {key}: Node {name} Not Found")
+                missing.append(
+                    f"skipping Pod {pod['metadata']['name']} for Service {key}: Node {name} Not Found"
+                )
                 continue
             endpoint = pod_to_endpoint(pod, node, service, address_type)
             if endpoint["addresses"]:
                 group.endpoints[_identity(endpoint)] = endpoint
         return wanted, missing
 
-    async def _finalize(self, service: Object, changes: Changes, trigger_time: str) -> list[str]:
+    async def _finalize(
+        self, service: Object, changes: Changes, trigger_time: str
+    ) -> list[str]:
         """Write, until something goes wrong. A slice to create and one to delete become
         one update.
         """
@@ -192,17 +204,23 @@ class Reconciler:
             for new in changes.create:
                 _set_trigger_time(new, trigger_time)
             try:
-                if not await create_slices(self._client, self._tracker, key, changes.create, namespace):
+                if not await create_slices(
+                    self._client, self._tracker, key, changes.create, namespace
+                ):
                     return []
             except StatusError as error:
-                return [f"failed to create EndpointSlice for Service {key}: {error.message}"]
+                return [
+                    f"failed to create EndpointSlice for Service {key}: {error.message}"
+                ]
         for changed in changes.update:
             _set_trigger_time(changed, trigger_time)
             try:
                 self._tracker.update(key, await self._client.update(slices, changed))
             except StatusError as error:
                 name = changed["metadata"]["name"]
-                return [f"failed to update {name} EndpointSlice for Service {key}: {error.message}"]
+                return [
+                    f"failed to update {name} EndpointSlice for Service {key}: {error.message}"
+                ]
         for doomed in changes.delete:
             problem = await self._delete(service, doomed, "failed to delete")
             if problem:
@@ -218,7 +236,9 @@ class Reconciler:
                 meta["namespace"],
             )
         except StatusError as error:
-            return [f"{failure} {meta['name']} EndpointSlice for Service {key}: {error.message}"]
+            return [
+                f"{failure} {meta['name']} EndpointSlice for Service {key}: {error.message}"
+            ]
         self._tracker.expect_deletion(key, doomed)
         return []
 
@@ -227,7 +247,9 @@ def _recycle(service: Object, changes: Changes) -> None:
     for doomed in list(changes.delete):
         if not changes.create:
             return
-        if changes.create[-1]["addressType"] == doomed["addressType"] and is_owned_by(doomed, service):
+        if changes.create[-1]["addressType"] == doomed["addressType"] and is_owned_by(
+            doomed, service
+        ):
             reused = changes.create.pop()
             reused["metadata"]["name"] = doomed["metadata"]["name"]
             changes.delete.remove(doomed)
@@ -247,8 +269,12 @@ def _reconcile_by_port_mapping(
     unchanged: list[Object] = []
     for endpoint_slice in existing:
         old = endpoints_of(endpoint_slice)
-        kept = [(e, left.pop(identity)) for e in old if (identity := _identity(e)) in left]
-        differs = len(kept) != len(old) or any(not _same_beyond_identity(*pair) for pair in kept)
+        kept = [
+            (e, left.pop(identity)) for e in old if (identity := _identity(e)) in left
+        ]
+        differs = len(kept) != len(old) or any(
+            not _same_beyond_identity(*pair) for pair in kept
+        )
         if differs and not kept:
             changes.delete.append(endpoint_slice)
         elif differs or labels_changed(endpoint_slice, service):
@@ -266,7 +292,11 @@ def _reconcile_by_port_mapping(
         rest = rest[room:]
     changes.update += updates
     while rest:
-        target = _slice_to_fill(unchanged, len(rest)) if len(rest) < MAX_ENDPOINTS_PER_SLICE else None
+        target = (
+            _slice_to_fill(unchanged, len(rest))
+            if len(rest) < MAX_ENDPOINTS_PER_SLICE
+            else None
+        )
         if target is not None:
             unchanged.remove(target)
             copy = mutable_copy(target)
@@ -287,7 +317,11 @@ def _slice_to_fill(slices: Sequence[Object], count: int) -> Object | None:
     (`getSliceToFill`).
     """
     sizes = {number: len(endpoints_of(s)) for number, s in enumerate(slices)}
-    fits = [number for number, size in sizes.items() if size + count <= MAX_ENDPOINTS_PER_SLICE]
+    fits = [
+        number
+        for number, size in sizes.items()
+        if size + count <= MAX_ENDPOINTS_PER_SLICE
+    ]
     return slices[max(fits, key=lambda number: sizes[number])] if fits else None
 
 
@@ -313,14 +347,20 @@ def _same_beyond_identity(old: Object, new: Object) -> bool:
     together.
     """
     told = ("nodeName", "zone", "conditions")
-    return all(old.get(key) == new.get(key) for key in told) and _pod_of(old) == _pod_of(new)
+    return all(old.get(key) == new.get(key) for key in told) and _pod_of(
+        old
+    ) == _pod_of(new)
 
 
 def _pod_of(endpoint: Object) -> Object:
     """The pod's reference without its version, which some older controllers wrote
     there.
     """
-    return {key: value for key, value in (endpoint.get("targetRef") or {}).items() if key != "resourceVersion"}
+    return {
+        key: value
+        for key, value in (endpoint.get("targetRef") or {}).items()
+        if key != "resourceVersion"
+    }
 
 
 def _set_trigger_time(endpoint_slice: Object, trigger_time: str) -> None:

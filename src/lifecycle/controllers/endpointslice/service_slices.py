@@ -26,7 +26,11 @@ RESERVED_LABELS = frozenset({LABEL_SERVICE_NAME, LABEL_MANAGED_BY, IS_HEADLESS_S
 
 def endpoint_slice_labels(service: Object) -> dict[str, str]:
     """The Service's own labels and the three that say whose slice it is."""
-    labels = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
+    labels = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
     if not is_service_ip_set(service):
         labels[IS_HEADLESS_SERVICE] = ""
     return {
@@ -38,12 +42,22 @@ def endpoint_slice_labels(service: Object) -> dict[str, str]:
 
 def labels_changed(endpoint_slice: Object, service: Object) -> bool:
     """Whether the Service's own labels differ from those copied to the slice."""
-    mine = {k: v for k, v in (endpoint_slice["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
-    theirs = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
+    mine = {
+        k: v
+        for k, v in (endpoint_slice["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
+    theirs = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
     return mine != theirs
 
 
-def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type: str) -> Object:
+def new_endpoint_slice(
+    service: Object, ports: list[Object] | None, address_type: str
+) -> Object:
     """A slice with no endpoints yet; without ports it is the placeholder of a Service
     that has none.
     """
@@ -54,7 +68,9 @@ def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type
             "generateName": f"{service['metadata']['name']}-",
             "namespace": service["metadata"]["namespace"],
             "labels": endpoint_slice_labels(service),
-            "ownerReferences": [new_controller_ref({"kind": "Service", "apiVersion": "v1", **service})],
+            "ownerReferences": [
+                new_controller_ref({"kind": "Service", "apiVersion": "v1", **service})
+            ],
         },
         "addressType": address_type,
         "endpoints": None,
@@ -79,12 +95,16 @@ def is_owned_by(endpoint_slice: Object, service: Object) -> bool:
     """
     owner = ("Service", "v1", service["metadata"]["uid"])
     references = endpoint_slice["metadata"].get("ownerReferences") or ()
-    return any((ref["kind"], ref["apiVersion"], ref["uid"]) == owner for ref in references)
+    return any(
+        (ref["kind"], ref["apiVersion"], ref["uid"]) == owner for ref in references
+    )
 
 
 def port_map_key(ports: Sequence[Object]) -> bytes:
     """Equal for equal sets of ports."""
-    return b",".join(sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports))
+    return b",".join(
+        sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports)
+    )
 
 
 def in_order(ports: list[Object]) -> list[Object]:
@@ -95,5 +115,7 @@ def in_order(ports: list[Object]) -> list[Object]:
         return ports
     return sorted(
         ports,
-        key=lambda port: fnv128a(dump_for_hash("discovery/v1.EndpointPort", port).encode()),
+        key=lambda port: fnv128a(
+            dump_for_hash("discovery/v1.EndpointPort", port).encode()
+        ),
     )

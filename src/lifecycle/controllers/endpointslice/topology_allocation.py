@@ -37,7 +37,9 @@ class Allocation(NamedTuple):
     desired: float
 
 
-def allocate(shares: Mapping[str, float], endpoints: int) -> dict[str, Allocation] | None:
+def allocate(
+    shares: Mapping[str, float], endpoints: int
+) -> dict[str, Allocation] | None:
     """What each zone should have; None if there are fewer than two zones, or endpoints
     for none of this.
     """
@@ -48,7 +50,9 @@ def allocate(shares: Mapping[str, float], endpoints: int) -> dict[str, Allocatio
     if spare < 0:
         return None
     return {
-        zone: Allocation(minima[zone], minima[zone] + spare, max(share * endpoints, minima[zone]))
+        zone: Allocation(
+            minima[zone], minima[zone] + spare, max(share * endpoints, minima[zone])
+        )
         for zone, share in shares.items()
     }
 
@@ -64,7 +68,10 @@ def is_overloaded(hinted: Mapping[str, int], shares: Mapping[str, float]) -> boo
     if not hinted:
         return False
     total = sum(hinted.values())
-    return not shares or any(hinted.get(zone, 0) < max(1, _minimum(total * share)) for zone, share in shares.items())
+    return not shares or any(
+        hinted.get(zone, 0) < max(1, _minimum(total * share))
+        for zone, share in shares.items()
+    )
 
 
 def giving_and_receiving_zones(
@@ -73,7 +80,10 @@ def giving_and_receiving_zones(
     """How many endpoints each zone lends and borrows. Less than half an endpoint is not
     worth a move.
     """
-    difference = {zone: hinted.get(zone, 0) - allocation.desired for zone, allocation in allocations.items()}
+    difference = {
+        zone: hinted.get(zone, 0) - allocation.desired
+        for zone, allocation in allocations.items()
+    }
     surplus = {zone: number for zone, number in difference.items() if number > 0}
     need = {zone: -number for zone, number in difference.items() if number < 0}
     giving: Counter[str] = Counter()
@@ -97,7 +107,9 @@ def _most(zones: Mapping[str, float]) -> str:
     return max(sorted(zones), key=lambda zone: zones[zone])
 
 
-def redistribute_hints(slices: Iterable[Object], giving: Counter[str], receiving: Counter[str]) -> Counter[str]:
+def redistribute_hints(
+    slices: Iterable[Object], giving: Counter[str], receiving: Counter[str]
+) -> Counter[str]:
     """Hint endpoints of zones that give for zones that receive. By how much each zone's
     number changes.
     """
@@ -107,7 +119,9 @@ def redistribute_hints(slices: Iterable[Object], giving: Counter[str], receiving
             giver = endpoint.get("zone")
             if not is_endpoint_ready(endpoint) or giver is None or not giving[giver]:
                 continue
-            receiver = next((zone for zone in sorted(receiving) if receiving[zone]), None)
+            receiver = next(
+                (zone for zone in sorted(receiving) if receiving[zone]), None
+            )
             if receiver is None:
                 return changed
             set_hints(endpoint, {"forZones": [{"name": receiver}]})
@@ -130,10 +144,15 @@ def hints_by_zone(
     for endpoint in endpoints_of(endpoint_slice):
         if not is_endpoint_ready(endpoint):
             continue
-        zones = [hint["name"] for hint in (endpoint.get("hints") or {}).get("forZones") or ()]
+        zones = [
+            hint["name"] for hint in (endpoint.get("hints") or {}).get("forZones") or ()
+        ]
         if not zones or not set(zones) <= allocations.keys():
             return None
         found.update(zones)
-    if any(hinted.get(zone, 0) + number > allocations[zone].maximum for zone, number in found.items()):
+    if any(
+        hinted.get(zone, 0) + number > allocations[zone].maximum
+        for zone, number in found.items()
+    ):
         return None
     return found

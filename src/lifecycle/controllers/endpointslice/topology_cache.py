@@ -44,7 +44,9 @@ from lifecycle.controllers.pod_readiness import get_condition
 
 TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 DEPRECATED_TOPOLOGY_AWARE_HINTS = "service.kubernetes.io/topology-aware-hints"
-EXCLUDED_NODE_LABELS = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
+EXCLUDED_NODE_LABELS = frozenset(
+    {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+)
 
 NO_ZONE_SPECIFIED = "One or more endpoints do not have a zone specified"
 NO_ALLOCATED_HINTS = "No hints allocated for zones"
@@ -60,7 +62,9 @@ def wants_topology_hints(service: Object) -> bool:
     Upstream: `hintsEnabled`.
     """
     annotations = service["metadata"].get("annotations") or {}
-    value = annotations.get(DEPRECATED_TOPOLOGY_AWARE_HINTS, annotations.get(TOPOLOGY_MODE))
+    value = annotations.get(
+        DEPRECATED_TOPOLOGY_AWARE_HINTS, annotations.get(TOPOLOGY_MODE)
+    )
     return value in ("Auto", "auto")
 
 
@@ -94,14 +98,24 @@ class TopologyCache:
         for node in self._nodes():
             labels = node["metadata"].get("labels") or {}
             ready = get_condition(node, "Ready")
-            if EXCLUDED_NODE_LABELS & labels.keys() or ready is None or ready["status"] != "True":
+            if (
+                EXCLUDED_NODE_LABELS & labels.keys()
+                or ready is None
+                or ready["status"] != "True"
+            ):
                 continue
-            cpu = parse_quantity(((node.get("status") or {}).get("allocatable") or {}).get("cpu", "0"))
+            cpu = parse_quantity(
+                ((node.get("status") or {}).get("allocatable") or {}).get("cpu", "0")
+            )
             zone = labels.get(TOPOLOGY_ZONE)
             if not zone or cpu.is_zero:
                 return {}
             cpus[zone] += cpu.milli()
-        return {zone: cpus[zone] / cpus.total() for zone in sorted(cpus)} if len(cpus) > 1 else {}
+        return (
+            {zone: cpus[zone] / cpus.total() for zone in sorted(cpus)}
+            if len(cpus) > 1
+            else {}
+        )
 
     @property
     def in_use(self) -> bool:
@@ -134,7 +148,11 @@ class TopologyCache:
         """Set the hints of what is written, or take them all away and say why.
         Upstream: `AddHints`.
         """
-        ready = sum(is_endpoint_ready(e) for s in (*changes.written(), *changes.unchanged) for e in endpoints_of(s))
+        ready = sum(
+            is_endpoint_ready(e)
+            for s in (*changes.written(), *changes.unchanged)
+            for e in endpoints_of(s)
+        )
         allocations = allocate(self.shares, ready)
         if allocations is None:
             self._give_up(key, address_type, changes, self._why_not(ready))
@@ -142,7 +160,9 @@ class TopologyCache:
         hinted = _already_hinted(changes, allocations)
         problem = _hint_same_zone(changes, hinted)
         if not problem:
-            hinted += redistribute_hints(changes.written(), *giving_and_receiving_zones(allocations, hinted))
+            hinted += redistribute_hints(
+                changes.written(), *giving_and_receiving_zones(allocations, hinted)
+            )
             problem = "" if hinted else NO_ALLOCATED_HINTS
         if problem:
             self._give_up(key, address_type, changes, problem)
@@ -161,21 +181,31 @@ class TopologyCache:
     def _why_not(self, endpoints: int) -> str:
         if not self.shares:
             return INSUFFICIENT_NODE_INFO
-        problem = INSUFFICIENT_ENDPOINTS if len(self.shares) > endpoints else EXCEEDS_OVERLOAD
+        problem = (
+            INSUFFICIENT_ENDPOINTS if len(self.shares) > endpoints else EXCEEDS_OVERLOAD
+        )
         return f"{problem} ({endpoints} endpoints, {len(self.shares)} zones)"
 
-    def _give_up(self, key: str, address_type: str, changes: Changes, problem: str) -> None:
+    def _give_up(
+        self, key: str, address_type: str, changes: Changes, problem: str
+    ) -> None:
         changes.events.append(_event("Warning", problem, address_type))
         self.remove_hints(key, address_type)
         remove_hints(changes)
 
 
 def _event(kind: str, message: str, address_type: str) -> Event:
-    reason = "TopologyAwareHintsEnabled" if kind == "Normal" else "TopologyAwareHintsDisabled"
+    reason = (
+        "TopologyAwareHintsEnabled"
+        if kind == "Normal"
+        else "TopologyAwareHintsDisabled"
+    )
     return Event(kind, reason, f"{message}, addressType: {address_type}")
 
 
-def _already_hinted(changes: Changes, allocations: Mapping[str, Allocation]) -> Counter[str]:
+def _already_hinted(
+    changes: Changes, allocations: Mapping[str, Allocation]
+) -> Counter[str]:
     """The hints of slices that may stay as they are; the others become ones to
     update.
     """

@@ -53,11 +53,15 @@ class EndpointSliceMirroringController:
         self._client = client
         self._services = informers.informer(resource("services"))
         self._endpoints = informers.informer(resource("endpoints"))
-        self._recorder = EventRecorder(client, "endpoint-slice-mirroring-controller", clock=clock)
+        self._recorder = EventRecorder(
+            client, "endpoint-slice-mirroring-controller", clock=clock
+        )
         # slower at first than other queues: such Endpoints may be large, and change in
         # bursts
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
-            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter())
+            MaxOfRateLimiter(
+                ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter()
+            )
         )
         slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
         self._slices = OwnedSlices(slices, CONTROLLER_NAME, self._queue.add)
@@ -118,7 +122,12 @@ class EndpointSliceMirroringController:
         service = self._services.indexer.get_by_key(key)
         existing = self._slices.of(key)
         gone = endpoints is None or not should_mirror(endpoints)
-        if endpoints is None or gone or service is None or service["spec"].get("selector"):
+        if (
+            endpoints is None
+            or gone
+            or service is None
+            or service["spec"].get("selector")
+        ):
             self._slices.tracker.delete_service(key)
             for endpoint_slice in existing:
                 meta = endpoint_slice["metadata"]
@@ -161,7 +170,9 @@ class EndpointSliceMirroringController:
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
-            await self._client.delete(resource("endpointslices.discovery.k8s.io"), name, namespace)
+            await self._client.delete(
+                resource("endpointslices.discovery.k8s.io"), name, namespace
+            )
         except StatusError as error:
             if error.code != 404:
                 raise

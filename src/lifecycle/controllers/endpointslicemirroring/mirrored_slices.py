@@ -68,9 +68,9 @@ def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
     wanted = _wanted(endpoints, changes)
     by_key: dict[Key, list[Object]] = {}
     for endpoint_slice in existing:
-        by_key.setdefault(_key(endpoint_slice["addressType"], endpoint_slice.get("ports") or []), []).append(
-            endpoint_slice
-        )
+        by_key.setdefault(
+            _key(endpoint_slice["addressType"], endpoint_slice.get("ports") or []), []
+        ).append(endpoint_slice)
     for key, (ports, found) in wanted.items():
         before = by_key.pop(key, [])
         changes.delete += before[1:]
@@ -85,7 +85,9 @@ def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
     return changes
 
 
-def _wanted(endpoints: Object, changes: Changes) -> dict[Key, tuple[list[Object], list[Object]]]:
+def _wanted(
+    endpoints: Object, changes: Changes
+) -> dict[Key, tuple[list[Object], list[Object]]]:
     wanted: dict[Key, tuple[list[Object], list[Object]]] = {}
     for subset in endpoints.get("subsets") or ():
         ports = in_order([_port(port) for port in subset.get("ports") or ()])
@@ -122,7 +124,11 @@ def _port(port: Object) -> Object:
         "protocol": port.get("protocol", "TCP"),
         "port": port["port"],
     }
-    return {**known, "appProtocol": port["appProtocol"]} if "appProtocol" in port else known
+    return (
+        {**known, "appProtocol": port["appProtocol"]}
+        if "appProtocol" in port
+        else known
+    )
 
 
 def address_to_endpoint(address: Object, ready: bool) -> Object | None:
@@ -137,7 +143,9 @@ def address_to_endpoint(address: Object, ready: bool) -> Object | None:
     return endpoint
 
 
-def new_endpoint_slice(endpoints: Object, ports: list[Object], address_type: str, found: list[Object]) -> Object:
+def new_endpoint_slice(
+    endpoints: Object, ports: list[Object], address_type: str, found: list[Object]
+) -> Object:
     """A slice made from Endpoints: their labels and annotations, but for those that are
     about themselves.
     """
@@ -148,12 +156,18 @@ def new_endpoint_slice(endpoints: Object, ports: list[Object], address_type: str
         LABEL_MANAGED_BY: CONTROLLER_NAME,
     }
     dropped = (LAST_APPLIED, LAST_CHANGE_TRIGGER_TIME)
-    annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key not in dropped}
+    annotations = {
+        key: value
+        for key, value in (meta.get("annotations") or {}).items()
+        if key not in dropped
+    }
     metadata: Object = {
         "generateName": f"{meta['name']}-",
         "namespace": meta["namespace"],
         "labels": labels,
-        "ownerReferences": [new_controller_ref({"kind": "Endpoints", "apiVersion": "v1", **endpoints})],
+        "ownerReferences": [
+            new_controller_ref({"kind": "Endpoints", "apiVersion": "v1", **endpoints})
+        ],
     }
     if annotations:
         metadata["annotations"] = annotations
@@ -171,7 +185,8 @@ def _says_the_same(existing: Object, new: Object) -> bool:
     def said(endpoint_slice: Object) -> tuple[object, ...]:
         meta = endpoint_slice["metadata"]
         ends = sorted(
-            orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS) for endpoint in endpoint_slice.get("endpoints") or ()
+            orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS)
+            for endpoint in endpoint_slice.get("endpoints") or ()
         )
         return ends, meta.get("labels") or {}, meta.get("annotations") or {}
 
@@ -180,7 +195,9 @@ def _says_the_same(existing: Object, new: Object) -> bool:
 
 def _named(new: Object, existing: Object) -> Object:
     """`new` in the place of `existing`."""
-    metadata = {key: value for key, value in new["metadata"].items() if key != "generateName"}
+    metadata = {
+        key: value for key, value in new["metadata"].items() if key != "generateName"
+    }
     return {**new, "metadata": {**metadata, "name": existing["metadata"]["name"]}}
 
 

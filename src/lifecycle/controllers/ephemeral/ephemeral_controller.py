@@ -38,11 +38,17 @@ BY_CLAIM = "ephemeral-claim"
 
 def ephemeral_volumes(pod: Object) -> list[Object]:
     """The pod's volumes that want a claim of their own."""
-    return [volume for volume in pod["spec"].get("volumes") or () if "ephemeral" in volume]
+    return [
+        volume for volume in pod["spec"].get("volumes") or () if "ephemeral" in volume
+    ]
 
 
 def _claims_of(pod: Object) -> Iterable[str]:
-    return [f"{pod['metadata']['namespace']}/{name}" for name, ephemeral in claims_used_by(pod) if ephemeral]
+    return [
+        f"{pod['metadata']['namespace']}/{name}"
+        for name, ephemeral in claims_used_by(pod)
+        if ephemeral
+    ]
 
 
 class EphemeralVolumeController:
@@ -113,9 +119,15 @@ class EphemeralVolumeController:
             return f"PVC {namespace}/{name} was not created for pod {meta_namespace_key(pod)} (pod is not owner)"
         template = volume["ephemeral"]["volumeClaimTemplate"]
         given = template.get("metadata") or {}
-        owner = new_controller_ref({"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]})
+        owner = new_controller_ref(
+            {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]}
+        )
         meta: Object = {"name": name, "ownerReferences": [owner]}
-        meta |= {field: given[field] for field in ("annotations", "labels") if given.get(field)}
+        meta |= {
+            field: given[field]
+            for field in ("annotations", "labels")
+            if given.get(field)
+        }
         wanted = {
             "kind": "PersistentVolumeClaim",
             "apiVersion": "v1",

@@ -60,14 +60,19 @@ class GarbageCollector:
         names: NameSource,
     ) -> None:
         self._client = client
-        self._recorder = EventRecorder(client, "garbage-collector-controller", clock=clock)
+        self._recorder = EventRecorder(
+            client, "garbage-collector-controller", clock=clock
+        )
         self.graph = GraphBuilder(informers, self._recorder)
 
     async def run(self) -> None:
         """Work until cancelled. Starts after half a minute even if some resource cannot
         be listed.
         """
-        syncs = [asyncio.ensure_future(informer.wait_for_sync()) for informer in self.graph.informers]
+        syncs = [
+            asyncio.ensure_future(informer.wait_for_sync())
+            for informer in self.graph.informers
+        ]
         try:
             await asyncio.wait(syncs, timeout=INITIAL_SYNC_TIMEOUT)
         finally:
@@ -144,11 +149,17 @@ class GarbageCollector:
             return
         finalizers = latest["metadata"].get("finalizers") or ()
         policy = (
-            "Orphan" if ORPHAN_FINALIZER in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+            "Orphan"
+            if ORPHAN_FINALIZER in finalizers
+            else "Foreground"
+            if FOREGROUND in finalizers
+            else "Background"
         )
         await self._delete(node.identity, latest, policy)
 
-    async def _classify(self, node: Node, owners: list[Object]) -> tuple[list[Object], list[Object], list[Object]]:
+    async def _classify(
+        self, node: Node, owners: list[Object]
+    ) -> tuple[list[Object], list[Object], list[Object]]:
         """References by the state of the owner: there; gone; on its way out in the
         foreground, its dependents first.
         """
@@ -159,7 +170,9 @@ class GarbageCollector:
             owner = await self._get_owner(node, ref)
             if owner is None:
                 dangling.append(ref)
-            elif "deletionTimestamp" in owner["metadata"] and FOREGROUND in (owner["metadata"].get("finalizers") or ()):
+            elif "deletionTimestamp" in owner["metadata"] and FOREGROUND in (
+                owner["metadata"].get("finalizers") or ()
+            ):
                 waiting.append(ref)
             else:
                 solid.append(ref)
@@ -173,7 +186,9 @@ class GarbageCollector:
         if row.namespaced and not node.identity.namespace:
             raise NamespacedOwnerOfClusterScopedObject
         namespace = node.identity.namespace if row.namespaced else ""
-        identity = Identity(ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"])
+        identity = Identity(
+            ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"]
+        )
         if self.graph.absent_owners.get(identity):
             return None
         owner = await self._get(identity)
@@ -196,7 +211,10 @@ class GarbageCollector:
     async def _attempt_to_orphan(self, owner: Node) -> None:
         dependents = list(owner.dependents)
         results = await asyncio.gather(
-            *(self._delete_owner_references(dependent, [owner.identity.uid]) for dependent in dependents),
+            *(
+                self._delete_owner_references(dependent, [owner.identity.uid])
+                for dependent in dependents
+            ),
             return_exceptions=True,
         )
         for result in results:
@@ -231,7 +249,9 @@ class GarbageCollector:
             propagation=policy,
         )
 
-    async def _patch(self, node: Node, strategic: Object, owners_left: list[Object]) -> None:
+    async def _patch(
+        self, node: Node, strategic: Object, owners_left: list[Object]
+    ) -> None:
         """Strategic merge where the type has one, else the whole list as a merge
         patch.
         """
@@ -249,7 +269,9 @@ class GarbageCollector:
             if error.code != 415:
                 raise
             merge = {"metadata": {"ownerReferences": owners_left, "uid": identity.uid}}
-            await self._client.patch(row, identity.name, identity.namespace, merge, patch_type=MERGE_PATCH)
+            await self._client.patch(
+                row, identity.name, identity.namespace, merge, patch_type=MERGE_PATCH
+            )
 
     async def _delete_owner_references(self, node: Node, uids: list[str]) -> None:
         references = [{"$patch": "delete", "uid": uid} for uid in uids]
@@ -262,7 +284,9 @@ class GarbageCollector:
 
     async def _unblock_owner_references(self, node: Node, owners: list[Object]) -> None:
         unblocked = [{**ref, "blockOwnerDeletion": False} for ref in owners]
-        blocking = [ref for ref, was in zip(unblocked, owners) if was.get("blockOwnerDeletion")]
+        blocking = [
+            ref for ref, was in zip(unblocked, owners) if was.get("blockOwnerDeletion")
+        ]
         await self._patch(
             node,
             {"metadata": {"ownerReferences": blocking, "uid": node.identity.uid}},
@@ -300,5 +324,7 @@ class GarbageCollector:
 def _mapping(graph: GraphBuilder, api_version: str, kind: str) -> Resource:
     row = graph.mapping(api_version, kind)
     if row is None:
-        raise RetryError(f'unable to get REST mapping for {api_version}/{kind}: no matches for kind "{kind}"')
+        raise RetryError(
+            f'unable to get REST mapping for {api_version}/{kind}: no matches for kind "{kind}"'
+        )
     return row

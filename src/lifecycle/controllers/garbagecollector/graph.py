@@ -39,7 +39,9 @@ class Node:
         "virtual",
     )
 
-    def __init__(self, identity: Identity, owners: list[Object], *, virtual: bool = False) -> None:
+    def __init__(
+        self, identity: Identity, owners: list[Object], *, virtual: bool = False
+    ) -> None:
         self.identity = identity
         self.owners = owners
         self.dependents: dict[Node, None] = {}
@@ -56,7 +58,10 @@ class Node:
         return [
             dependent
             for dependent in self.dependents
-            if any(ref["uid"] == uid and ref.get("blockOwnerDeletion") for ref in dependent.owners)
+            if any(
+                ref["uid"] == uid and ref.get("blockOwnerDeletion")
+                for ref in dependent.owners
+            )
         ]
 
 

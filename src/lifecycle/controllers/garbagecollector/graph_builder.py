@@ -55,7 +55,9 @@ class GraphBuilder:
     references to owners in other namespaces.
     """
 
-    def __init__(self, informers: SharedInformerFactory, recorder: EventRecorder | None = None) -> None:
+    def __init__(
+        self, informers: SharedInformerFactory, recorder: EventRecorder | None = None
+    ) -> None:
         self._recorder = recorder
         self.nodes: dict[str, Node] = {}
         self.attempt_to_delete: RateLimitingQueue[Node] = RateLimitingQueue()
@@ -65,11 +67,15 @@ class GraphBuilder:
         self._stopping: set[asyncio.Future[None]] = set()
         for row in deletable_resources():
             informer = informers.informer(row)
-            informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+            informer.add_event_handler(
+                add=self._added, update=self._updated, delete=self._deleted
+            )
             self.informers.append(informer)
         self._client = informers.client
         self._monitors: dict[str, tuple[Resource, SharedInformer]] = {}
-        definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        definitions = informers.informer(
+            resource("customresourcedefinitions.apiextensions.k8s.io")
+        )
         definitions.add_event_handler(
             add=self._defined,
             update=lambda _, new: self._defined(new),
@@ -86,7 +92,9 @@ class GraphBuilder:
             return
         self._undefined(definition)
         informer = SharedInformer(self._client, row)
-        informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+        informer.add_event_handler(
+            add=self._added, update=self._updated, delete=self._deleted
+        )
         self._monitors[name] = row, informer
         informer.start()
 
@@ -110,7 +118,11 @@ class GraphBuilder:
             return found
         wanted = (api_version.partition("/")[0], kind)
         return next(
-            (row for row, _ in self._monitors.values() if (row.group, row.kind) == wanted),
+            (
+                row
+                for row, _ in self._monitors.values()
+                if (row.group, row.kind) == wanted
+            ),
             None,
         )
 
@@ -144,7 +156,9 @@ class GraphBuilder:
         if meta["uid"] != old_meta["uid"]:  # replaced while no watch ran
             self._deleted(old)
             self._changed(None, new)
-        elif "deletionTimestamp" in meta or meta.get("ownerReferences") != old_meta.get("ownerReferences"):
+        elif "deletionTimestamp" in meta or meta.get("ownerReferences") != old_meta.get(
+            "ownerReferences"
+        ):
             self._changed(old, new)
 
     def _deleted(self, obj: Object) -> None:
@@ -203,12 +217,18 @@ class GraphBuilder:
             if owner is None:
                 continue
             still = new.get(uid)
-            if ref.get("blockOwnerDeletion") and not (still and still.get("blockOwnerDeletion")):
-                self.attempt_to_delete.add(owner)  # it may have waited for this one only
+            if ref.get("blockOwnerDeletion") and not (
+                still and still.get("blockOwnerDeletion")
+            ):
+                self.attempt_to_delete.add(
+                    owner
+                )  # it may have waited for this one only
             if still is None:
                 owner.dependents.pop(node, None)
         node.owners = owners
-        self._add_dependent_to_owners(node, [ref for uid, ref in new.items() if uid not in old])
+        self._add_dependent_to_owners(
+            node, [ref for uid, ref in new.items() if uid not in old]
+        )
 
     def _add_dependent_to_owners(self, node: Node, owners: list[Object]) -> None:
         for ref in owners:
@@ -250,17 +270,24 @@ class GraphBuilder:
                     "metadata": meta,
                 }
                 message = f'ownerRef {what} does not exist in namespace "{here}"'
-                self._recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)
+                self._recorder.event(
+                    about, "Warning", "OwnerRefInvalidNamespace", message
+                )
 
     @staticmethod
     def _misnames(dependent: Node, owner: Node) -> bool:
         """Whether a dependent's reference does not describe the owner that has the uid:
         wrong namespace, name or kind.
         """
-        if owner.identity.namespace and owner.identity.namespace != dependent.identity.namespace:
+        if (
+            owner.identity.namespace
+            and owner.identity.namespace != dependent.identity.namespace
+        ):
             return True
         return any(
-            r["uid"] == owner.identity.uid and not matches_coordinates(r, owner.identity) for r in dependent.owners
+            r["uid"] == owner.identity.uid
+            and not matches_coordinates(r, owner.identity)
+            for r in dependent.owners
         )
 
     def _process_transitions(self, old: Object | None, new: Object, node: Node) -> None:

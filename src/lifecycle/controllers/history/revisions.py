@@ -53,7 +53,9 @@ def hash_revision(data: Object, probe: int | None = None) -> str:
     return safe_encode_string(str(state))
 
 
-def new_revision(owner: Object, data: Object, number: int, name_hash: str, labels: Object) -> Object:
+def new_revision(
+    owner: Object, data: Object, number: int, name_hash: str, labels: Object
+) -> Object:
     """A revision to be created."""
     return {
         "kind": "ControllerRevision",
@@ -62,10 +64,16 @@ def new_revision(owner: Object, data: Object, number: int, name_hash: str, label
             "name": f"{owner['metadata']['name']}-{name_hash}",
             "namespace": owner["metadata"]["namespace"],
             "labels": labels,
-            **({"annotations": owner["metadata"]["annotations"]} if owner["metadata"].get("annotations") else {}),
+            **(
+                {"annotations": owner["metadata"]["annotations"]}
+                if owner["metadata"].get("annotations")
+                else {}
+            ),
             "ownerReferences": [new_controller_ref(owner)],
         },
-        "data": orjson.loads(go_bytes(data)),  # clients compare the bytes: the keys have to be in order
+        "data": orjson.loads(
+            go_bytes(data)
+        ),  # clients compare the bytes: the keys have to be in order
         "revision": number,
     }
 

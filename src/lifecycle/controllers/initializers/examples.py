@@ -26,14 +26,20 @@ def wants_sidecar(workload: Object) -> bool:
     if (workload["metadata"].get("annotations") or {}).get(ANNOTATION) == "true":
         return True
     containers = workload["spec"]["template"]["spec"]["containers"]
-    return any(port.get("containerPort") == PORT for container in containers for port in container.get("ports") or ())
+    return any(
+        port.get("containerPort") == PORT
+        for container in containers
+        for port in container.get("ports") or ()
+    )
 
 
 def inject_sidecar(workload: Object) -> None:
     """Put the sidecar into the pods of a workload that wants it."""
     template = workload["spec"]["template"]
     containers = template["spec"]["containers"]
-    if wants_sidecar(workload) and all(container["name"] != SIDECAR["name"] for container in containers):
+    if wants_sidecar(workload) and all(
+        container["name"] != SIDECAR["name"] for container in containers
+    ):
         spec = {**template["spec"], "containers": [*containers, dict(SIDECAR)]}
         workload["spec"] = {**workload["spec"], "template": {**template, "spec": spec}}
 

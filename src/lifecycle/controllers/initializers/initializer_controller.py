@@ -50,13 +50,19 @@ class IncludeUninitialized:
 class InitializerController:
     """One initializer. `name` is how the InitializerConfiguration calls it."""
 
-    def __init__(self, client: Client, name: str, resource: Resource, work: Work) -> None:
+    def __init__(
+        self, client: Client, name: str, resource: Resource, work: Work
+    ) -> None:
         self.name, self._resource, self._work = name, resource, work
-        self._client = Client(IncludeUninitialized(client.transport), client.headers["user-agent"])
+        self._client = Client(
+            IncludeUninitialized(client.transport), client.headers["user-agent"]
+        )
         self._informers = SharedInformerFactory(self._client)
         self._informer = self._informers.informer(resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._informer.add_event_handler(add=self._seen, update=lambda old, new: self._seen(new))
+        self._informer.add_event_handler(
+            add=self._seen, update=lambda old, new: self._seen(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -74,7 +80,11 @@ class InitializerController:
     def _is_next(self, obj: Object) -> bool:
         state = obj["metadata"].get("initializers") or {}
         pending = state.get("pending") or []
-        return not state.get("result") and bool(pending) and pending[0]["name"] == self.name
+        return (
+            not state.get("result")
+            and bool(pending)
+            and pending[0]["name"] == self.name
+        )
 
     async def _sync(self, key: str) -> None:
         obj = self._informer.indexer.get_by_key(key)

@@ -29,7 +29,9 @@ def finished_at(pod: Object) -> float:
     return max(ends) if ends else parse_time(pod["metadata"]["creationTimestamp"])
 
 
-def remaining_backoff(succeeded: Iterable[Object], failed: Iterable[Object], now: float) -> float:
+def remaining_backoff(
+    succeeded: Iterable[Object], failed: Iterable[Object], now: float
+) -> float:
     """Seconds still to wait. Only failures after the last success count."""
     last_success = max((finished_at(pod) for pod in succeeded), default=0.0)
     ends = [end for end in map(finished_at, failed) if end > last_success]

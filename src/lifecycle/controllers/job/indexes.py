@@ -45,7 +45,11 @@ def format_intervals(indexes: Iterable[int]) -> str:
             run.append(index)
             continue
         if run:
-            parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}")
+            parts.append(
+                str(run[0])
+                if len(run) == 1
+                else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}"
+            )
         run = [index] if index is not None else []
     return ",".join(parts)
 
@@ -58,7 +62,9 @@ def completion_index(pod: Object) -> int:
         return -1
 
 
-def first_pending_indexes(count: int, completions: int, active: Sequence[Object], done: set[int]) -> list[int]:
+def first_pending_indexes(
+    count: int, completions: int, active: Sequence[Object], done: set[int]
+) -> list[int]:
     """The lowest `count` indexes that neither succeeded nor have an active pod."""
     taken = done | {completion_index(pod) for pod in active}
     found: list[int] = []
@@ -70,7 +76,9 @@ def first_pending_indexes(count: int, completions: int, active: Sequence[Object]
     return found
 
 
-def superfluous(active: Sequence[Object], completions: int, now: float) -> tuple[list[Object], list[Object]]:
+def superfluous(
+    active: Sequence[Object], completions: int, now: float
+) -> tuple[list[Object], list[Object]]:
     """Active pods that no index needs (a second one of it, a number beyond the end,
     none at all), and the others.
 
@@ -123,7 +131,9 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
         **pod,
         "metadata": {
             **meta,
-            "generateName": (f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-"),
+            "generateName": (
+                f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-"
+            ),
             "labels": {**(meta.get("labels") or {}), COMPLETION_INDEX: str(index)},
             "annotations": {
                 **(meta.get("annotations") or {}),

@@ -99,8 +99,12 @@ class JobController:
         self._expectations = ControllerExpectations(clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._tracker = StatusTracker(client, self._recorder, clock)
-        self._pods = OwnedPods(informers, self._jobs, "Job", self._pod_changed, self._expectations)
-        self._pods.informer.add_event_handler(add=self._free_orphan, update=lambda old, new: self._free_orphan(new))
+        self._pods = OwnedPods(
+            informers, self._jobs, "Job", self._pod_changed, self._expectations
+        )
+        self._pods.informer.add_event_handler(
+            add=self._free_orphan, update=lambda old, new: self._free_orphan(new)
+        )
         self._orphans: set[asyncio.Task[None]] = set()
         self._jobs.add_event_handler(
             add=lambda job: self._queue.add(meta_namespace_key(job)),
@@ -115,7 +119,9 @@ class JobController:
             await self._jobs.wait_for_sync()
             for pod in self._pods.informer.indexer.list():
                 self._free_orphan(pod)
-            await run_workers(self._queue, self._sync_job, workers=5, name="job-controller")
+            await run_workers(
+                self._queue, self._sync_job, workers=5, name="job-controller"
+            )
         finally:
             for task in self._orphans:
                 task.cancel()
@@ -140,7 +146,9 @@ class JobController:
             owner = self._pods.owner_of(pod["metadata"]["namespace"], reference)
             if owner is not None and not is_job_finished(owner):
                 return
-        task = asyncio.get_running_loop().create_task(self._tracker.free(pod), name="orphan pod of a Job")
+        task = asyncio.get_running_loop().create_task(
+            self._tracker.free(pod), name="orphan pod of a Job"
+        )
         self._orphans.add(task)
         task.add_done_callback(self._orphans.discard)
 
@@ -152,21 +160,32 @@ class JobController:
             self._expectations.delete_expectations(key)
             self._tracker.written.pop(key, None)
             return
-        if is_job_finished(job) or job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME:
+        if (
+            is_job_finished(job)
+            or job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME
+        ):
             return
         written = self._tracker.written.get(key)
-        if written is not None and int(job["metadata"]["resourceVersion"]) < int(written):
+        if written is not None and int(job["metadata"]["resourceVersion"]) < int(
+            written
+        ):
             raise RetryError(f"the cache has not seen the last status of {key} yet")
         needs_sync = self._expectations.satisfied(key)
         spec, now = job["spec"], self._clock.now()
         selector = selector_from_label_selector(spec["selector"])
         pods = await self._pods.claim(self._client, job, self._resource, selector)
-        status = mutable_copy({"metadata": {}, "status": job.get("status") or {}})["status"]
+        status = mutable_copy({"metadata": {}, "status": job.get("status") or {}})[
+            "status"
+        ]
         count = count_pods(job, pods, status)
         suspended = bool(spec.get("suspend"))
         if not suspended and not status.get("startTime"):
             status["startTime"] = format_time(now)
-        if spec.get("activeDeadlineSeconds") is not None and status.get("startTime") and not suspended:
+        if (
+            spec.get("activeDeadlineSeconds") is not None
+            and status.get("startTime")
+            and not suspended
+        ):
             left = parse_time(status["startTime"]) + spec["activeDeadlineSeconds"] - now
             if left > 0:
                 self._queue.add_after(key, left)
@@ -174,7 +193,9 @@ class JobController:
         if count.indexed:
             target = self._judge_indexes(count, target)
         if target is None:
-            target = success_criteria({**job, "status": status}, count.succeeded, len(count.active), now)
+            target = success_criteria(
+                {**job, "status": status}, count.succeeded, len(count.active), now
+            )
         settle_the_rest(count, target)
         active, error = len(count.active), None
         ready = sum(1 for pod in count.active if is_pod_ready(pod))
@@ -185,12 +206,16 @@ class JobController:
         elif needs_sync and "deletionTimestamp" not in job["metadata"]:
             active, error = await self._manage(count, key)
         self._set_suspended(job, status, suspended, target)
-        status.update({"active": active, "ready": ready, "terminating": count.terminating})
+        status.update(
+            {"active": active, "ready": ready, "terminating": count.terminating}
+        )
         await self._tracker.track(key, count, target)
         if error is not None:
             raise error
 
-    def _judge_indexes(self, count: JobCount, target: Condition | None) -> Condition | None:
+    def _judge_indexes(
+        self, count: JobCount, target: Condition | None
+    ) -> Condition | None:
         """What the Job's limits per index and its success policy say, if nothing else
         has decided.
         """
@@ -201,14 +226,22 @@ class JobController:
         )
         if has_backoff_limit_per_index(job):
             count.failed_indexes = failed_indexes(job, failed)
-            target = target or failed_indexes_target(job, count.failed_indexes, count.done, now)
+            target = target or failed_indexes_target(
+                job, count.failed_indexes, count.done, now
+            )
             running = {completion_index(pod) for pod in count.active}
             if "deletionTimestamp" not in job["metadata"] and target is None:
-                count.delayed = delayed_pods(failed, count.done | count.failed_indexes | running, completions)
+                count.delayed = delayed_pods(
+                    failed, count.done | count.failed_indexes | running, completions
+                )
         if target is None and job_condition(job, "SuccessCriteriaMet") is None:
-            message = match_success_policy(job["spec"].get("successPolicy"), completions, count.done)
+            message = match_success_policy(
+                job["spec"].get("successPolicy"), completions, count.done
+            )
             if message is not None:
-                target = new_condition("SuccessCriteriaMet", "True", "SuccessPolicy", message, now)
+                target = new_condition(
+                    "SuccessCriteriaMet", "True", "SuccessPolicy", message, now
+                )
         return target
 
     async def _manage(self, count: JobCount, key: str) -> tuple[int, Exception | None]:
@@ -249,13 +282,17 @@ class JobController:
                 count.done | count.failed_indexes,
             )
             if per_index:
-                pending, wait = indexes_to_add_now(pending, count.delayed, self._clock.now())
+                pending, wait = indexes_to_add_now(
+                    pending, count.delayed, self._clock.now()
+                )
                 if wait > 0:
                     self._queue.add_after(key, wait)
                     return active, None
             indexes = pending
         self._expectations.expect_creations(key, len(indexes))
-        created, error = await _in_growing_batches(indexes, lambda index: self._create(job, index, count.delayed))
+        created, error = await _in_growing_batches(
+            indexes, lambda index: self._create(job, index, count.delayed)
+        )
         for _ in range(len(indexes) - created):
             self._expectations.creation_observed(key)
         return active + created, error
@@ -275,11 +312,15 @@ class JobController:
         if len(useless) < at_least:
             useless = [
                 *useless,
-                *get_pods_to_delete(left, left, at_least - len(useless), self._clock.now()),
+                *get_pods_to_delete(
+                    left, left, at_least - len(useless), self._clock.now()
+                ),
             ]
         return useless[:MAX_POD_CREATE_DELETE_PER_SYNC]
 
-    async def _create(self, job: Object, index: int | None, delayed: Mapping[int, Object]) -> None:
+    async def _create(
+        self, job: Object, index: int | None, delayed: Mapping[int, Object]
+    ) -> None:
         pod = pod_from_template(job["spec"]["template"], job)
         pod["metadata"]["finalizers"] = [
             *(pod["metadata"].get("finalizers") or ()),
@@ -288,25 +329,35 @@ class JobController:
         if index is not None:
             pod = with_index(pod, job["metadata"]["name"], index)
             if has_backoff_limit_per_index(job):
-                pod["metadata"]["annotations"].update(failure_counts(job, delayed.get(index)))
-        await self._pod_control.create_pod(orjson.dumps(pod), job["metadata"]["namespace"], job)
+                pod["metadata"]["annotations"].update(
+                    failure_counts(job, delayed.get(index))
+                )
+        await self._pod_control.create_pod(
+            orjson.dumps(pod), job["metadata"]["namespace"], job
+        )
 
     async def _delete(self, job: Object, pods: Sequence[Object]) -> int:
         """Delete pods; their finalizers stay until they are counted. How many went.
         Raises StatusError.
         """
         key = meta_namespace_key(job)
-        self._expectations.expect_deletions(key, [meta_namespace_key(pod) for pod in pods])
+        self._expectations.expect_deletions(
+            key, [meta_namespace_key(pod) for pod in pods]
+        )
         for pod in pods:
             try:
-                await self._pod_control.delete_pod(pod["metadata"]["name"], pod["metadata"]["namespace"], job)
+                await self._pod_control.delete_pod(
+                    pod["metadata"]["name"], pod["metadata"]["namespace"], job
+                )
             except StatusError as error:
                 self._expectations.deletion_observed(key, meta_namespace_key(pod))
                 if error.code != 404:
                     raise
         return len(pods)
 
-    def _set_suspended(self, job: Object, status: Object, suspended: bool, target: Condition | None) -> None:
+    def _set_suspended(
+        self, job: Object, status: Object, suspended: bool, target: Condition | None
+    ) -> None:
         if target is not None:
             return
         conditions = status.setdefault("conditions", [])
@@ -314,7 +365,9 @@ class JobController:
         if suspended:
             changed = ensure_condition(
                 conditions,
-                new_condition("Suspended", "True", "JobSuspended", "Job suspended", now),
+                new_condition(
+                    "Suspended", "True", "JobSuspended", "Job suspended", now
+                ),
             )
             if changed:
                 self._recorder.event(job, "Normal", "Suspended", "Job suspended")
@@ -336,7 +389,9 @@ async def _in_growing_batches(
     done, size = 0, 1
     while done < len(items):
         batch = items[done : done + size]
-        results = await asyncio.gather(*(create(item) for item in batch), return_exceptions=True)
+        results = await asyncio.gather(
+            *(create(item) for item in batch), return_exceptions=True
+        )
         errors = [result for result in results if isinstance(result, Exception)]
         done += len(batch) - len(errors)
         if errors:

@@ -57,21 +57,33 @@ class JobCount:
         """Successes, whether counted already or not. Of an Indexed Job: indexes."""
         if self.indexed:
             return len(self.done)
-        uncounted = (self.status.get("uncountedTerminatedPods") or {}).get("succeeded") or ()
-        return self.status.get("succeeded", 0) + len(self.new_succeeded) + len(uncounted)
+        uncounted = (self.status.get("uncountedTerminatedPods") or {}).get(
+            "succeeded"
+        ) or ()
+        return (
+            self.status.get("succeeded", 0) + len(self.new_succeeded) + len(uncounted)
+        )
 
     @property
     def failed(self) -> int:
         """Failures, whether counted already or not."""
-        uncounted = (self.status.get("uncountedTerminatedPods") or {}).get("failed") or ()
+        uncounted = (self.status.get("uncountedTerminatedPods") or {}).get(
+            "failed"
+        ) or ()
         return int(self.status.get("failed", 0) + len(self.new_failed) + len(uncounted))
 
     @property
     def done(self) -> set[int]:
         """Indexes that succeeded."""
         completions = self.job["spec"].get("completions") or 0
-        fresh = {completion_index(pod) for pod in self.pods if pod_phase(pod) == "Succeeded" and has_finalizer(pod)}
-        return self.counted_indexes | {index for index in fresh if 0 <= index < completions}
+        fresh = {
+            completion_index(pod)
+            for pod in self.pods
+            if pod_phase(pod) == "Succeeded" and has_finalizer(pod)
+        }
+        return self.counted_indexes | {
+            index for index in fresh if 0 <= index < completions
+        }
 
 
 def count_pods(job: Object, pods: list[Object], status: Object) -> JobCount:
@@ -81,19 +93,30 @@ def count_pods(job: Object, pods: list[Object], status: Object) -> JobCount:
     uncounted = status.get("uncountedTerminatedPods") or {}
     listed = {*(uncounted.get("succeeded") or ()), *(uncounted.get("failed") or ())}
     terminating = sum(1 for pod in pods if is_pod_terminating(pod))
-    count = JobCount(job, pods, [pod for pod in pods if is_pod_active(pod)], terminating, status)
+    count = JobCount(
+        job, pods, [pod for pod in pods if is_pod_active(pod)], terminating, status
+    )
     completions = job["spec"].get("completions") or 0
     if count.indexed:
-        count.counted_indexes = parse_intervals(status.get("completedIndexes", ""), completions)
-    replaced_early = (job["spec"].get("podReplacementPolicy") or "TerminatingOrFailed") == "TerminatingOrFailed"
+        count.counted_indexes = parse_intervals(
+            status.get("completedIndexes", ""), completions
+        )
+    replaced_early = (
+        job["spec"].get("podReplacementPolicy") or "TerminatingOrFailed"
+    ) == "TerminatingOrFailed"
     for pod in pods:
         if not has_finalizer(pod) or pod["metadata"]["uid"] in listed:
             continue
         if pod_phase(pod) == "Succeeded":
             count.new_succeeded.append(pod)
-        elif pod_phase(pod) == "Failed" or ("deletionTimestamp" in pod["metadata"] and replaced_early):
+        elif pod_phase(pod) == "Failed" or (
+            "deletionTimestamp" in pod["metadata"] and replaced_early
+        ):
             policy = job["spec"].get("podFailurePolicy")
-            counts = pod_phase(pod) != "Failed" or match_pod_failure_policy(policy, pod).counts
+            counts = (
+                pod_phase(pod) != "Failed"
+                or match_pod_failure_policy(policy, pod).counts
+            )
             (count.new_failed if counts else count.ignored).append(pod)
     return count
 
@@ -104,10 +127,18 @@ def settle_the_rest(count: JobCount, target: Condition | None) -> None:
     """
     if target is None:
         return
-    seen = {id(pod) for pod in (*count.new_succeeded, *count.new_failed, *count.ignored)}
-    rest = [pod for pod in count.pods if has_finalizer(pod) and id(pod) not in seen and not is_pod_terminal(pod)]
+    seen = {
+        id(pod) for pod in (*count.new_succeeded, *count.new_failed, *count.ignored)
+    }
+    rest = [
+        pod
+        for pod in count.pods
+        if has_finalizer(pod) and id(pod) not in seen and not is_pod_terminal(pod)
+    ]
     if target["type"] == "FailureTarget":
         listed = (count.status.get("uncountedTerminatedPods") or {}).get("failed") or ()
-        count.new_failed += [pod for pod in rest if pod["metadata"]["uid"] not in listed]
+        count.new_failed += [
+            pod for pod in rest if pod["metadata"]["uid"] not in listed
+        ]
     else:
         count.ignored += rest

@@ -36,7 +36,9 @@ def is_job_finished(job: Object) -> bool:
     return bool(job_condition(job, "Complete") or job_condition(job, "Failed"))
 
 
-def new_condition(kind: str, status: str, reason: str, message: str, now: float) -> Condition:
+def new_condition(
+    kind: str, status: str, reason: str, message: str, now: float
+) -> Condition:
     """A condition that begins now."""
     stamp = format_time(now)
     return {
@@ -55,7 +57,10 @@ def ensure_condition(conditions: list[Condition], wanted: Condition) -> bool:
     """
     for at, condition in enumerate(conditions):
         if condition["type"] == wanted["type"]:
-            if condition["status"] == wanted["status"] and condition.get("reason") == wanted["reason"]:
+            if (
+                condition["status"] == wanted["status"]
+                and condition.get("reason") == wanted["reason"]
+            ):
                 return False
             conditions[at] = wanted
             return True
@@ -76,19 +81,29 @@ def restarts(pods: Sequence[Object]) -> int:
     )
 
 
-def failed_indexes_target(job: Object, failed_indexes: set[int], done: set[int], now: float) -> Condition | None:
+def failed_indexes_target(
+    job: Object, failed_indexes: set[int], done: set[int], now: float
+) -> Condition | None:
     """Whether too many indexes were given up, or all others are done."""
     spec = job["spec"]
     most = spec.get("maxFailedIndexes")
     if most is not None and len(failed_indexes) > most:
         message = "Job has exceeded the specified maximal number of failed indexes"
-        return new_condition("FailureTarget", "True", "MaxFailedIndexesExceeded", message, now)
-    if failed_indexes and len(failed_indexes) + len(done) >= (spec.get("completions") or 0):
-        return new_condition("FailureTarget", "True", "FailedIndexes", "Job has failed indexes", now)
+        return new_condition(
+            "FailureTarget", "True", "MaxFailedIndexesExceeded", message, now
+        )
+    if failed_indexes and len(failed_indexes) + len(done) >= (
+        spec.get("completions") or 0
+    ):
+        return new_condition(
+            "FailureTarget", "True", "FailedIndexes", "Job has failed indexes", now
+        )
     return None
 
 
-def failure_target(job: Object, pods: Sequence[Object], failed: int, now: float) -> Condition | None:
+def failure_target(
+    job: Object, pods: Sequence[Object], failed: int, now: float
+) -> Condition | None:
     """Why the Job must fail; None as long as it need not. `failed`: failures so far,
     counted and not.
     """
@@ -110,9 +125,13 @@ def failure_target(job: Object, pods: Sequence[Object], failed: int, now: float)
     limit = spec.get("backoffLimit", 6)
     by_restarts = spec["template"]["spec"].get("restartPolicy") == "OnFailure"
     restarted = restarts(pods) if by_restarts else 0
-    if failed > limit or (by_restarts and (restarted > 0 if limit == 0 else restarted >= limit)):
+    if failed > limit or (
+        by_restarts and (restarted > 0 if limit == 0 else restarted >= limit)
+    ):
         message = "Job has reached the specified backoff limit"
-        return new_condition("FailureTarget", "True", "BackoffLimitExceeded", message, now)
+        return new_condition(
+            "FailureTarget", "True", "BackoffLimitExceeded", message, now
+        )
     if past_active_deadline(job, now):
         message = "Job was active longer than specified deadline"
         return new_condition("FailureTarget", "True", "DeadlineExceeded", message, now)
@@ -132,13 +151,19 @@ def past_active_deadline(job: Object, now: float) -> bool:
     return now >= parse_time(start) + deadline
 
 
-def success_criteria(job: Object, succeeded: int, active: int, now: float) -> Condition | None:
+def success_criteria(
+    job: Object, succeeded: int, active: int, now: float
+) -> Condition | None:
     """Whether the Job has done what it was for."""
     existing = job_condition(job, "SuccessCriteriaMet")
     if existing is not None:
         return existing
     completions = job["spec"].get("completions")
-    done = (succeeded > 0 and active == 0) if completions is None else succeeded >= completions
+    done = (
+        (succeeded > 0 and active == 0)
+        if completions is None
+        else succeeded >= completions
+    )
     if not done:
         return None
     return new_condition(

@@ -47,7 +47,9 @@ def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
         spec["backoffLimitPerIndex"],
         spec.get("podFailurePolicy"),
     )
-    found = parse_intervals((job.get("status") or {}).get("failedIndexes") or "", completions)
+    found = parse_intervals(
+        (job.get("status") or {}).get("failedIndexes") or "", completions
+    )
     for pod in failed:
         index, verdict = completion_index(pod), match_pod_failure_policy(policy, pod)
         exhausted = verdict.counts and _number(pod, FAILURE_COUNT) >= limit
@@ -56,7 +58,9 @@ def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
     return found
 
 
-def delayed_pods(failed: Iterable[Object], settled: set[int], completions: int) -> dict[int, Object]:
+def delayed_pods(
+    failed: Iterable[Object], settled: set[int], completions: int
+) -> dict[int, Object]:
     """The failed pod that has to wait for its replacement, per index that is not
     `settled` (done, given up, or running again).
     """
@@ -87,7 +91,9 @@ def failure_counts(job: Object, replaced: Object | None) -> dict[str, str]:
             _number(replaced, FAILURE_COUNT),
             _number(replaced, IGNORED_FAILURE_COUNT),
         )
-        if match_pod_failure_policy(job["spec"].get("podFailurePolicy"), replaced).counts:
+        if match_pod_failure_policy(
+            job["spec"].get("podFailurePolicy"), replaced
+        ).counts:
             counted += 1
         else:
             ignored += 1
@@ -97,13 +103,19 @@ def failure_counts(job: Object, replaced: Object | None) -> dict[str, str]:
     return annotations
 
 
-def indexes_to_add_now(indexes: Sequence[int], delayed: Mapping[int, Object], now: float) -> tuple[list[int], float]:
+def indexes_to_add_now(
+    indexes: Sequence[int], delayed: Mapping[int, Object], now: float
+) -> tuple[list[int], float]:
     """The indexes whose back-off is over; if there are none, the seconds until the
     first one's is.
     """
     waits = {}
     for index in indexes:
         pod = delayed.get(index)
-        waits[index] = 0.0 if pod is None else remaining_after(_seniority(pod)[0] + 1, finished_at(pod), now)
+        waits[index] = (
+            0.0
+            if pod is None
+            else remaining_after(_seniority(pod)[0] + 1, finished_at(pod), now)
+        )
     ready = [index for index in indexes if waits[index] <= 0]
     return ready, 0.0 if ready else min(waits.values(), default=0.0)

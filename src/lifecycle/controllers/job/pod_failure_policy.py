@@ -31,7 +31,9 @@ def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
             continue
         if rule["action"] == "FailJob":
             return Verdict(True, f"{found} matching FailJob rule at index {number}")
-        return Verdict(rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex")
+        return Verdict(
+            rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex"
+        )
     return Verdict(True)
 
 
@@ -43,8 +45,13 @@ def _matched(rule: Object, pod: Object) -> str | None:
             *(status.get("containerStatuses") or ()),
             *(status.get("initContainerStatuses") or ()),
         ):
-            code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
-            if not code or wanted.get("containerName", container["name"]) != container["name"]:
+            code = ((container.get("state") or {}).get("terminated") or {}).get(
+                "exitCode", 0
+            )
+            if (
+                not code
+                or wanted.get("containerName", container["name"]) != container["name"]
+            ):
                 continue
             if (code in wanted["values"]) == (wanted["operator"] == "In"):
                 return (
@@ -54,6 +61,8 @@ def _matched(rule: Object, pod: Object) -> str | None:
         return None
     for pattern in rule.get("onPodConditions") or ():
         for condition in status.get("conditions") or ():
-            if condition["type"] == pattern["type"] and condition["status"] == pattern.get("status", "True"):
+            if condition["type"] == pattern["type"] and condition[
+                "status"
+            ] == pattern.get("status", "True"):
                 return f"Pod {meta['namespace']}/{meta['name']} has condition {condition['type']}"
     return None

@@ -45,7 +45,9 @@ from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminatin
 JOBS, PODS = resource("jobs.batch"), resource("pods")
 MAX_UNCOUNTED_PODS = 500
 
-_ALWAYS = frozenset({"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"})
+_ALWAYS = frozenset(
+    {"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"}
+)
 
 
 class StatusTracker:
@@ -64,7 +66,9 @@ class StatusTracker:
         job, status = count.job, count.status
         uncounted = status.setdefault("uncountedTerminatedPods", {})
         waiting = {pod["metadata"]["uid"] for pod in count.delayed.values()}
-        new_failed = [pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting]
+        new_failed = [
+            pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting
+        ]
         for kind, pods in (("succeeded", count.new_succeeded), ("failed", new_failed)):
             if count.indexed and kind == "succeeded":
                 continue  # an index is counted where it stands, in completedIndexes
@@ -89,7 +93,9 @@ class StatusTracker:
         listed = {uid for uids in uncounted.values() for uid in uids}
         known = {pod["metadata"]["uid"]: pod for pod in count.pods}
         to_free = [pod for uid, pod in known.items() if uid in listed]
-        to_free += [pod for pod in count.ignored if pod["metadata"]["uid"] not in waiting]
+        to_free += [
+            pod for pod in count.ignored if pod["metadata"]["uid"] not in waiting
+        ]
         if count.indexed:
             to_free += count.new_succeeded
         for pod in to_free:
@@ -102,7 +108,9 @@ class StatusTracker:
         if (
             target is not None
             and not status["active"]
-            and not any(is_pod_terminating(pod) or is_pod_active(pod) for pod in count.pods)
+            and not any(
+                is_pod_terminating(pod) or is_pod_active(pod) for pod in count.pods
+            )
         ):
             self._finish(job, status, target)
         await self._write(key, job, status)
@@ -111,10 +119,15 @@ class StatusTracker:
         now = self._clock.now()
         succeeded = target["type"] == "SuccessCriteriaMet"
         kind = "Complete" if succeeded else "Failed"
-        status["conditions"].append(new_condition(kind, "True", target["reason"], target["message"], now))
+        status["conditions"].append(
+            new_condition(kind, "True", target["reason"], target["message"], now)
+        )
         if succeeded:
             status["completionTime"] = format_time(now)
-            if job["spec"].get("completions") is None and status.get("succeeded", 0) > 0:
+            if (
+                job["spec"].get("completions") is None
+                and status.get("succeeded", 0) > 0
+            ):
                 status["terminating"] = 0
             self._recorder.event(job, "Normal", "Completed", "Job completed")
         else:
@@ -122,12 +135,18 @@ class StatusTracker:
 
     async def _write(self, key: str, job: Object, status: Object) -> Object:
         """Write the status if it differs; the Job as it is then. Raises StatusError."""
-        wanted = {name: value for name, value in status.items() if value or name in _ALWAYS}
+        wanted = {
+            name: value for name, value in status.items() if value or name in _ALWAYS
+        }
         if not wanted.get("active"):
             wanted.pop("active", None)
-        if wanted == {k: v for k, v in (job.get("status") or {}).items() if v or k in _ALWAYS}:
+        if wanted == {
+            k: v for k, v in (job.get("status") or {}).items() if v or k in _ALWAYS
+        }:
             return job
-        updated = await self._client.update(JOBS, {**mutable_copy(job), "status": wanted}, subresource="status")
+        updated = await self._client.update(
+            JOBS, {**mutable_copy(job), "status": wanted}, subresource="status"
+        )
         self.written[key] = updated["metadata"]["resourceVersion"]
         return updated
 

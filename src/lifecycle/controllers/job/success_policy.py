@@ -10,7 +10,9 @@ from lifecycle.api.wire import Object
 from lifecycle.controllers.job.indexes import parse_intervals
 
 
-def match_success_policy(policy: Object | None, completions: int, done: set[int]) -> str | None:
+def match_success_policy(
+    policy: Object | None, completions: int, done: set[int]
+) -> str | None:
     """What the first satisfied rule says; None if there is none yet."""
     if not done:
         return None

@@ -54,15 +54,25 @@ def failures(
     found: dict[str, tuple[str, str]] = {}
     if undiscovered:
         found[DISCOVERY_FAILURE] = ("DiscoveryFailed", undiscovered)
-    left = sorted(f"{name} has {count} resource instances" for name, count in remaining.items() if count)
+    left = sorted(
+        f"{name} has {count} resource instances"
+        for name, count in remaining.items()
+        if count
+    )
     if left:
         found[CONTENT_REMAINING] = (
             "SomeResourcesRemain",
             f"Some resources are remaining: {', '.join(left)}",
         )
-    held = sorted(f"{name} in {count} resource instances" for name, count in finalizers.items() if count)
+    held = sorted(
+        f"{name} in {count} resource instances"
+        for name, count in finalizers.items()
+        if count
+    )
     if held:
-        message = f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
+        message = (
+            f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
+        )
         found[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
     if errors:
         message = f"Failed to delete all resource types, {len(errors)} remaining: {', '.join(sorted(errors))}"
@@ -70,7 +80,9 @@ def failures(
     return found
 
 
-def update_conditions(status: Object, failed: Mapping[str, tuple[str, str]], now: float) -> bool:
+def update_conditions(
+    status: Object, failed: Mapping[str, tuple[str, str]], now: float
+) -> bool:
     """Bring all five conditions of a status (the caller's own) up to date. Whether
     anything changed.
     """
@@ -86,7 +98,9 @@ def update_conditions(status: Object, failed: Mapping[str, tuple[str, str]], now
             "reason": reason,
             "message": message,
         }
-        position = next((i for i, c in enumerate(conditions) if c["type"] == condition_type), None)
+        position = next(
+            (i for i, c in enumerate(conditions) if c["type"] == condition_type), None
+        )
         if position is None:
             conditions.append(new)
             changed = True

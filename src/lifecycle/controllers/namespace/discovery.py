@@ -41,8 +41,12 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
             name = group["metadata"].get("name", "")
             for version in group.get("versions") or ():
                 if version.get("freshness") == "Stale":
-                    api_version = f"{name}/{version['version']}" if name else version["version"]
-                    stale.append(f"{api_version}: stale GroupVersion discovery: {api_version}")
+                    api_version = (
+                        f"{name}/{version['version']}" if name else version["version"]
+                    )
+                    stale.append(
+                        f"{api_version}: stale GroupVersion discovery: {api_version}"
+                    )
                 for entry in version.get("resources") or ():
                     if entry.get("scope") == "Namespaced":
                         found.setdefault(
@@ -55,18 +59,26 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
     for row in rows:
         if {"delete", "list"} <= set(row.verbs):
             chosen.setdefault((row.group, row.plural), row)
-    first = sorted(chosen.values(), key=lambda row: (row.group, row.plural) != ("", "pods"))
+    first = sorted(
+        chosen.values(), key=lambda row: (row.group, row.plural) != ("", "pods")
+    )
     if not stale:
         return first, ""
     what = "unable to retrieve the complete list of server APIs"
     return (
         first,
-        (f"Discovery failed for some groups, {len(stale)} failing: {what}: {', '.join(sorted(stale))}"),
+        (
+            f"Discovery failed for some groups, {len(stale)} failing: {what}: {', '.join(sorted(stale))}"
+        ),
     )
 
 
 def _document(response: Any) -> Object:
-    found: Object = response.obj if response.obj is not None else orjson.loads(response.body or b"{}")
+    found: Object = (
+        response.obj
+        if response.obj is not None
+        else orjson.loads(response.body or b"{}")
+    )
     return found
 
 

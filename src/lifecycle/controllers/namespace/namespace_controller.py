@@ -42,7 +42,9 @@ class NamespaceController:
         self._namespaces = informers.informer(resource("namespaces"))
         self._deleter = NamespacedResourcesDeleter(client, clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._namespaces.add_event_handler(add=self._enqueue, update=lambda old, new: self._enqueue(new))
+        self._namespaces.add_event_handler(
+            add=self._enqueue, update=lambda old, new: self._enqueue(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -56,7 +58,9 @@ class NamespaceController:
 
     def _enqueue(self, namespace: Object) -> None:
         if "deletionTimestamp" in namespace["metadata"]:
-            self._queue.add_after(namespace["metadata"]["name"], NAMESPACE_DELETION_GRACE_PERIOD)
+            self._queue.add_after(
+                namespace["metadata"]["name"], NAMESPACE_DELETION_GRACE_PERIOD
+            )
 
     async def _sync_namespace(self, name: str) -> None:
         if self._namespaces.indexer.get_by_key(name) is None:

@@ -38,7 +38,9 @@ class ResourcesRemainingError(RetryError):
     """Something is left; `estimate` is in how many seconds it may be gone."""
 
     def __init__(self, estimate: int) -> None:
-        super().__init__(f"some content remains in the namespace, estimate {estimate} seconds before it is removed")
+        super().__init__(
+            f"some content remains in the namespace, estimate {estimate} seconds before it is removed"
+        )
         self.estimate = estimate
 
 
@@ -70,7 +72,9 @@ class NamespacedResourcesDeleter:
                 if error.code == 404:
                     return
                 raise
-            if "deletionTimestamp" not in namespace["metadata"] or not namespace["spec"].get("finalizers"):
+            if "deletionTimestamp" not in namespace["metadata"] or not namespace[
+                "spec"
+            ].get("finalizers"):
                 return
             totals = await self._delete_all_content(namespace)
             if totals.errors or totals.undiscovered:
@@ -96,16 +100,22 @@ class NamespacedResourcesDeleter:
         rows, totals.undiscovered = await preferred_namespaced_resources(self._client)
         for row in rows:
             await self._delete_resource(row, namespace["metadata"], totals)
-            if (row.group, row.plural) == ("", "pods") and (totals.remaining or totals.errors):
+            if (row.group, row.plural) == ("", "pods") and (
+                totals.remaining or totals.errors
+            ):
                 break
         copy = mutable_copy(namespace)
         status = copy.setdefault("status", {})
-        failed = failures(totals.remaining, totals.finalizers, totals.errors, totals.undiscovered)
+        failed = failures(
+            totals.remaining, totals.finalizers, totals.errors, totals.undiscovered
+        )
         if update_conditions(status, failed, self._clock.now()):
             await self._client.update(self._namespaces, copy, subresource="status")
         return totals
 
-    async def _delete_resource(self, row: Resource, meta: Object, totals: _Totals) -> None:
+    async def _delete_resource(
+        self, row: Resource, meta: Object, totals: _Totals
+    ) -> None:
         """Delete one resource's objects and count what remains. Upstream:
         `deleteAllContentForGroupVersionResource`.
         """
@@ -137,13 +147,19 @@ class NamespacedResourcesDeleter:
         if not left:
             return
         totals.remaining[content_name(row.plural, row.group)] += len(left)
-        held = [finalizer for obj in left for finalizer in obj["metadata"].get("finalizers") or ()]
+        held = [
+            finalizer
+            for obj in left
+            for finalizer in obj["metadata"].get("finalizers") or ()
+        ]
         totals.finalizers.update(held)
         if grace or held:
             totals.estimate = max(totals.estimate, grace or FINALIZER_ESTIMATE_SECONDS)
         else:
             gvr = f"{row.group}/{row.version}, Resource={row.plural}"
-            totals.errors.append(f"unexpected items still remain in namespace: {namespace} for gvr: {gvr}")
+            totals.errors.append(
+                f"unexpected items still remain in namespace: {namespace} for gvr: {gvr}"
+            )
 
     async def _finalize(self, namespace: Object) -> None:
         left = [f for f in namespace["spec"].get("finalizers") or () if f != FINALIZER]
@@ -158,7 +174,9 @@ def _grace_period(pods: Object) -> int:
     `estimateGracefulTerminationForPods`.
     """
     running = (
-        p for p in pods.get("items") or () if (p.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+        p
+        for p in pods.get("items") or ()
+        if (p.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
     )
     return max(
         (int(p["spec"].get("terminationGracePeriodSeconds", 0)) for p in running),

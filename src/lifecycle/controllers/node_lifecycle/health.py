@@ -54,7 +54,11 @@ class NodeHealth:
         """How long it may be silent: a node that never said a word gets a little
         more.
         """
-        return NODE_STARTUP_GRACE_PERIOD if get_condition(node, "Ready") is None else NODE_MONITOR_GRACE_PERIOD
+        return (
+            NODE_STARTUP_GRACE_PERIOD
+            if get_condition(node, "Ready") is None
+            else NODE_MONITOR_GRACE_PERIOD
+        )
 
     def overdue(self, node: Object, now: float) -> bool:
         """Whether it has been silent for too long."""
@@ -73,7 +77,10 @@ def first_health(node: Object, now: float) -> NodeHealth:
 
 def unknown_conditions(node: Object, now: float) -> list[dict[str, Any]] | None:
     """All conditions of a silent node; None if they say Unknown already."""
-    conditions = [dict(condition) for condition in (node.get("status") or {}).get("conditions") or ()]
+    conditions = [
+        dict(condition)
+        for condition in (node.get("status") or {}).get("conditions") or ()
+    ]
     by_type = {condition["type"]: condition for condition in conditions}
     changed = False
     for kind in HEARTBEAT_CONDITIONS:

@@ -20,4 +20,8 @@ def labels_to_update(node: Object) -> dict[str, str]:
     say.
     """
     labels = node["metadata"].get("labels") or {}
-    return {old: labels[new] for old, new in FOLLOWS.items() if new in labels and labels.get(old) != labels[new]}
+    return {
+        old: labels[new]
+        for old, new in FOLLOWS.items()
+        if new in labels and labels.get(old) != labels[new]
+    }

@@ -70,7 +70,9 @@ class NodeLifecycleController:
         self._nodes = informers.informer(resource("nodes"))
         self._leases = informers.informer(resource("leases.coordination.k8s.io"))
         self._pods = informers.informer(resource("pods"))
-        self._pods.add_indexers({BY_NODE: lambda pod: (pod["spec"].get("nodeName", ""),)})
+        self._pods.add_indexers(
+            {BY_NODE: lambda pod: (pod["spec"].get("nodeName", ""),)}
+        )
         self._recorder = EventRecorder(client, "node-controller", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._health: dict[str, NodeHealth] = {}
@@ -79,7 +81,9 @@ class NodeLifecycleController:
         self._may_taint: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._retry: set[str] = set()
-        self._nodes.add_event_handler(add=self._node_added, update=self._node_updated, delete=self._node_deleted)
+        self._nodes.add_event_handler(
+            add=self._node_added, update=self._node_updated, delete=self._node_deleted
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -114,9 +118,9 @@ class NodeLifecycleController:
 
     def _node_updated(self, old: Object, new: Object) -> None:
         spec, old_spec = new.get("spec") or {}, old.get("spec") or {}
-        same_spec = spec.get("taints") == old_spec.get("taints") and spec.get("unschedulable") == old_spec.get(
+        same_spec = spec.get("taints") == old_spec.get("taints") and spec.get(
             "unschedulable"
-        )
+        ) == old_spec.get("unschedulable")
         if same_spec and _statuses(new) == _statuses(old) and not labels_to_update(new):
             return  # a heartbeat
         self._queue.add(new["metadata"]["name"])
@@ -141,11 +145,15 @@ class NodeLifecycleController:
             self._may_taint.discard(name)
             self._zone_of(node).remove(name)
         execute_too = name in self._may_taint or has_execute_taint(node)
-        await self._set_taints(node, wanted_taints(node, self._clock.timestamp(), execute_too=execute_too))
+        await self._set_taints(
+            node, wanted_taints(node, self._clock.timestamp(), execute_too=execute_too)
+        )
         labels = labels_to_update(node)
         if labels:
             patch = {"metadata": {"labels": labels}}
-            await self._client.patch(self._nodes.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
+            await self._client.patch(
+                self._nodes.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
+            )
 
     async def _set_taints(self, node: Object, wanted: list[Object]) -> None:
         if wanted == ((node.get("spec") or {}).get("taints") or []):
@@ -181,10 +189,16 @@ class NodeLifecycleController:
                 ready_in.setdefault(zone_key(node), []).append(is_ready)
             name = node["metadata"]["name"]
             if not is_ready and was_ready:
-                self._event(node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+                self._event(
+                    node, "NodeNotReady", f"Node {name} status is now: NodeNotReady"
+                )
             if (not is_ready and was_ready) or name in self._retry:
                 await self._mark_pods_not_ready(name)
-            if execute_taint(node) is not None and not has_execute_taint(node) and name not in self._may_taint:
+            if (
+                execute_taint(node) is not None
+                and not has_execute_taint(node)
+                and name not in self._may_taint
+            ):
                 self._zone_of(node).add(name)
                 self._arm(zone_key(node))
         await self._handle_disruption(ready_in, nodes)
@@ -204,11 +218,17 @@ class NodeLifecycleController:
             copy = mutable_copy(node)
             copy["status"] = {**(copy.get("status") or {}), "conditions": conditions}
             try:
-                updated = await self._client.update(self._nodes.resource, copy, subresource="status")
+                updated = await self._client.update(
+                    self._nodes.resource, copy, subresource="status"
+                )
             except StatusError:
-                return _is_ready(node)  # it changed meanwhile; the next look decides anew
+                return _is_ready(
+                    node
+                )  # it changed meanwhile; the next look decides anew
             ready = get_condition(updated, "Ready")
-            health.heartbeat = ready.get("lastHeartbeatTime") if ready is not None else None
+            health.heartbeat = (
+                ready.get("lastHeartbeatTime") if ready is not None else None
+            )
         return False
 
     async def _mark_pods_not_ready(self, node: str) -> None:
@@ -221,7 +241,9 @@ class NodeLifecycleController:
                 continue
             meta = pod["metadata"]
             ready = get_condition(pod, "Ready") or {}
-            condition = updated_condition(pod, {**ready, "status": "False"}, self._clock.timestamp())
+            condition = updated_condition(
+                pod, {**ready, "status": "False"}, self._clock.timestamp()
+            )
             try:
                 await self._client.patch(
                     self._pods.resource, meta["name"], meta["namespace"],
@@ -244,7 +266,9 @@ class NodeLifecycleController:
         """One timer per zone, for the next node that may go."""
         due = self._zones[zone].due(self._clock.now())
         if due is not None and zone not in self._timers:
-            self._timers[zone] = asyncio.get_running_loop().call_later(due, self._let_go, zone)
+            self._timers[zone] = asyncio.get_running_loop().call_later(
+                due, self._let_go, zone
+            )
 
     def _let_go(self, zone: str) -> None:
         self._timers.pop(zone, None)
@@ -254,11 +278,17 @@ class NodeLifecycleController:
             self._queue.add(name)
         self._arm(zone)
 
-    async def _handle_disruption(self, ready_in: dict[str, list[bool]], nodes: list[Object]) -> None:
+    async def _handle_disruption(
+        self, ready_in: dict[str, list[bool]], nodes: list[Object]
+    ) -> None:
         new = {zone: compute_zone_state(ready) for zone, ready in ready_in.items()}
-        self.zone_states = {zone: self.zone_states.get(zone, ZoneState.INITIAL) for zone in new}
+        self.zone_states = {
+            zone: self.zone_states.get(zone, ZoneState.INITIAL) for zone in new
+        }
         all_are = all(state is ZoneState.FULL_DISRUPTION for state in new.values())
-        all_were = all(state is ZoneState.FULL_DISRUPTION for state in self.zone_states.values())
+        all_were = all(
+            state is ZoneState.FULL_DISRUPTION for state in self.zone_states.values()
+        )
         if not new or (all_are and all_were):
             return
         if all_are:  # it is us who are cut off
@@ -268,11 +298,17 @@ class NodeLifecycleController:
                 self._zone_of(node).remove(name)
                 fresh = self._nodes.indexer.get_by_key(name) or node
                 taints = (fresh.get("spec") or {}).get("taints") or []
-                kept = [t for t in taints if t["effect"] != "NoExecute" or t["key"] not in MANAGED_NO_EXECUTE]
+                kept = [
+                    t
+                    for t in taints
+                    if t["effect"] != "NoExecute" or t["key"] not in MANAGED_NO_EXECUTE
+                ]
                 await self._set_taints(fresh, kept)
         for zone, state in new.items():
             queue = self._zones.setdefault(zone, ZoneQueue())
-            queue.swap_limiter(0.0 if all_are else eviction_rate(state, len(ready_in[zone])))
+            queue.swap_limiter(
+                0.0 if all_are else eviction_rate(state, len(ready_in[zone]))
+            )
             self._arm(zone)
         if all_were and not all_are:  # back again: nobody's silence counts so far
             now = self._clock.now()
@@ -296,4 +332,7 @@ def _is_ready(node: Object) -> bool:
 
 
 def _statuses(node: Object) -> list[tuple[str, str]]:
-    return [(c["type"], c["status"]) for c in (node.get("status") or {}).get("conditions") or ()]
+    return [
+        (c["type"], c["status"])
+        for c in (node.get("status") or {}).get("conditions") or ()
+    ]

@@ -37,7 +37,9 @@ NO_SCHEDULE_TAINTS: dict[str, dict[str, str]] = {
 `nodeConditionToTaintKeyStatusMap`.
 """
 
-MANAGED_NO_SCHEDULE = frozenset(key for keys in NO_SCHEDULE_TAINTS.values() for key in keys.values()) | {UNSCHEDULABLE}
+MANAGED_NO_SCHEDULE = frozenset(
+    key for keys in NO_SCHEDULE_TAINTS.values() for key in keys.values()
+) | {UNSCHEDULABLE}
 MANAGED_NO_EXECUTE = frozenset({NOT_READY, UNREACHABLE})
 
 
@@ -46,7 +48,9 @@ def execute_taint(node: Object) -> str | None:
     well, or has not said anything yet.
     """
     ready = get_condition(node, "Ready")
-    return NO_SCHEDULE_TAINTS["Ready"].get(ready["status"]) if ready is not None else None
+    return (
+        NO_SCHEDULE_TAINTS["Ready"].get(ready["status"]) if ready is not None else None
+    )
 
 
 def has_execute_taint(node: Object) -> bool:
@@ -82,12 +86,19 @@ def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[T
         if effect == "NoSchedule" and key in MANAGED_NO_SCHEDULE:
             if key not in schedule:
                 continue
-        elif effect == "NoExecute" and key in MANAGED_NO_EXECUTE and key != execute and ready is not None:
+        elif (
+            effect == "NoExecute"
+            and key in MANAGED_NO_EXECUTE
+            and key != execute
+            and ready is not None
+        ):
             continue
         taints.append(taint)
     have = {(taint["key"], taint["effect"]) for taint in taints}
     taints += [
-        {"key": key, "effect": "NoSchedule", "timeAdded": now} for key in schedule if (key, "NoSchedule") not in have
+        {"key": key, "effect": "NoSchedule", "timeAdded": now}
+        for key in schedule
+        if (key, "NoSchedule") not in have
     ]
     if execute and execute_too and (execute, "NoExecute") not in have:
         taints.append({"key": execute, "effect": "NoExecute", "timeAdded": now})

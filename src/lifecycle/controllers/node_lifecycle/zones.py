@@ -37,8 +37,16 @@ class ZoneState(Enum):
 def zone_key(node: Object) -> str:
     """Region and zone in one text; empty for a node without either."""
     labels = node["metadata"].get("labels") or {}
-    region = labels.get("topology.kubernetes.io/region") or labels.get("failure-domain.beta.kubernetes.io/region") or ""
-    zone = labels.get("topology.kubernetes.io/zone") or labels.get("failure-domain.beta.kubernetes.io/zone") or ""
+    region = (
+        labels.get("topology.kubernetes.io/region")
+        or labels.get("failure-domain.beta.kubernetes.io/region")
+        or ""
+    )
+    zone = (
+        labels.get("topology.kubernetes.io/zone")
+        or labels.get("failure-domain.beta.kubernetes.io/zone")
+        or ""
+    )
     return f"{region}:\0:{zone}" if region or zone else ""
 
 
@@ -57,7 +65,11 @@ def compute_zone_state(ready: Iterable[bool]) -> ZoneState:
 def eviction_rate(state: ZoneState, zone_size: int) -> float:
     """Nodes per second that may be given up."""
     if state is ZoneState.PARTIAL_DISRUPTION:
-        return SECONDARY_EVICTION_LIMITER_QPS if zone_size > LARGE_CLUSTER_THRESHOLD else 0.0
+        return (
+            SECONDARY_EVICTION_LIMITER_QPS
+            if zone_size > LARGE_CLUSTER_THRESHOLD
+            else 0.0
+        )
     return EVICTION_LIMITER_QPS
 
 

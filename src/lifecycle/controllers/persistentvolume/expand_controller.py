@@ -56,7 +56,9 @@ class ExpandController:
 
     def _enqueue(self, claim: Object) -> None:
         status = claim.get("status") or {}
-        size = parse_quantity((status.get("capacity") or {}).get("storage") or "0").milli()
+        size = parse_quantity(
+            (status.get("capacity") or {}).get("storage") or "0"
+        ).milli()
         if status.get("phase") == "Bound" and _requested(claim) > size:
             self._queue.add(meta_namespace_key(claim))
 

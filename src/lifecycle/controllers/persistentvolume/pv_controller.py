@@ -71,7 +71,9 @@ class PersistentVolumeController:
         )
         self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
         self._pods = informers.informer(resource("pods"))
-        self._recorder = EventRecorder(client, "persistentvolume-controller", clock=clock)
+        self._recorder = EventRecorder(
+            client, "persistentvolume-controller", clock=clock
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._written: dict[str, Object] = {}
         """What we wrote ourselves, by key, while the cache is older."""
@@ -134,9 +136,15 @@ class PersistentVolumeController:
 
     def _newest(self, key: str, cached: Object | None) -> Object | None:
         written = self._written.get(key)
-        if cached is None or written is None or written["metadata"]["uid"] != cached["metadata"]["uid"]:
+        if (
+            cached is None
+            or written is None
+            or written["metadata"]["uid"] != cached["metadata"]["uid"]
+        ):
             return cached
-        ours, theirs = (int(obj["metadata"]["resourceVersion"]) for obj in (written, cached))
+        ours, theirs = (
+            int(obj["metadata"]["resourceVersion"]) for obj in (written, cached)
+        )
         if ours > theirs:
             return written
         del self._written[key]
@@ -149,7 +157,9 @@ class PersistentVolumeController:
         return self._newest(f"volume:{name}", self._volumes.indexer.get_by_key(name))
 
     async def _write(self, kind: Any, obj: Object, *, status: bool = False) -> Object:
-        updated = await self._client.update(kind, mutable_copy(obj), subresource="status" if status else "")
+        updated = await self._client.update(
+            kind, mutable_copy(obj), subresource="status" if status else ""
+        )
         prefix = "claim" if kind is CLAIMS else "volume"
         self._written[f"{prefix}:{meta_namespace_key(updated)}"] = updated
         return updated
@@ -175,22 +185,31 @@ class PersistentVolumeController:
         wanted = claim["spec"].get("volumeName")
         if wanted:
             volume = self._get_volume(wanted)
-            if volume is None or (volume["spec"].get("claimRef") is not None and not is_bound_to(volume, claim)):
+            if volume is None or (
+                volume["spec"].get("claimRef") is not None
+                and not is_bound_to(volume, claim)
+            ):
                 if volume is not None:
                     text = f'volume "{wanted}" already bound to a different claim.'
                     self._recorder.event(claim, "Warning", "FailedBinding", text)
                 await self._claim_phase(claim, "Pending")
                 return
-            if volume["spec"].get("claimRef") is None and not find_matching_volume(claim, [volume], None, set()):
+            if volume["spec"].get("claimRef") is None and not find_matching_volume(
+                claim, [volume], None, set()
+            ):
                 text = f'Cannot bind to requested volume "{wanted}"'
                 self._recorder.event(claim, "Warning", "VolumeMismatch", text)
                 await self._claim_phase(claim, "Pending")
                 return
             await self._bind(volume, claim)
             return
-        waits = self._waits_for_consumer(claim) and SELECTED_NODE not in annotations_of(claim)
+        waits = self._waits_for_consumer(claim) and SELECTED_NODE not in annotations_of(
+            claim
+        )
         names = [volume["metadata"]["name"] for volume in self._volumes.indexer.list()]
-        volumes = [volume for volume in map(self._get_volume, names) if volume is not None]
+        volumes = [
+            volume for volume in map(self._get_volume, names) if volume is not None
+        ]
         match = find_matching_volume(claim, volumes, None, set(), only_kept=waits)
         if match is not None:
             await self._bind(match, claim)
@@ -199,7 +218,10 @@ class PersistentVolumeController:
 
     def _waits_for_consumer(self, claim: Object) -> bool:
         found = self._classes.indexer.get_by_key(storage_class_of(claim))
-        return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        return (
+            found is not None
+            and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        )
 
     async def _say_why(self, claim: Object, waits: bool) -> None:
         name = storage_class_of(claim)
@@ -223,7 +245,10 @@ class PersistentVolumeController:
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
         else:
             provisioner = found["provisioner"]
-            if any(annotations_of(claim).get(key) != provisioner for key in PROVISIONER_ANNOTATIONS):
+            if any(
+                annotations_of(claim).get(key) != provisioner
+                for key in PROVISIONER_ANNOTATIONS
+            ):
                 annotations = {
                     **annotations_of(claim),
                     **dict.fromkeys(PROVISIONER_ANNOTATIONS, provisioner),
@@ -249,7 +274,8 @@ class PersistentVolumeController:
         return [
             pod["metadata"]["name"]
             for pod in self._pods.indexer.list_namespace(meta["namespace"])
-            if not pod["spec"].get("nodeName") and any(name == meta["name"] for name, _ in claims_used_by(pod))
+            if not pod["spec"].get("nodeName")
+            and any(name == meta["name"] for name, _ in claims_used_by(pod))
         ]
 
     async def _sync_bound_claim(self, claim: Object) -> None:
@@ -271,12 +297,16 @@ class PersistentVolumeController:
         elif volume["spec"].get("claimRef") is None or is_bound_to(volume, claim):
             await self._bind(volume, claim)
         else:
-            text = "Two claims are bound to the same volume, this one is bound incorrectly"
+            text = (
+                "Two claims are bound to the same volume, this one is bound incorrectly"
+            )
             await self._lose(claim, "ClaimMisbound", text)
 
     async def _lose(self, claim: Object, reason: str, message: str) -> None:
         if (claim.get("status") or {}).get("phase") != "Lost":
-            await self._write(CLAIMS, {**claim, "status": {"phase": "Lost"}}, status=True)
+            await self._write(
+                CLAIMS, {**claim, "status": {"phase": "Lost"}}, status=True
+            )
             self._recorder.event(claim, "Warning", reason, message)
 
     async def _bind(self, volume: Object, claim: Object) -> None:
@@ -289,7 +319,10 @@ class PersistentVolumeController:
         name = volume["metadata"]["name"]
         if not claim["spec"].get("volumeName"):
             annotations[BOUND_BY_CONTROLLER] = "yes"
-        if annotations != annotations_of(claim) or claim["spec"].get("volumeName") != name:
+        if (
+            annotations != annotations_of(claim)
+            or claim["spec"].get("volumeName") != name
+        ):
             meta, spec = (
                 {**claim["metadata"], "annotations": annotations},
                 {**claim["spec"], "volumeName": name},
@@ -300,7 +333,10 @@ class PersistentVolumeController:
             **status,
             "phase": "Bound",
             "accessModes": volume["spec"].get("accessModes") or [],
-            "capacity": (status.get("capacity") or {"storage": volume["spec"]["capacity"]["storage"]}),
+            "capacity": (
+                status.get("capacity")
+                or {"storage": volume["spec"]["capacity"]["storage"]}
+            ),
         }
         if wanted != status:
             await self._write(CLAIMS, {**claim, "status": wanted}, status=True)
@@ -308,16 +344,24 @@ class PersistentVolumeController:
     async def _claim_phase(self, claim: Object, phase: str) -> None:
         status = claim.get("status") or {}
         if status.get("phase") != phase:
-            await self._write(CLAIMS, {**claim, "status": {**status, "phase": phase}}, status=True)
+            await self._write(
+                CLAIMS, {**claim, "status": {**status, "phase": phase}}, status=True
+            )
 
-    async def _volume_phase(self, volume: Object, phase: str, message: str = "") -> Object:
+    async def _volume_phase(
+        self, volume: Object, phase: str, message: str = ""
+    ) -> Object:
         """Write the phase if it is another; the volume as it is then. Dated here:
         upstream's server does it if nobody has.
         """
         status = volume.get("status") or {}
         if (status.get("phase"), status.get("message", "")) == (phase, message):
             return volume
-        since = self._clock.timestamp() if status.get("phase") != phase else status.get("lastPhaseTransitionTime")
+        since = (
+            self._clock.timestamp()
+            if status.get("phase") != phase
+            else status.get("lastPhaseTransitionTime")
+        )
         wanted = {"phase": phase, "message": message, "lastPhaseTransitionTime": since}
         wanted = {key: value for key, value in wanted.items() if value}
         return await self._write(VOLUMES, {**volume, "status": wanted}, status=True)
@@ -327,12 +371,19 @@ class PersistentVolumeController:
         once.
         """
         try:
-            if is_to_be_deleted_here(volume) and "deletionTimestamp" not in volume["metadata"]:
-                await self._client.delete(VOLUMES, volume["metadata"]["name"], uid=volume["metadata"]["uid"])
+            if (
+                is_to_be_deleted_here(volume)
+                and "deletionTimestamp" not in volume["metadata"]
+            ):
+                await self._client.delete(
+                    VOLUMES, volume["metadata"]["name"], uid=volume["metadata"]["uid"]
+                )
         except CannotDeleteError as error:
             failed = await self._volume_phase(volume, "Failed", str(error))
             if failed is not volume:
-                self._recorder.event(failed, "Warning", "VolumeFailedDelete", str(error))
+                self._recorder.event(
+                    failed, "Warning", "VolumeFailedDelete", str(error)
+                )
 
     async def _sync_volume(self, volume: Object) -> None:
         reference = volume["spec"].get("claimRef")
@@ -350,9 +401,19 @@ class PersistentVolumeController:
             self._claim(claim)
         elif bound == volume["metadata"]["name"]:
             await self._volume_phase(volume, "Bound")
-        elif BOUND_BY_CONTROLLER in annotations_of(volume):  # the claim went elsewhere: free again
-            spec = {key: value for key, value in volume["spec"].items() if key != "claimRef"}
-            annotations = {k: v for k, v in annotations_of(volume).items() if k != BOUND_BY_CONTROLLER}
+        elif BOUND_BY_CONTROLLER in annotations_of(
+            volume
+        ):  # the claim went elsewhere: free again
+            spec = {
+                key: value for key, value in volume["spec"].items() if key != "claimRef"
+            }
+            annotations = {
+                k: v
+                for k, v in annotations_of(volume).items()
+                if k != BOUND_BY_CONTROLLER
+            }
             meta = {**volume["metadata"], "annotations": annotations}
-            free = await self._write(VOLUMES, {**volume, "metadata": meta, "spec": spec})
+            free = await self._write(
+                VOLUMES, {**volume, "metadata": meta, "spec": spec}
+            )
             await self._volume_phase(free, "Available")

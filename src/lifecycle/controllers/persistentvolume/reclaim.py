@@ -32,8 +32,12 @@ def is_to_be_deleted_here(volume: Object) -> bool:
     if "hostPath" not in spec:
         name = volume["metadata"]["name"]
         why = "no deletable volume plugin matched"
-        raise CannotDeleteError(f'error getting deleter volume plugin for volume "{name}": {why}')
+        raise CannotDeleteError(
+            f'error getting deleter volume plugin for volume "{name}": {why}'
+        )
     path = spec["hostPath"]["path"]
     if not path.partition("/tmp/")[2]:
-        raise CannotDeleteError(f"host_path deleter only supports /tmp/.+ but received provided {path}")
+        raise CannotDeleteError(
+            f"host_path deleter only supports /tmp/.+ but received provided {path}"
+        )
     return True

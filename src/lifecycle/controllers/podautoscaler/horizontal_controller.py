@@ -74,9 +74,13 @@ class HorizontalController:
         names: NameSource,
     ) -> None:
         self._client, self._clock = client, clock
-        self._autoscalers = informers.informer(resource("horizontalpodautoscalers.autoscaling"))
+        self._autoscalers = informers.informer(
+            resource("horizontalpodautoscalers.autoscaling")
+        )
         self._pods = informers.informer(resource("pods"))
-        self._definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        self._definitions = informers.informer(
+            resource("customresourcedefinitions.apiextensions.k8s.io")
+        )
         self._proposals = MetricProposals(MetricsClient(client), self._mapping)
         self._recorder = EventRecorder(client, "horizontal-pod-autoscaler", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
@@ -94,7 +98,9 @@ class HorizontalController:
             for informer in (self._autoscalers, self._pods, self._definitions):
                 await informer.wait_for_sync()
             name = "horizontal-pod-autoscaler-controller"
-            await run_workers(self._queue, self._reconcile_key, workers=WORKERS, name=name)
+            await run_workers(
+                self._queue, self._reconcile_key, workers=WORKERS, name=name
+            )
         finally:
             await self._recorder.stop()
 
@@ -109,7 +115,11 @@ class HorizontalController:
     def _mapping(self, api_version: str, kind: str) -> Resource:
         """The resource of a kind, whatever its version. Raises NoKindMatchError."""
         group = api_version.rpartition("/")[0]
-        defined = [row for row in map(served_resource, self._definitions.indexer.list()) if row is not None]
+        defined = [
+            row
+            for row in map(served_resource, self._definitions.indexer.list())
+            if row is not None
+        ]
         for row in (*all_resources(), *defined):
             if (row.group, row.kind) == (group, kind):
                 return row
@@ -121,7 +131,9 @@ class HorizontalController:
             self._histories.pop(key, None)
             return
         try:
-            await self._reconcile(key, mutable_copy(autoscaler), autoscaler.get("status") or {})
+            await self._reconcile(
+                key, mutable_copy(autoscaler), autoscaler.get("status") or {}
+            )
         finally:  # well or not: it is looked at again at the same pace
             self._queue.add_after(key, SYNC_PERIOD)
 
@@ -133,7 +145,9 @@ class HorizontalController:
         )
         try:
             row = self._mapping(reference.get("apiVersion", ""), reference["kind"])
-            scale = await self._client.get(row, reference["name"], namespace, subresource="scale")
+            scale = await self._client.get(
+                row, reference["name"], namespace, subresource="scale"
+            )
         except (StatusError, NoKindMatchError) as error:
             words = error.message if isinstance(error, StatusError) else str(error)
             self._event(autoscaler, "Warning", "FailedGetScale", words)
@@ -144,13 +158,19 @@ class HorizontalController:
         message = "the HPA controller was able to get the target's current scale"
         self._condition(status, "AbleToScale", "True", "SucceededGetScale", message)
         current: int = (scale.get("spec") or {}).get("replicas", 0)
-        history = self._histories.setdefault(key, ScaleHistory([(current, self._clock.now())]))
+        history = self._histories.setdefault(
+            key, ScaleHistory([(current, self._clock.now())])
+        )
         bounds = Bounds(current, spec.get("minReplicas", 1), spec["maxReplicas"])
         desired, reason = current, ""
         measured: list[Object] | None = None
         if current == 0 and bounds.minimum != 0:
-            message = "scaling is disabled since the replica count of the target is zero"
-            self._condition(status, "ScalingActive", "False", "ScalingDisabled", message)
+            message = (
+                "scaling is disabled since the replica count of the target is zero"
+            )
+            self._condition(
+                status, "ScalingActive", "False", "ScalingDisabled", message
+            )
         elif current > bounds.maximum:
             desired, reason = (
                 bounds.maximum,
@@ -164,14 +184,24 @@ class HorizontalController:
         else:
             measured = []
             try:
-                wish = await self._compute_replicas_for_metrics(key, autoscaler, scale, measured)
+                wish = await self._compute_replicas_for_metrics(
+                    key, autoscaler, scale, measured
+                )
             except CannotScaleError as error:
-                self._set_status(status, current, before.get("desiredReplicas", 0), measured or None)
+                self._set_status(
+                    status, current, before.get("desiredReplicas", 0), measured or None
+                )
                 await self._update_status(autoscaler, before)
-                self._event(autoscaler, "Warning", "FailedComputeMetricsReplicas", str(error))
+                self._event(
+                    autoscaler, "Warning", "FailedComputeMetricsReplicas", str(error)
+                )
                 return
             if wish.replicas != current:
-                reason = f"{wish.metric} above target" if wish.replicas > current else "All metrics below target"
+                reason = (
+                    f"{wish.metric} above target"
+                    if wish.replicas > current
+                    else "All metrics below target"
+                )
             desired = self._normalize(history, autoscaler, bounds, wish.replicas)
         if desired != current:
             scale = {
@@ -184,11 +214,17 @@ class HorizontalController:
                 words = f"New size: {desired}; reason: {reason}; error: {error.message}"
                 self._event(autoscaler, "Warning", "FailedRescale", words)
                 message = f"the HPA controller was unable to update the target scale: {error.message}"
-                self._condition(status, "AbleToScale", "False", "FailedUpdateScale", message)
-                self._set_status(status, current, before.get("desiredReplicas", 0), measured)
+                self._condition(
+                    status, "AbleToScale", "False", "FailedUpdateScale", message
+                )
+                self._set_status(
+                    status, current, before.get("desiredReplicas", 0), measured
+                )
                 await self._update_status(autoscaler, before)
                 return
-            message = f"the HPA controller was able to update the target scale to {desired}"
+            message = (
+                f"the HPA controller was able to update the target scale to {desired}"
+            )
             self._condition(status, "AbleToScale", "True", "SucceededRescale", message)
             self._event(
                 autoscaler,
@@ -196,7 +232,9 @@ class HorizontalController:
                 "SuccessfulRescale",
                 f"New size: {desired}; reason: {reason}",
             )
-            history.store_scale_event(spec.get("behavior"), current, desired, self._clock.now())
+            history.store_scale_event(
+                spec.get("behavior"), current, desired, self._clock.now()
+            )
             status["lastScaleTime"] = self._clock.timestamp()
         self._set_status(status, current, desired, measured)
         await self._update_status(autoscaler, before)
@@ -209,11 +247,15 @@ class HorizontalController:
         """The most that any metric asks for. `statuses` takes what was measured. Raises
         CannotScaleError.
         """
-        selector = self._validate_selector(key, autoscaler, (scale.get("status") or {}).get("selector") or "")
+        selector = self._validate_selector(
+            key, autoscaler, (scale.get("status") or {}).get("selector") or ""
+        )
         namespace, status = autoscaler["metadata"]["namespace"], autoscaler["status"]
         pods = self._selected(namespace, selector)
         wanted = (scale.get("spec") or {}).get("replicas", 0)
-        calculator = ReplicaCalculator(pods, wanted, _tolerances(autoscaler["spec"]), self._clock)
+        calculator = ReplicaCalculator(
+            pods, wanted, _tolerances(autoscaler["spec"]), self._clock
+        )
         counted = (scale.get("status") or {}).get("replicas", 0)
         target = Target(namespace, str(selector), counted, calculator)
         best, failures = _Wish(0, ""), []
@@ -234,7 +276,9 @@ class HorizontalController:
             message = f"the HPA was unable to compute the replica count: {first.told}"
             self._condition(status, "ScalingActive", "False", first.reason, message)
             count = f"{len(failures)} invalid out of {len(specs)}"
-            raise CannotScaleError(f"invalid metrics ({count}), first error is: {first}")
+            raise CannotScaleError(
+                f"invalid metrics ({count}), first error is: {first}"
+            )
         message = f"the HPA was able to successfully calculate a replica count from {best.metric}"
         self._condition(status, "ScalingActive", "True", "ValidMetricFound", message)
         return best
@@ -245,9 +289,13 @@ class HorizontalController:
         """
         status = autoscaler["status"]
         if not text:
-            self._event(autoscaler, "Warning", "SelectorRequired", "selector is required")
+            self._event(
+                autoscaler, "Warning", "SelectorRequired", "selector is required"
+            )
             message = "the HPA target's scale is missing a selector"
-            self._condition(status, "ScalingActive", "False", "InvalidSelector", message)
+            self._condition(
+                status, "ScalingActive", "False", "InvalidSelector", message
+            )
             raise CannotScaleError("selector is required")
         try:
             selector = parse_selector(text)
@@ -261,15 +309,20 @@ class HorizontalController:
         rivals = sorted(
             other.partition("/")[2]
             for other, theirs in self._selectors.items()
-            if other.startswith(f"{namespace}/") and any(theirs.matches(pod["metadata"].get("labels")) for pod in pods)
+            if other.startswith(f"{namespace}/")
+            and any(theirs.matches(pod["metadata"].get("labels")) for pod in pods)
         )
         if len(rivals) > 1:
             names = " ".join(f"{{{name} {namespace}}}" for name in rivals)
-            message = f"pods by selector {text} are controlled by multiple HPAs: [{names}]"
+            message = (
+                f"pods by selector {text} are controlled by multiple HPAs: [{names}]"
+            )
             raise self._refuse(autoscaler, "AmbiguousSelector", message)
         return selector
 
-    def _refuse(self, autoscaler: Object, reason: str, message: str) -> CannotScaleError:
+    def _refuse(
+        self, autoscaler: Object, reason: str, message: str
+    ) -> CannotScaleError:
         self._event(autoscaler, "Warning", reason, message)
         self._condition(autoscaler["status"], "ScalingActive", "False", reason, message)
         return CannotScaleError(message)
@@ -278,16 +331,22 @@ class HorizontalController:
         pods = self._pods.indexer.list_namespace(namespace)
         return [pod for pod in pods if selector.matches(pod["metadata"].get("labels"))]
 
-    def _normalize(self, history: ScaleHistory, autoscaler: Object, bounds: Bounds, desired: int) -> int:
+    def _normalize(
+        self, history: ScaleHistory, autoscaler: Object, bounds: Bounds, desired: int
+    ) -> int:
         behavior, status = autoscaler["spec"].get("behavior"), autoscaler["status"]
         found = normalize(history, behavior, bounds, desired, self._clock.now())
         self._condition(status, "AbleToScale", "True", *found.able)
-        self._condition(status, "ScalingLimited", "True" if found.limited else "False", *found.limit)
+        self._condition(
+            status, "ScalingLimited", "True" if found.limited else "False", *found.limit
+        )
         return found.replicas
 
     # What is told.
 
-    def _condition(self, status: Object, kind: str, value: str, reason: str, message: str) -> None:
+    def _condition(
+        self, status: Object, kind: str, value: str, reason: str, message: str
+    ) -> None:
         conditions = status.setdefault("conditions", [])
         found = next((c for c in conditions if c["type"] == kind), None)
         if found is None:
@@ -298,7 +357,9 @@ class HorizontalController:
         found.update(status=value, reason=reason, message=message)
 
     @staticmethod
-    def _set_status(status: Object, current: int, desired: int, measured: list[Object] | None) -> None:
+    def _set_status(
+        status: Object, current: int, desired: int, measured: list[Object] | None
+    ) -> None:
         status["desiredReplicas"], status["currentMetrics"] = desired, measured
         status.pop("currentReplicas", None)
         if current:
@@ -308,7 +369,9 @@ class HorizontalController:
         if _without_empty(autoscaler["status"]) == _without_empty(before):
             return
         try:
-            await self._client.update(self._autoscalers.resource, autoscaler, subresource="status")
+            await self._client.update(
+                self._autoscalers.resource, autoscaler, subresource="status"
+            )
         except StatusError as error:
             self._event(autoscaler, "Warning", "FailedUpdateStatus", error.message)
 

@@ -70,7 +70,9 @@ class MetricProposals:
     raises NoKindMatchError.
     """
 
-    def __init__(self, client: MetricsClient, mapping: Callable[[str, str], Resource]) -> None:
+    def __init__(
+        self, client: MetricsClient, mapping: Callable[[str, str], Resource]
+    ) -> None:
         self._client, self._mapping = client, mapping
 
     async def propose(self, spec: Object, target: Target) -> MetricProposal:
@@ -81,7 +83,9 @@ class MetricProposals:
             return await self._resource(source, target, "", "resource", source["name"])
         if kind == "ContainerResource":
             container = source["container"]
-            return await self._resource(source, target, container, "containerResource", container)
+            return await self._resource(
+                source, target, container, "containerResource", container
+            )
         if kind == "Pods":
             return await self._pods(source, target)
         if kind == "Object":
@@ -95,14 +99,22 @@ class MetricProposals:
         kind = field[0].upper() + field[1:]
         plain = wanted.get("averageValue") is not None
         try:
-            asking = self._client.resource_metric(name, target.namespace, target.selector, container)
+            asking = self._client.resource_metric(
+                name, target.namespace, target.selector, container
+            )
             metrics = await _about(f"unable to get metrics for resource {name}", asking)
             if plain:
-                found = target.calculator.plain_replicas(metrics, _milli(wanted["averageValue"]), name)
+                found = target.calculator.plain_replicas(
+                    metrics, _milli(wanted["averageValue"]), name
+                )
             else:
-                found = target.calculator.resource_replicas(metrics, wanted["averageUtilization"], name, container)
+                found = target.calculator.resource_replicas(
+                    metrics, wanted["averageUtilization"], name, container
+                )
         except MetricsError as error:
-            told = f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
+            told = (
+                f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
+            )
             word = "container" if container else "resource"
             message = f"failed to get {subject} {word} metric value: {told}"
             raise MetricFailure(f"FailedGet{kind}Metric", told, message) from None
@@ -121,14 +133,18 @@ class MetricProposals:
         metric = source["metric"]
         name, wanted = metric["name"], _milli(source["target"]["averageValue"])
         try:
-            asking = self._client.pods_metric(name, target.namespace, target.selector, _text(metric))
+            asking = self._client.pods_metric(
+                name, target.namespace, target.selector, _text(metric)
+            )
             metrics = await _about(f"unable to get metric {name}", asking)
             found = target.calculator.plain_replicas(metrics, wanted)
         except MetricsError as error:
             message = f"failed to get pods metric value: {error}"
             raise MetricFailure("FailedGetPodsMetric", str(error), message) from None
         status = {"metric": metric, "current": {"averageValue": _quantity(found.usage)}}
-        return MetricProposal(found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status})
+        return MetricProposal(
+            found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status}
+        )
 
     async def _object(self, source: Object, target: Target) -> MetricProposal:
         metric, described, wanted = (
@@ -143,7 +159,9 @@ class MetricProposals:
             what = f"unable to get metric {name}: {kind} on {target.namespace} {described['name']}/"
             try:
                 row = self._mapping(described.get("apiVersion", ""), kind)
-                asking = self._client.object_metric(name, target.namespace, row, described["name"], _text(metric))
+                asking = self._client.object_metric(
+                    name, target.namespace, row, described["name"], _text(metric)
+                )
                 usage = await asking
             except (MetricsError, NoKindMatchError) as error:
                 raise MetricsError(f"{what}{error}") from None
@@ -164,16 +182,16 @@ class MetricProposals:
                 "name": "",
             }  # as upstream leaves it
         proposal = _external_name(metric) if average else f"{kind} metric {name}"
-        return MetricProposal(found.replicas, proposal, {"type": "Object", "object": status})
+        return MetricProposal(
+            found.replicas, proposal, {"type": "Object", "object": status}
+        )
 
     async def _external(self, source: Object, target: Target) -> MetricProposal:
         metric, wanted = source["metric"], source["target"]
         name = metric["name"]
         average = wanted.get("averageValue") is not None
         try:
-            what = (
-                f"unable to get external metric {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
-            )
+            what = f"unable to get external metric {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
             usage = sum(
                 await _about(
                     what,
@@ -182,9 +200,15 @@ class MetricProposals:
             )
             found = self._of_one_value(usage, wanted, target)
         except MetricsError as error:
-            more = f"failed to get {name} external metric" if average else f"failed to get external metric {name}"
+            more = (
+                f"failed to get {name} external metric"
+                if average
+                else f"failed to get external metric {name}"
+            )
             message = f"failed to get {name} external metric value: {more}: {error}"
-            raise MetricFailure("FailedGetExternalMetric", str(error), message) from None
+            raise MetricFailure(
+                "FailedGetExternalMetric", str(error), message
+            ) from None
         current = {"averageValue" if average else "value": _quantity(found.usage)}
         status = {"metric": metric, "current": current}
         return MetricProposal(
@@ -196,7 +220,9 @@ class MetricProposals:
     @staticmethod
     def _of_one_value(usage: int, wanted: Object, target: Target) -> Proposal:
         if wanted.get("averageValue") is not None:
-            return target.calculator.per_pod_replicas(usage, _milli(wanted["averageValue"]), target.replicas)
+            return target.calculator.per_pod_replicas(
+                usage, _milli(wanted["averageValue"]), target.replicas
+            )
         return target.calculator.value_replicas(usage, _milli(wanted["value"]))
 
 
@@ -220,8 +246,14 @@ def _text(metric: Object) -> str:
     """The metric's selector as a query wants it; without one it selects nothing, which
     is everything to these APIs.
     """
-    return str(selector_from_label_selector(metric["selector"])) if metric.get("selector") else ""
+    return (
+        str(selector_from_label_selector(metric["selector"]))
+        if metric.get("selector")
+        else ""
+    )
 
 
 def _external_name(metric: Object) -> str:
-    return f"external metric {metric['name']}({go_label_selector(metric.get('selector'))})"
+    return (
+        f"external metric {metric['name']}({go_label_selector(metric.get('selector'))})"
+    )

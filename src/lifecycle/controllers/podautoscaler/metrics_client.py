@@ -59,15 +59,27 @@ class MetricsClient:
         found: dict[str, PodMetric] = {}
         for item in items:
             pod = item["metadata"]["name"]
-            measured = [each for each in item.get("containers") or () if container in ("", each["name"])]
-            amounts: list[str | None] = [(each.get("usage") or {}).get(resource) for each in measured]
+            measured = [
+                each
+                for each in item.get("containers") or ()
+                if container in ("", each["name"])
+            ]
+            amounts: list[str | None] = [
+                (each.get("usage") or {}).get(resource) for each in measured
+            ]
             if container and not amounts:
                 where = f"container {container} not present in metrics for pod {namespace}/{pod}"
                 raise MetricsError(f"failed to get container metrics: {where}")
-            known = [parse_quantity(amount).milli() for amount in amounts if amount is not None]
+            known = [
+                parse_quantity(amount).milli()
+                for amount in amounts
+                if amount is not None
+            ]
             if known and len(known) == len(amounts):
                 window = parse_duration(item.get("window") or "0")
-                found[pod] = PodMetric(sum(known), parse_time(item["timestamp"]), window)
+                found[pod] = PodMetric(
+                    sum(known), parse_time(item["timestamp"]), window
+                )
         return found
 
     async def pods_metric(
@@ -80,7 +92,9 @@ class MetricsClient:
         for item in await self._items(path, "", "custom", query):
             window = float(item.get("windowSeconds") or DEFAULT_WINDOW)
             value = parse_quantity(item["value"]).milli()
-            found[item["describedObject"]["name"]] = PodMetric(value, parse_time(item["timestamp"]), window)
+            found[item["describedObject"]["name"]] = PodMetric(
+                value, parse_time(item["timestamp"]), window
+            )
         return found
 
     async def object_metric(
@@ -93,25 +107,41 @@ class MetricsClient:
     ) -> int:
         """A metric of one object; of a namespace only its own. Raises MetricsError."""
         plural = f"{row.plural}.{row.group}" if row.group else row.plural
-        place = "metrics" if row.kind == "Namespace" and not row.group else f"{plural}/{name}"
+        place = (
+            "metrics"
+            if row.kind == "Namespace" and not row.group
+            else f"{plural}/{name}"
+        )
         path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/{place}/{metric}"
-        items = await self._items(path, "", "custom", {"metricLabelSelector": metric_selector})
+        items = await self._items(
+            path, "", "custom", {"metricLabelSelector": metric_selector}
+        )
         return parse_quantity(items[0]["value"]).milli()
 
-    async def external_metric(self, metric: str, namespace: str, selector: str) -> list[int]:
+    async def external_metric(
+        self, metric: str, namespace: str, selector: str
+    ) -> list[int]:
         """All values of a metric from outside. Raises MetricsError."""
         path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}"
         what = f"{metric}.external.metrics.k8s.io"
         items = await self._items(path, what, "external", {"labelSelector": selector})
         return [parse_quantity(item["value"]).milli() for item in items]
 
-    async def _items(self, path: str, what: str, api: str, query: dict[str, str]) -> list[Object]:
+    async def _items(
+        self, path: str, what: str, api: str, query: dict[str, str]
+    ) -> list[Object]:
         where = f"{api} metrics API"
         try:
             response = await self._client.request("GET", path, query=query)
         except StatusError as error:
-            raise MetricsError(f"unable to fetch metrics from {where}: {_complaint(error, what)}") from None
-        document = response.obj if response.obj is not None else orjson.loads(response.body or b"{}")
+            raise MetricsError(
+                f"unable to fetch metrics from {where}: {_complaint(error, what)}"
+            ) from None
+        document = (
+            response.obj
+            if response.obj is not None
+            else orjson.loads(response.body or b"{}")
+        )
         items: list[Object] = document.get("items") or []
         if not items:
             raise MetricsError(f"no metrics returned from {where}")

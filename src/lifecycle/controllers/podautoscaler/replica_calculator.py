@@ -62,7 +62,9 @@ class PodGroups:
     ignored: set[str] = field(default_factory=set)
 
 
-def group_pods(pods: list[Object], metrics: Mapping[str, PodMetric], resource: str, now: float) -> PodGroups:
+def group_pods(
+    pods: list[Object], metrics: Mapping[str, PodMetric], resource: str, now: float
+) -> PodGroups:
     """Pods on their way out are ignored; CPU of pods that have not come up yet does not
     count.
     """
@@ -91,11 +93,17 @@ def _has_not_come_up(pod: Object, metric: PodMetric, now: float) -> bool:
         return True
     started, changed = parse_time(start), parse_time(condition["lastTransitionTime"])
     if started + CPU_INITIALIZATION_PERIOD > now:
-        return bool(condition["status"] == "False" or metric.timestamp < changed + metric.window)
-    return bool(condition["status"] == "False" and started + INITIAL_READINESS_DELAY > changed)
+        return bool(
+            condition["status"] == "False" or metric.timestamp < changed + metric.window
+        )
+    return bool(
+        condition["status"] == "False" and started + INITIAL_READINESS_DELAY > changed
+    )
 
 
-def calculate_requests(pods: list[Object], container: str, resource: str) -> dict[str, int]:
+def calculate_requests(
+    pods: list[Object], container: str, resource: str
+) -> dict[str, int]:
     """What each pod requests: for itself, or all its containers together, or the one
     named. Raises MetricsError.
     """
@@ -107,22 +115,34 @@ def _request(pod: Object, container: str, resource: str) -> int:
     whole = (spec.get("resources") or {}).get("requests")
     if whole and not container:
         if resource not in whole:
-            raise MetricsError(f"missing pod-level request for {resource} in Pod {name}")
+            raise MetricsError(
+                f"missing pod-level request for {resource} in Pod {name}"
+            )
         return parse_quantity(whole[resource]).milli()
-    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
-    asked = [c for c in (*spec["containers"], *sidecars) if container in ("", c["name"])]
+    sidecars = [
+        c
+        for c in spec.get("initContainers") or ()
+        if c.get("restartPolicy") == "Always"
+    ]
+    asked = [
+        c for c in (*spec["containers"], *sidecars) if container in ("", c["name"])
+    ]
     if not asked:
         raise MetricsError(f"container {container} not found in Pod {name}")
     total = 0
     for each in asked:
         request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
         if request is None:
-            raise MetricsError(f"missing request for {resource} in container {each['name']} of Pod {name}")
+            raise MetricsError(
+                f"missing request for {resource} in container {each['name']} of Pod {name}"
+            )
         total += parse_quantity(request).milli()
     return total
 
 
-def utilization(metrics: Mapping[str, PodMetric], requests: Mapping[str, int], target: int) -> tuple[float, int, int]:
+def utilization(
+    metrics: Mapping[str, PodMetric], requests: Mapping[str, int], target: int
+) -> tuple[float, int, int]:
     """Ratio to the target, percentage of the requests, average usage. Raises
     MetricsError.
     """
@@ -144,7 +164,9 @@ def _average(metrics: Mapping[str, PodMetric]) -> int:
 class ReplicaCalculator:
     """The arithmetic, for one moment and one target's pods."""
 
-    def __init__(self, pods: list[Object], current: int, tolerances: Tolerances, clock: Clock) -> None:
+    def __init__(
+        self, pods: list[Object], current: int, tolerances: Tolerances, clock: Clock
+    ) -> None:
         self._pods, self._current, self._tolerances, self._clock = (
             pods,
             current,
@@ -173,7 +195,9 @@ class ReplicaCalculator:
         )
         return Proposal(replicas, usage, percentage)
 
-    def plain_replicas(self, metrics: dict[str, PodMetric], target: int, resource: str = "") -> Proposal:
+    def plain_replicas(
+        self, metrics: dict[str, PodMetric], target: int, resource: str = ""
+    ) -> Proposal:
         """For an average value per pod. Raises MetricsError. Upstream:
         `calcPlainMetricReplicas`.
         """
@@ -200,10 +224,14 @@ class ReplicaCalculator:
             raise MetricsError(
                 "unable to calculate ready pods: no pods returned by selector while calculating replica count"
             )
-        ready = sum(1 for pod in self._pods if pod_phase(pod) == "Running" and is_pod_ready(pod))
+        ready = sum(
+            1 for pod in self._pods if pod_phase(pod) == "Running" and is_pod_ready(pod)
+        )
         return Proposal(min(math.ceil(ratio * ready), MAX_REPLICAS), usage)
 
-    def per_pod_replicas(self, usage: int, target: int, status_replicas: int) -> Proposal:
+    def per_pod_replicas(
+        self, usage: int, target: int, status_replicas: int
+    ) -> Proposal:
         """For one value that is shared among the pods. Upstream:
         `GetExternalPerPodMetricReplicas`.
         """
@@ -211,19 +239,27 @@ class ReplicaCalculator:
         ratio = usage / (target * replicas) if replicas else math.inf
         if not self._tolerances.is_within(ratio):
             replicas = min(math.ceil(usage / target), MAX_REPLICAS)
-        return Proposal(replicas, math.ceil(usage / status_replicas) if status_replicas else usage)
+        return Proposal(
+            replicas, math.ceil(usage / status_replicas) if status_replicas else usage
+        )
 
-    def _only_what_counts(self, metrics: dict[str, PodMetric], resource: str) -> PodGroups:
+    def _only_what_counts(
+        self, metrics: dict[str, PodMetric], resource: str
+    ) -> PodGroups:
         """Group the pods, and take out of the metrics what does not count. Raises
         MetricsError.
         """
         if not self._pods:
-            raise MetricsError("no pods returned by selector while calculating replica count")
+            raise MetricsError(
+                "no pods returned by selector while calculating replica count"
+            )
         groups = group_pods(self._pods, metrics, resource, self._clock.now())
         for name in (*groups.ignored, *groups.unready):
             metrics.pop(name, None)
         if not metrics:
-            raise MetricsError("did not receive metrics for targeted pods (pods might be unready)")
+            raise MetricsError(
+                "did not receive metrics for targeted pods (pods might be unready)"
+            )
         return groups
 
     def _replicas(
@@ -236,7 +272,11 @@ class ReplicaCalculator:
         ratio = ratio_of(metrics)
         more_with_unready = bool(groups.unready) and ratio > 1.0
         if not more_with_unready and not groups.missing:
-            return self._current if self._tolerances.is_within(ratio) else math.ceil(ratio * groups.ready)
+            return (
+                self._current
+                if self._tolerances.is_within(ratio)
+                else math.ceil(ratio * groups.ready)
+            )
         for name in groups.missing:
             if ratio != 1.0:
                 metrics[name] = PodMetric(fully_used(name) if ratio < 1.0 else 0)
@@ -247,5 +287,7 @@ class ReplicaCalculator:
         if self._tolerances.is_within(new_ratio) or turned:
             return self._current
         replicas = math.ceil(new_ratio * len(metrics))
-        wrong_way = (new_ratio < 1.0 and replicas > self._current) or (new_ratio > 1.0 and replicas < self._current)
+        wrong_way = (new_ratio < 1.0 and replicas > self._current) or (
+            new_ratio > 1.0 and replicas < self._current
+        )
         return self._current if wrong_way else replicas

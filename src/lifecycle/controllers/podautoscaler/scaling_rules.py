@@ -37,11 +37,15 @@ _TOO_FEW = (
 _WITHIN = ("DesiredWithinRange", "the desired count is within the acceptable range")
 _STEADIED_UP = (
     "ScaleUpStabilized",
-    ("recent recommendations were lower than current one, applying the lowest recent recommendation"),
+    (
+        "recent recommendations were lower than current one, applying the lowest recent recommendation"
+    ),
 )
 _STEADIED_DOWN = (
     "ScaleDownStabilized",
-    ("recent recommendations were higher than current one, applying the highest recent recommendation"),
+    (
+        "recent recommendations were higher than current one, applying the highest recent recommendation"
+    ),
 )
 _READY = ("ReadyForNewScale", "recommended size matches current size")
 
@@ -56,11 +60,17 @@ class ScaleHistory:
     ups: list[Sample] = field(default_factory=list)
     downs: list[Sample] = field(default_factory=list)
 
-    def store_scale_event(self, behavior: Object | None, before: int, after: int, now: float) -> None:
+    def store_scale_event(
+        self, behavior: Object | None, before: int, after: int, now: float
+    ) -> None:
         """Note a change, for the limits of a behavior. Upstream: `storeScaleEvent`."""
         if behavior is None:
             return
-        events, rules = (self.ups, behavior["scaleUp"]) if after > before else (self.downs, behavior["scaleDown"])
+        events, rules = (
+            (self.ups, behavior["scaleUp"])
+            if after > before
+            else (self.downs, behavior["scaleDown"])
+        )
         longest = max(
             (policy["periodSeconds"] for policy in rules.get("policies") or ()),
             default=0,
@@ -99,10 +109,16 @@ def normalize(
         steadied, why = _stabilize(history, desired, now), _STEADIED_DOWN
         replicas, limit = _limit(bounds, steadied)
     else:
-        steadied = _stabilize_with_behaviors(history, behavior, bounds.current, desired, now)
+        steadied = _stabilize_with_behaviors(
+            history, behavior, bounds.current, desired, now
+        )
         why = _STEADIED_UP if desired >= bounds.current else _STEADIED_DOWN
-        replicas, limit = _limit_with_behaviors(history, behavior, bounds, steadied, now)
-    return Normalized(replicas, why if steadied != desired else _READY, replicas != steadied, limit)
+        replicas, limit = _limit_with_behaviors(
+            history, behavior, bounds, steadied, now
+        )
+    return Normalized(
+        replicas, why if steadied != desired else _READY, replicas != steadied, limit
+    )
 
 
 def _note(samples: list[Sample], new: Sample, is_old: Callable[[float], bool]) -> None:
@@ -118,21 +134,31 @@ def _note(samples: list[Sample], new: Sample, is_old: Callable[[float], bool]) -
 
 def _stabilize(history: ScaleHistory, desired: int, now: float) -> int:
     cutoff = now - DOWNSCALE_STABILIZATION_WINDOW
-    highest = max([desired, *(value for value, at in history.recommendations if at >= cutoff)])
+    highest = max(
+        [desired, *(value for value, at in history.recommendations if at >= cutoff)]
+    )
     _note(history.recommendations, (desired, now), lambda at: at < cutoff)
     return highest
 
 
-def _stabilize_with_behaviors(history: ScaleHistory, behavior: Object, current: int, desired: int, now: float) -> int:
+def _stabilize_with_behaviors(
+    history: ScaleHistory, behavior: Object, current: int, desired: int, now: float
+) -> int:
     """As little as possible: the current number, brought between the lowest and the
     highest recent recommendation.
     """
     up_window = behavior["scaleUp"].get("stabilizationWindowSeconds") or 0
     down_window = behavior["scaleDown"].get("stabilizationWindowSeconds")
     up = now - up_window
-    down = now - (DOWNSCALE_STABILIZATION_WINDOW if down_window is None else down_window)
-    lowest = min([desired, *(value for value, at in history.recommendations if at > up)])
-    highest = max([desired, *(value for value, at in history.recommendations if at > down)])
+    down = now - (
+        DOWNSCALE_STABILIZATION_WINDOW if down_window is None else down_window
+    )
+    lowest = min(
+        [desired, *(value for value, at in history.recommendations if at > up)]
+    )
+    highest = max(
+        [desired, *(value for value, at in history.recommendations if at > down)]
+    )
     _note(history.recommendations, (desired, now), lambda at: at < up and at < down)
     return min(max(current, lowest), highest)
 
@@ -155,13 +181,17 @@ def _limit_with_behaviors(
     """Upstream: `convertDesiredReplicasWithBehaviorRate`."""
     current = bounds.current
     if desired > current:
-        fastest = max(current, _scale_up_limit(history, behavior["scaleUp"], current, now))
+        fastest = max(
+            current, _scale_up_limit(history, behavior["scaleUp"], current, now)
+        )
         if desired > min(bounds.maximum, fastest):
             if bounds.maximum > fastest:
                 return fastest, ("ScaleUpLimit", _FASTER.format("in"))
             return bounds.maximum, _TOO_MANY
     elif desired < current:
-        fastest = min(current, _scale_down_limit(history, behavior["scaleDown"], current, now))
+        fastest = min(
+            current, _scale_down_limit(history, behavior["scaleDown"], current, now)
+        )
         if desired < max(bounds.minimum, fastest):
             if bounds.minimum < fastest:
                 return fastest, ("ScaleDownLimit", _FASTER.format("de"))
@@ -173,12 +203,20 @@ def _changed_within(samples: Iterable[Sample], seconds: float, now: float) -> in
     return sum(value for value, at in samples if at > now - seconds)
 
 
-def _at_period_start(history: ScaleHistory, policy: Object, current: int, now: float) -> int:
+def _at_period_start(
+    history: ScaleHistory, policy: Object, current: int, now: float
+) -> int:
     period = policy["periodSeconds"]
-    return current - _changed_within(history.ups, period, now) + _changed_within(history.downs, period, now)
+    return (
+        current
+        - _changed_within(history.ups, period, now)
+        + _changed_within(history.downs, period, now)
+    )
 
 
-def _scale_up_limit(history: ScaleHistory, rules: Object, current: int, now: float) -> int:
+def _scale_up_limit(
+    history: ScaleHistory, rules: Object, current: int, now: float
+) -> int:
     """The most replicas that the policies allow; the least if the policy is Min.
     Upstream: `calculateScaleUpLimitWithScalingRules`.
     """
@@ -194,7 +232,9 @@ def _scale_up_limit(history: ScaleHistory, rules: Object, current: int, now: flo
     return (min if rules.get("selectPolicy") == "Min" else max)(limits, default=current)
 
 
-def _scale_down_limit(history: ScaleHistory, rules: Object, current: int, now: float) -> int:
+def _scale_down_limit(
+    history: ScaleHistory, rules: Object, current: int, now: float
+) -> int:
     """The fewest replicas that the policies allow; the most if the policy is Min.
     Upstream: `calculateScaleDownLimitWithBehaviors`.
     """

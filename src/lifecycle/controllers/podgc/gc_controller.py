@@ -89,9 +89,13 @@ class PodGCController:
     async def _orphaned(self, pods: list[Object]) -> None:
         now = self._clock.now()
         names = {pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}
-        missing = {name for name in names if self._nodes.indexer.get_by_key(name) is None}
+        missing = {
+            name for name in names if self._nodes.indexer.get_by_key(name) is None
+        }
         self._missing = {name: self._missing.get(name, now) for name in missing}
-        for name in [name for name, since in self._missing.items() if now - since >= QUARANTINE]:
+        for name in [
+            name for name, since in self._missing.items() if now - since >= QUARANTINE
+        ]:
             try:
                 await self._client.get(self._nodes.resource, name)
                 continue  # it is there after all
@@ -107,7 +111,11 @@ class PodGCController:
         status: Object = {}
         if not is_pod_terminal(pod):  # nobody else will say that it did not end well
             status["phase"] = "Failed"
-            condition = disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp()) if why else None
+            condition = (
+                disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp())
+                if why
+                else None
+            )
             if condition is not None:
                 status["conditions"] = [condition]
         try:
@@ -117,11 +125,16 @@ class PodGCController:
                     {"status": status},
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
-            await self._client.delete(self._pods.resource, meta["name"], meta["namespace"], grace_period=0)
+            await self._client.delete(
+                self._pods.resource, meta["name"], meta["namespace"], grace_period=0
+            )
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
 
 
 def _out_of_service(node: Object) -> bool:
-    return any(taint["key"] == OUT_OF_SERVICE for taint in (node.get("spec") or {}).get("taints") or ())
+    return any(
+        taint["key"] == OUT_OF_SERVICE
+        for taint in (node.get("spec") or {}).get("taints") or ()
+    )

@@ -50,7 +50,9 @@ async def manage_replicas(
     if diff < 0:
         return await _create(rs, min(-diff, BURST_REPLICAS), pod_control, expectations)
     if diff > 0:
-        victims = get_pods_to_delete(active_pods, related_pods(), min(diff, BURST_REPLICAS), now)
+        victims = get_pods_to_delete(
+            active_pods, related_pods(), min(diff, BURST_REPLICAS), now
+        )
         return await _delete(rs, victims, pod_control, expectations)
     return None
 
@@ -74,7 +76,9 @@ async def _create(
                 raise
 
     expectations.expect_creations(key, count)
-    successes, error = await slow_start_batch(count, SLOW_START_INITIAL_BATCH_SIZE, create)
+    successes, error = await slow_start_batch(
+        count, SLOW_START_INITIAL_BATCH_SIZE, create
+    )
     for _ in range(count - successes):
         expectations.creation_observed(key)
     return error
@@ -97,7 +101,9 @@ async def _delete(
                 raise
 
     expectations.expect_deletions(key, [meta_namespace_key(pod) for pod in victims])
-    results = await asyncio.gather(*(delete(pod) for pod in victims), return_exceptions=True)
+    results = await asyncio.gather(
+        *(delete(pod) for pod in victims), return_exceptions=True
+    )
     for result in results:
         if isinstance(result, Exception):
             return result

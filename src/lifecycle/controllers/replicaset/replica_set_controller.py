@@ -80,7 +80,9 @@ class ReplicaSetController:
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
             delete=self._delete_replica_set,
         )
-        self._pods.add_event_handler(add=self._add_pod, update=self._update_pod, delete=self._delete_pod)
+        self._pods.add_event_handler(
+            add=self._add_pod, update=self._update_pod, delete=self._delete_pod
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -103,12 +105,16 @@ class ReplicaSetController:
         self._expectations.delete_expectations(key)
         self._queue.add(key)
 
-    def _resolve_controller_ref(self, namespace: str, reference: Object) -> Object | None:
+    def _resolve_controller_ref(
+        self, namespace: str, reference: Object
+    ) -> Object | None:
         """The ReplicaSet a reference means, if it is still that one."""
         if reference["kind"] != "ReplicaSet":
             return None
         rs = self._replica_sets.indexer.get_by_key(f"{namespace}/{reference['name']}")
-        return rs if rs is not None and rs["metadata"]["uid"] == reference["uid"] else None
+        return (
+            rs if rs is not None and rs["metadata"]["uid"] == reference["uid"] else None
+        )
 
     def _enqueue_matching(self, pod: Object) -> None:
         """An orphan: whoever selects it may want to adopt it."""
@@ -130,7 +136,9 @@ class ReplicaSetController:
 
     def _add_pod(self, pod: Object) -> None:
         meta = pod["metadata"]
-        if "deletionTimestamp" in meta:  # seen for the first time after a restart, already on its way out
+        if (
+            "deletionTimestamp" in meta
+        ):  # seen for the first time after a restart, already on its way out
             self._delete_pod(pod)
             return
         reference = get_controller_of(pod)
@@ -150,16 +158,22 @@ class ReplicaSetController:
         old_meta, meta = old["metadata"], new["metadata"]
         if old_meta["resourceVersion"] == meta["resourceVersion"]:
             return
-        if "deletionTimestamp" in meta:  # marked: for this controller it is gone from now on
+        if (
+            "deletionTimestamp" in meta
+        ):  # marked: for this controller it is gone from now on
             self._delete_pod(new)
             return
         reference, old_reference = get_controller_of(new), get_controller_of(old)
-        if old_reference is not None and (reference is None or reference["uid"] != old_reference["uid"]):
+        if old_reference is not None and (
+            reference is None or reference["uid"] != old_reference["uid"]
+        ):
             former = self._resolve_controller_ref(meta["namespace"], old_reference)
             if former is not None:
                 self._queue.add(meta_namespace_key(former))
         if reference is None:
-            if old_reference is not None or old_meta.get("labels") != meta.get("labels"):
+            if old_reference is not None or old_meta.get("labels") != meta.get(
+                "labels"
+            ):
                 self._enqueue_matching(new)
             return
         rs = self._resolve_controller_ref(meta["namespace"], reference)
@@ -169,7 +183,9 @@ class ReplicaSetController:
         self._enqueue_for_pod(rs, key)
         min_ready_seconds = rs["spec"].get("minReadySeconds", 0)
         if min_ready_seconds and not is_pod_ready(old) and is_pod_ready(new):
-            self._queue.add_after(key, min_ready_seconds + 1)  # when it will count as available
+            self._queue.add_after(
+                key, min_ready_seconds + 1
+            )  # when it will count as available
 
     def _delete_pod(self, pod: Object) -> None:
         reference = get_controller_of(pod)
@@ -196,10 +212,17 @@ class ReplicaSetController:
         indexer = self._pods.indexer
         own = indexer.by_index(CONTROLLER_UID_INDEX, meta["uid"])
         orphans = indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + meta["namespace"])
-        manager = ControllerRefManager(self._client, rs, self._replica_sets.resource, self._pods.resource, selector)
-        active = await manager.claim([pod for pod in (*own, *orphans) if is_pod_active(pod)])
+        manager = ControllerRefManager(
+            self._client, rs, self._replica_sets.resource, self._pods.resource, selector
+        )
+        active = await manager.claim(
+            [pod for pod in (*own, *orphans) if is_pod_active(pod)]
+        )
         terminating = sum(
-            1 for pod in own if is_pod_terminating(pod) and selector.matches(pod["metadata"].get("labels"))
+            1
+            for pod in own
+            if is_pod_terminating(pod)
+            and selector.matches(pod["metadata"].get("labels"))
         )
         error: Exception | None = None
         if needs_sync and "deletionTimestamp" not in meta:
@@ -212,7 +235,9 @@ class ReplicaSetController:
                 now=self._clock.now(),
             )
         status = calculate_status(rs, active, terminating, error, self._clock.now())
-        updated = await update_replica_set_status(self._client, self._replica_sets.resource, rs, status)
+        updated = await update_replica_set_status(
+            self._client, self._replica_sets.resource, rs, status
+        )
         self._consistency.wrote_at(key, updated)
         min_ready_seconds = spec.get("minReadySeconds", 0)
         counts = updated.get("status") or {}
@@ -232,6 +257,16 @@ class ReplicaSetController:
         """
         reference = get_controller_of(rs)
         related = (
-            [rs] if reference is None else self._replica_sets.indexer.by_index(CONTROLLER_UID_INDEX, reference["uid"])
+            [rs]
+            if reference is None
+            else self._replica_sets.indexer.by_index(
+                CONTROLLER_UID_INDEX, reference["uid"]
+            )
         )
-        return [pod for r in related for pod in self._pods.indexer.by_index(CONTROLLER_UID_INDEX, r["metadata"]["uid"])]
+        return [
+            pod
+            for r in related
+            for pod in self._pods.indexer.by_index(
+                CONTROLLER_UID_INDEX, r["metadata"]["uid"]
+            )
+        ]

@@ -25,11 +25,15 @@ async def slow_start_batch(
     remaining, successes = count, 0
     batch_size = min(remaining, initial_batch_size)
     while batch_size > 0:
-        results = await asyncio.gather(*(create() for _ in range(batch_size)), return_exceptions=True)
+        results = await asyncio.gather(
+            *(create() for _ in range(batch_size)), return_exceptions=True
+        )
         errors = [result for result in results if isinstance(result, BaseException)]
         successes += batch_size - len(errors)
         for error in errors:
-            if not isinstance(error, Exception):  # a cancellation is not a failed create
+            if not isinstance(
+                error, Exception
+            ):  # a cancellation is not a failed create
                 raise error
             return successes, error
         remaining -= batch_size

@@ -62,7 +62,9 @@ def calculate_status(
     return status
 
 
-def _conditions(rs: Object, active: int, error: Exception | None, now: float) -> list[dict[str, Any]]:
+def _conditions(
+    rs: Object, active: int, error: Exception | None, now: float
+) -> list[dict[str, Any]]:
     conditions = list((rs.get("status") or {}).get("conditions") or ())
     failure = get_condition(rs, REPLICA_FAILURE)
     if error is not None and failure is None:
@@ -71,7 +73,11 @@ def _conditions(rs: Object, active: int, error: Exception | None, now: float) ->
             "type": REPLICA_FAILURE,
             "status": "True",
             "lastTransitionTime": format_time(now),
-            "reason": "FailedCreate" if diff < 0 else "FailedDelete" if diff > 0 else "",
+            "reason": "FailedCreate"
+            if diff < 0
+            else "FailedDelete"
+            if diff > 0
+            else "",
             "message": str(error),
         }
         conditions.append({key: value for key, value in condition.items() if value})
@@ -80,7 +86,9 @@ def _conditions(rs: Object, active: int, error: Exception | None, now: float) ->
     return conditions
 
 
-async def update_replica_set_status(client: Client, resource: Resource, rs: Object, status: Object) -> Object:
+async def update_replica_set_status(
+    client: Client, resource: Resource, rs: Object, status: Object
+) -> Object:
     """Write the status if it differs. The ReplicaSet as it is now. Raises
     StatusError.
     """
@@ -95,7 +103,9 @@ async def update_replica_set_status(client: Client, resource: Resource, rs: Obje
         status["conditions"] = conditions
     for attempt in range(STATUS_UPDATE_RETRIES + 1):
         try:
-            return await client.update(resource, {**mutable_copy(rs), "status": status}, subresource="status")
+            return await client.update(
+                resource, {**mutable_copy(rs), "status": status}, subresource="status"
+            )
         except StatusError:
             if attempt == STATUS_UPDATE_RETRIES:
                 raise

@@ -46,8 +46,13 @@ def get_pods_to_delete(
     """
     if diff >= len(filtered_pods):
         return list(filtered_pods)
-    on_node = Counter(pod["spec"].get("nodeName", "") for pod in related_pods if is_pod_active(pod))
-    ranked = [_Victim(pod, on_node[pod["spec"].get("nodeName", "")], now) for pod in filtered_pods]
+    on_node = Counter(
+        pod["spec"].get("nodeName", "") for pod in related_pods if is_pod_active(pod)
+    )
+    ranked = [
+        _Victim(pod, on_node[pod["spec"].get("nodeName", "")], now)
+        for pod in filtered_pods
+    ]
     ranked.sort(key=cmp_to_key(_compare))
     return [victim.pod for victim in ranked[:diff]]
 
@@ -70,7 +75,11 @@ class _Victim:
             _deletion_cost(meta.get("annotations")),
             -rank,
         )
-        self.ready_since = _bucket(ready.get("lastTransitionTime"), now) if is_ready and ready else None
+        self.ready_since = (
+            _bucket(ready.get("lastTransitionTime"), now)
+            if is_ready and ready
+            else None
+        )
         self.restarts = _restarts(status)
         self.created = _bucket(meta.get("creationTimestamp"), now)
         self.uid = meta.get("uid", "")
@@ -80,7 +89,11 @@ def _compare(a: _Victim, b: _Victim) -> int:
     """Negative if `a` is to be deleted before `b`."""
     if a.cheap != b.cheap:
         return -1 if a.cheap < b.cheap else 1
-    if a.ready_since is not None and b.ready_since is not None and a.ready_since[1] != b.ready_since[1]:
+    if (
+        a.ready_since is not None
+        and b.ready_since is not None
+        and a.ready_since[1] != b.ready_since[1]
+    ):
         return _by_time(a.ready_since[0], b.ready_since[0], a.uid, b.uid)
     for ours, theirs in zip(a.restarts, b.restarts):
         if ours != theirs:

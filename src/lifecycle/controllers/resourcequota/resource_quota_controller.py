@@ -84,12 +84,18 @@ class ResourceQuotaController:
         self._informers = informers
         self._counted: dict[Resource, SharedInformer] = {}
         self._quotas = informers.informer(resource("resourcequotas"))
-        self._definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
-        self._definitions.add_event_handler(add=self._defined, update=lambda _, new: self._defined(new))
+        self._definitions = informers.informer(
+            resource("customresourcedefinitions.apiextensions.k8s.io")
+        )
+        self._definitions.add_event_handler(
+            add=self._defined, update=lambda _, new: self._defined(new)
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._quotas.add_event_handler(
             add=self._enqueue,
-            update=lambda old, new: None if _hard(old) == _hard(new) else self._enqueue(new),
+            update=lambda old, new: (
+                None if _hard(old) == _hard(new) else self._enqueue(new)
+            ),
         )
 
     async def run(self) -> None:
@@ -122,7 +128,9 @@ class ResourceQuotaController:
         """
         found = counted_resource(name)
         if found is None and name.startswith("count/"):
-            definition = self._definitions.indexer.get_by_key(name.removeprefix("count/"))
+            definition = self._definitions.indexer.get_by_key(
+                name.removeprefix("count/")
+            )
             row = served_resource(definition) if definition is not None else None
             return row if row is not None and row.namespaced else None
         return found
@@ -131,7 +139,9 @@ class ResourceQuotaController:
         """Quotas may have been waiting for it."""
         name = f"count/{definition['metadata']['name']}"
         for quota in self._quotas.indexer.list():
-            if name in _hard(quota) and name not in ((quota.get("status") or {}).get("used") or {}):
+            if name in _hard(quota) and name not in (
+                (quota.get("status") or {}).get("used") or {}
+            ):
                 self._enqueue(quota)
 
     def _replenish(self, row: Resource, obj: Object) -> None:
@@ -147,7 +157,9 @@ class ResourceQuotaController:
         if informer is None:
             informer = self._counted[row] = self._informers.informer(row)
             informer.add_event_handler(
-                update=lambda old, new: self._replenish(row, new) if _freed(row, old, new) else None,
+                update=lambda old, new: (
+                    self._replenish(row, new) if _freed(row, old, new) else None
+                ),
                 delete=lambda obj: self._replenish(row, obj),
             )
         await informer.wait_for_sync()
@@ -160,7 +172,9 @@ class ResourceQuotaController:
         namespace, hard = quota["metadata"]["namespace"], _hard(quota)
         counted = await self._calculate_usage(namespace, quota)
         old = quota.get("status") or {}
-        kept = {name: text for name, text in (old.get("used") or {}).items() if name in hard}
+        kept = {
+            name: text for name, text in (old.get("used") or {}).items() if name in hard
+        }
         used = dict(
             sorted(
                 {
@@ -169,13 +183,17 @@ class ResourceQuotaController:
                 }.items()
             )
         )
-        if _amounts(old.get("hard")) == _amounts(hard) and _amounts(old.get("used")) == _amounts(used):
+        if _amounts(old.get("hard")) == _amounts(hard) and _amounts(
+            old.get("used")
+        ) == _amounts(used):
             return
         new = mutable_copy(quota)
         new["status"] = {"hard": dict(sorted(hard.items())), "used": used}
         await self._client.update(resource("resourcequotas"), new, subresource="status")
 
-    async def _calculate_usage(self, namespace: str, quota: Object) -> dict[str, Quantity]:
+    async def _calculate_usage(
+        self, namespace: str, quota: Object
+    ) -> dict[str, Quantity]:
         """What the namespace uses of each limited thing that this controller can
         count.
         """
@@ -203,7 +221,11 @@ def _hard(quota: Object) -> Object:
 
 
 def _amounts(texts: Object | None) -> dict[str, Quantity] | None:
-    return None if texts is None else {name: parse_quantity(text) for name, text in texts.items()}
+    return (
+        None
+        if texts is None
+        else {name: parse_quantity(text) for name, text in texts.items()}
+    )
 
 
 def _freed(row: Resource, old: Object, new: Object) -> bool:

@@ -40,7 +40,9 @@ class ServiceAccountsController:
             add=lambda ns: self._queue.add(ns["metadata"]["name"]),
             update=lambda old, new: self._queue.add(new["metadata"]["name"]),
         )
-        self._accounts.add_event_handler(delete=lambda account: self._queue.add(account["metadata"]["namespace"]))
+        self._accounts.add_event_handler(
+            delete=lambda account: self._queue.add(account["metadata"]["namespace"])
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -55,7 +57,10 @@ class ServiceAccountsController:
 
     async def _sync_namespace(self, name: str) -> None:
         namespace = self._namespaces.indexer.get_by_key(name)
-        if namespace is None or (namespace.get("status") or {}).get("phase", "Active") != "Active":
+        if (
+            namespace is None
+            or (namespace.get("status") or {}).get("phase", "Active") != "Active"
+        ):
             return
         if f"{name}/{DEFAULT}" in self._accounts.indexer:
             return

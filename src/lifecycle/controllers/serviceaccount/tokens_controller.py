@@ -83,13 +83,17 @@ class TokensController:
         await self._secrets.wait_for_sync()
         await self._accounts.wait_for_sync()
         name = "serviceaccount-token-controller"
-        await run_workers(self._queue, self._sync, workers=5, name=name, max_retries=MAX_RETRIES)
+        await run_workers(
+            self._queue, self._sync, workers=5, name=name, max_retries=MAX_RETRIES
+        )
 
     def _secret_seen(self, secret: Object) -> None:
         if secret.get("type") == TOKEN_TYPE and self.issue is not None:
             meta, notes = secret["metadata"], _annotations(secret)
             account, account_uid = notes.get(NAME, ""), notes.get(UID, "")
-            self._queue.add(_Key(meta["namespace"], account, account_uid, meta["name"], meta["uid"]))
+            self._queue.add(
+                _Key(meta["namespace"], account, account_uid, meta["name"], meta["uid"])
+            )
 
     def _account_deleted(self, account: Object) -> None:
         meta = account["metadata"]
@@ -134,7 +138,9 @@ class TokensController:
                 key.account_uid,
             )
             if secret.get("type") == TOKEN_TYPE and mine:
-                await self._delete(key.namespace, secret["metadata"]["name"], secret["metadata"]["uid"])
+                await self._delete(
+                    key.namespace, secret["metadata"]["name"], secret["metadata"]["uid"]
+                )
 
     async def _delete(self, namespace: str, name: str, uid: str) -> None:
         try:
@@ -145,9 +151,15 @@ class TokensController:
 
     async def _remove_reference(self, account: Object, secret: str) -> None:
         """Accounts of older clusters list their secrets."""
-        kept = [reference for reference in account.get("secrets") or () if reference.get("name") != secret]
+        kept = [
+            reference
+            for reference in account.get("secrets") or ()
+            if reference.get("name") != secret
+        ]
         if len(kept) != len(account.get("secrets") or ()):
-            await self._client.update(ACCOUNTS, {**mutable_copy(account), "secrets": kept})
+            await self._client.update(
+                ACCOUNTS, {**mutable_copy(account), "secrets": kept}
+            )
 
     async def _fill(self, account: Object, secret: Object) -> None:
         """Upstream: `generateTokenIfNeeded`."""
@@ -155,11 +167,15 @@ class TokensController:
         wanted = {"namespace": data.get("namespace") or _encoded(meta["namespace"])}
         if self.root_ca:
             wanted["ca.crt"] = _encoded(self.root_ca)
-        if data.get("token") and all(data.get(key) == value for key, value in wanted.items()):
+        if data.get("token") and all(
+            data.get(key) == value for key, value in wanted.items()
+        ):
             return
         live = await self._client.get(SECRETS, meta["name"], meta["namespace"])
         if live["metadata"]["resourceVersion"] != meta["resourceVersion"]:
-            raise RetryError(f"the cache has not seen the last version of secret {meta['name']} yet")
+            raise RetryError(
+                f"the cache has not seen the last version of secret {meta['name']} yet"
+            )
         if self.issue is not None and not data.get("token"):
             wanted["token"] = _encoded(self.issue(account, secret))
         filled = mutable_copy(live)

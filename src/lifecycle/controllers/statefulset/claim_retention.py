@@ -21,7 +21,9 @@ from lifecycle.controllers.statefulset.stateful_pods import ordinal_of, start_or
 def retained_references(set_: Object, pod: Object, claim: Object) -> list[Object]:
     """The owner references that the claim should have."""
     policy = set_["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
-    with_set, when_scaled = (policy.get(when) == "Delete" for when in ("whenDeleted", "whenScaled"))
+    with_set, when_scaled = (
+        policy.get(when) == "Delete" for when in ("whenDeleted", "whenScaled")
+    )
     ours = (("StatefulSet", set_["metadata"]["name"]), ("Pod", pod["metadata"]["name"]))
     references = claim["metadata"].get("ownerReferences") or []
     others = [r for r in references if (r["kind"], r["name"]) not in ours]
@@ -32,7 +34,9 @@ def retained_references(set_: Object, pod: Object, claim: Object) -> list[Object
     if with_set:
         return [
             *others,
-            new_controller_ref({"apiVersion": "apps/v1", "kind": "StatefulSet", **set_}),
+            new_controller_ref(
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", **set_}
+            ),
         ]
     return others
 

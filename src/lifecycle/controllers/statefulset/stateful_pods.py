@@ -54,7 +54,11 @@ def claims_of(set_: Object, ordinal: int) -> list[Object]:
     labels = set_["spec"]["selector"].get("matchLabels") or {}
     claims = []
     for template in set_["spec"].get("volumeClaimTemplates") or ():
-        meta: Any = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}
+        meta: Any = {
+            k: v
+            for k, v in template["metadata"].items()
+            if k in ("labels", "annotations")
+        }
         meta["labels"] = {**(meta.get("labels") or {}), **labels}
         meta["name"] = claim_name(set_, template, ordinal)
         meta["namespace"] = set_["metadata"]["namespace"]

@@ -47,7 +47,9 @@ PODS, CLAIMS = resource("pods"), resource("persistentvolumeclaims")
 class StatefulPodControl:
     """Creates and deletes, and says so."""
 
-    def __init__(self, client: Client, recorder: EventRecorder, claims: SharedInformer) -> None:
+    def __init__(
+        self, client: Client, recorder: EventRecorder, claims: SharedInformer
+    ) -> None:
         self._client = client
         self._recorder = recorder
         self._claims = claims
@@ -97,7 +99,9 @@ class StatefulPodControl:
         """
         for template in set_["spec"].get("volumeClaimTemplates") or ():
             name = claim_name(set_, template, ordinal_of(pod))
-            claim = self._claims.indexer.get_by_key(f"{pod['metadata']['namespace']}/{name}")
+            claim = self._claims.indexer.get_by_key(
+                f"{pod['metadata']['namespace']}/{name}"
+            )
             if claim is None:
                 continue
             if foreign_controller(set_, pod, claim):
@@ -118,7 +122,9 @@ class StatefulPodControl:
         """Raises StatusError; a pod that is gone already is none."""
         meta = pod["metadata"]
         try:
-            await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
+            await self._client.delete(
+                PODS, meta["name"], meta["namespace"], uid=meta["uid"]
+            )
         except StatusError as error:
             if error.code == 404:
                 return
@@ -126,10 +132,14 @@ class StatefulPodControl:
             raise
         self._record("delete", set_, meta["name"])
 
-    def _record(self, verb: str, set_: Object, pod: str, error: StatusError | None = None) -> None:
+    def _record(
+        self, verb: str, set_: Object, pod: str, error: StatusError | None = None
+    ) -> None:
         what = f"{verb} Pod {pod} in StatefulSet {set_['metadata']['name']}"
         if error is None:
-            self._recorder.event(set_, "Normal", f"Successful{verb.title()}", f"{what} successful")
+            self._recorder.event(
+                set_, "Normal", f"Successful{verb.title()}", f"{what} successful"
+            )
         else:
             self._recorder.event(
                 set_,
@@ -165,7 +175,9 @@ class StatefulSetControl:
             key=ordinal_of,
             reverse=True,
         )
-        replicas = [by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted]
+        replicas = [
+            by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted
+        ]
         known = list(pods)
         if "deletionTimestamp" in set_["metadata"]:
             return known, 0
@@ -175,7 +187,9 @@ class StatefulSetControl:
         for pod in replicas:
             if await self._process_replica(set_, pod, ordered, known) and ordered:
                 return known, 0
-        unhealthy = [p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)]
+        unhealthy = [
+            p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)
+        ]
         for pod in condemned:
             if "deletionTimestamp" in pod["metadata"]:
                 if ordered:
@@ -190,7 +204,9 @@ class StatefulSetControl:
             return known, 0
         return known, await self._update(set_, update, replicas)
 
-    async def _process_replica(self, set_: Object, pod: Object, ordered: bool, known: list[Object]) -> bool:
+    async def _process_replica(
+        self, set_: Object, pod: Object, ordered: bool, known: list[Object]
+    ) -> bool:
         """Make sure of one pod; whether an ordered step has to stop here."""
         if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             if "deletionTimestamp" not in pod["metadata"]:
@@ -205,7 +221,9 @@ class StatefulSetControl:
             await self._control.update_claim_retention(set_, pod)
         return "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
 
-    async def _update(self, set_: Object, update: Object, replicas: Sequence[Object]) -> int:
+    async def _update(
+        self, set_: Object, update: Object, replicas: Sequence[Object]
+    ) -> int:
         """Replace pods of an older revision from the highest down, so many at once as
         may be unavailable. How many went.
         """
@@ -213,13 +231,18 @@ class StatefulSetControl:
         partition = rolling.get("partition", 0)
         limit = max(
             1,
-            scaled_value(rolling.get("maxUnavailable", 1), len(replicas), round_up=False),
+            scaled_value(
+                rolling.get("maxUnavailable", 1), len(replicas), round_up=False
+            ),
         )
         unavailable = taken = 0
         for pod in reversed(replicas[partition:]):
             if unavailable >= limit:
                 break
-            old = revision_of(pod) != update["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]
+            old = (
+                revision_of(pod) != update["metadata"]["name"]
+                and "deletionTimestamp" not in pod["metadata"]
+            )
             if old and is_created(pod):
                 await self._control.delete(set_, pod)
                 taken += 1
@@ -235,18 +258,28 @@ class StatefulSetControl:
         strategy = spec.get("updateStrategy") or {}
         rolling = strategy.get("rollingUpdate")
         before = start_ordinal(set_) + (
-            status.get("currentReplicas", 0) if rolling is None else rolling.get("partition", 0)
+            status.get("currentReplicas", 0)
+            if rolling is None
+            else rolling.get("partition", 0)
         )
         is_current = strategy.get("type") != "OnDelete" and ordinal < before
         revision = current if is_current else update
-        template = {k: v for k, v in revision["data"]["spec"]["template"].items() if k != "$patch"}
+        template = {
+            k: v
+            for k, v in revision["data"]["spec"]["template"].items()
+            if k != "$patch"
+        }
         return stateful_pod(set_, template, ordinal, revision["metadata"]["name"])
 
     def _available(self, set_: Object, pod: Object) -> bool:
-        return is_running_and_available(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+        return is_running_and_available(
+            pod, set_["spec"].get("minReadySeconds", 0), self._clock.now()
+        )
 
     def _healthy(self, set_: Object, pod: Object) -> bool:
-        return is_healthy(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+        return is_healthy(
+            pod, set_["spec"].get("minReadySeconds", 0), self._clock.now()
+        )
 
 
 def set_status(
@@ -269,15 +302,22 @@ def set_status(
         "observedGeneration": set_["metadata"].get("generation", 0),
         "replicas": len(created),
         "readyReplicas": sum(map(is_running_and_ready, created)),
-        "availableReplicas": sum(is_running_and_available(pod, min_ready, now) for pod in created),
-        "currentReplicas": (sum(revision_of(pod) == names[0] for pod in standing) - taken),
+        "availableReplicas": sum(
+            is_running_and_available(pod, min_ready, now) for pod in created
+        ),
+        "currentReplicas": (
+            sum(revision_of(pod) == names[0] for pod in standing) - taken
+        ),
         "updatedReplicas": sum(revision_of(pod) == names[1] for pod in standing),
         "currentRevision": names[0],
         "updateRevision": names[1],
         "collisionCount": collisions,
     }
     strategy = (set_["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
-    if strategy == "RollingUpdate" and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]:
+    if (
+        strategy == "RollingUpdate"
+        and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]
+    ):
         status["currentReplicas"], status["currentRevision"] = (
             status["updatedReplicas"],
             names[1],

@@ -64,7 +64,9 @@ class StatefulSetController:
         self._revisions = informers.informer(resource("controllerrevisions.apps"))
         self._revisions.add_indexers({CONTROLLER_UID_INDEX: index_by_controller_uid})
         self._recorder = EventRecorder(client, "statefulset-controller", clock=clock)
-        self._control = StatefulSetControl(StatefulPodControl(client, self._recorder, self._claims), clock)
+        self._control = StatefulSetControl(
+            StatefulPodControl(client, self._recorder, self._claims), clock
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._written: dict[str, int] = {}
         self._pods = OwnedPods(informers, self._sets, "StatefulSet", self._pod_changed)
@@ -84,7 +86,9 @@ class StatefulSetController:
                 self._sets,
             ):
                 await informer.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=5, name="statefulset-controller")
+            await run_workers(
+                self._queue, self._sync, workers=5, name="statefulset-controller"
+            )
         finally:
             await self._recorder.stop()
 
@@ -112,9 +116,13 @@ class StatefulSetController:
             pods, taken = await self._control.step(set_, current, update, pods)
         except StatusError as refused:
             error = refused
-        status = set_status(set_, current, update, pods, taken, collisions, self._clock.now())
+        status = set_status(
+            set_, current, update, pods, taken, collisions, self._clock.now()
+        )
         old = set_.get("status") or {}
-        if status != {name: value for name, value in old.items() if name != "conditions"}:
+        if status != {
+            name: value for name, value in old.items() if name != "conditions"
+        }:
             updated = await self._client.update(
                 self._resource,
                 {**mutable_copy(set_), "status": status},
@@ -125,11 +133,17 @@ class StatefulSetController:
         if error is not None:
             raise error
 
-    async def _get_revisions(self, set_: Object) -> tuple[Object, Object, int, list[Object]]:
+    async def _get_revisions(
+        self, set_: Object
+    ) -> tuple[Object, Object, int, list[Object]]:
         """The revision in use, the one to go to, the count of name collisions, and all
         of them.
         """
-        revisions = in_order(self._revisions.indexer.by_index(CONTROLLER_UID_INDEX, set_["metadata"]["uid"]))
+        revisions = in_order(
+            self._revisions.indexer.by_index(
+                CONTROLLER_UID_INDEX, set_["metadata"]["uid"]
+            )
+        )
         data = template_patch(set_)
         collisions = int((set_.get("status") or {}).get("collisionCount") or 0)
         equal = [revision for revision in revisions if revision["data"] == data]
@@ -139,12 +153,18 @@ class StatefulSetController:
             copy = {**mutable_copy(equal[-1]), "revision": next_revision(revisions)}
             update = await self._client.update(self._revisions.resource, copy)
         else:
-            update, collisions = await self._create_revision(set_, data, next_revision(revisions), collisions)
+            update, collisions = await self._create_revision(
+                set_, data, next_revision(revisions), collisions
+            )
         wanted = (set_.get("status") or {}).get("currentRevision")
-        current = next((r for r in revisions if r["metadata"]["name"] == wanted), update)
+        current = next(
+            (r for r in revisions if r["metadata"]["name"] == wanted), update
+        )
         return current, update, collisions, revisions
 
-    async def _create_revision(self, set_: Object, data: Object, number: int, collisions: int) -> tuple[Object, int]:
+    async def _create_revision(
+        self, set_: Object, data: Object, number: int, collisions: int
+    ) -> tuple[Object, int]:
         labels = set_["spec"]["template"]["metadata"].get("labels") or {}
         while True:
             name_hash = hash_revision(data, collisions)
@@ -157,11 +177,15 @@ class StatefulSetController:
             )
             namespace = set_["metadata"]["namespace"]
             try:
-                return await self._client.create(self._revisions.resource, revision, namespace), collisions
+                return await self._client.create(
+                    self._revisions.resource, revision, namespace
+                ), collisions
             except StatusError as error:
                 if error.reason != "AlreadyExists":
                     raise
-                there = await self._client.get(self._revisions.resource, revision["metadata"]["name"], namespace)
+                there = await self._client.get(
+                    self._revisions.resource, revision["metadata"]["name"], namespace
+                )
                 if there["data"] == data:
                     return there, collisions
                 collisions += 1
@@ -179,7 +203,11 @@ class StatefulSetController:
             update["metadata"]["name"],
             *map(revision_of, pods),
         }
-        idle = [revision for revision in revisions if revision["metadata"]["name"] not in live]
+        idle = [
+            revision
+            for revision in revisions
+            if revision["metadata"]["name"] not in live
+        ]
         limit = set_["spec"].get("revisionHistoryLimit", 10)
         for revision in idle[: max(0, len(idle) - limit)]:
             await self._client.delete(

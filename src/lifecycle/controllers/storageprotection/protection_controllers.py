@@ -61,7 +61,11 @@ def pod_uses_claim(pod: Object, claim: Object) -> bool:
         return False
     name = claim["metadata"]["name"]
     return any(
-        used == name and (not ephemeral or (not pod_is_shut_down(pod) and is_controlled_by(claim, pod)))
+        used == name
+        and (
+            not ephemeral
+            or (not pod_is_shut_down(pod) and is_controlled_by(claim, pod))
+        )
         for used, ephemeral in claims_used_by(pod)
     )
 
@@ -73,7 +77,9 @@ class _Protection:
 
     finalizer = ""
 
-    def __init__(self, client: Client, kept: SharedInformer, kind: Resource, name: str) -> None:
+    def __init__(
+        self, client: Client, kept: SharedInformer, kind: Resource, name: str
+    ) -> None:
         self._client, self._kept, self._kind, self._name = client, kept, kind, name
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         kept.add_event_handler(add=self._look, update=lambda old, new: self._look(new))
@@ -144,7 +150,9 @@ class PVCProtectionController(_Protection):
         await super().run()
 
     def _pod_changed(self, pod: Object) -> None:
-        if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get(
+            "phase"
+        ) in ("Succeeded", "Failed"):
             self._pod_gone(pod)
 
     def _pod_gone(self, pod: Object) -> None:
@@ -153,9 +161,14 @@ class PVCProtectionController(_Protection):
 
     async def _in_use(self, obj: Object) -> bool:
         namespace = obj["metadata"]["namespace"]
-        if any(pod_uses_claim(pod, obj) for pod in self._pods.indexer.list_namespace(namespace)):
+        if any(
+            pod_uses_claim(pod, obj)
+            for pod in self._pods.indexer.list_namespace(namespace)
+        ):
             return True
-        live = await self._client.list(resource("pods"), namespace)  # the cache may not know the newest yet
+        live = await self._client.list(
+            resource("pods"), namespace
+        )  # the cache may not know the newest yet
         return any(pod_uses_claim(pod, obj) for pod in live.get("items") or ())
 
 

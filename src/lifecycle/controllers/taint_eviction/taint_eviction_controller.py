@@ -36,7 +36,11 @@ RETRIES = 5
 
 def no_execute(node: Object) -> list[Object]:
     """The taints that evict."""
-    return [taint for taint in (node.get("spec") or {}).get("taints") or () if taint["effect"] == "NoExecute"]
+    return [
+        taint
+        for taint in (node.get("spec") or {}).get("taints") or ()
+        if taint["effect"] == "NoExecute"
+    ]
 
 
 def patience(tolerations: Sequence[Object], taints: Sequence[Object]) -> float | None:
@@ -49,7 +53,11 @@ def patience(tolerations: Sequence[Object], taints: Sequence[Object]) -> float |
         if not fitting:
             return 0.0
         used += fitting[:1]
-    limits = [float(t["tolerationSeconds"]) for t in used if t.get("tolerationSeconds") is not None]
+    limits = [
+        float(t["tolerationSeconds"])
+        for t in used
+        if t.get("tolerationSeconds") is not None
+    ]
     return max(0.0, min(limits)) if limits else None
 
 
@@ -73,22 +81,30 @@ class TaintEvictionController:
         self._client = client
         self._clock = clock
         self._pods = informers.informer(resource("pods"))
-        self._pods.add_indexers({BY_NODE: lambda pod: (pod["spec"].get("nodeName", ""),)})
+        self._pods.add_indexers(
+            {BY_NODE: lambda pod: (pod["spec"].get("nodeName", ""),)}
+        )
         self._nodes = informers.informer(resource("nodes"))
         self._recorder = EventRecorder(client, "taint-eviction-controller", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._tainted: dict[str, list[Object]] = {}
         self._scheduled: dict[str, _Scheduled] = {}
         self._evictions: set[asyncio.Task[None]] = set()
-        self._nodes.add_event_handler(add=self._node_seen, update=self._node_updated, delete=self._node_gone)
-        self._pods.add_event_handler(add=self._pod_seen, update=self._pod_updated, delete=self._pod_gone)
+        self._nodes.add_event_handler(
+            add=self._node_seen, update=self._node_updated, delete=self._node_gone
+        )
+        self._pods.add_event_handler(
+            add=self._pod_seen, update=self._pod_updated, delete=self._pod_gone
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
             await self._nodes.wait_for_sync()
             await self._pods.wait_for_sync()
-            await run_workers(self._queue, self._process, workers=8, name="taint-eviction-controller")
+            await run_workers(
+                self._queue, self._process, workers=8, name="taint-eviction-controller"
+            )
         finally:
             for scheduled in self._scheduled.values():
                 scheduled.timer.cancel()
@@ -114,9 +130,9 @@ class TaintEvictionController:
             self._queue.add(meta_namespace_key(pod))
 
     def _pod_updated(self, old: Object, new: Object) -> None:
-        if old["spec"].get("nodeName") != new["spec"].get("nodeName") or old["spec"].get("tolerations") != new[
+        if old["spec"].get("nodeName") != new["spec"].get("nodeName") or old[
             "spec"
-        ].get("tolerations"):
+        ].get("tolerations") != new["spec"].get("tolerations"):
             self._pod_seen(new)
 
     def _pod_gone(self, pod: Object) -> None:
@@ -176,7 +192,9 @@ class TaintEvictionController:
         self._event(key, f"Marking for deletion Pod {key}")
         if "deletionTimestamp" in pod["metadata"]:
             return  # there is nothing left to do
-        task = asyncio.get_running_loop().create_task(self._delete(pod), name=f"evict {key}")
+        task = asyncio.get_running_loop().create_task(
+            self._delete(pod), name=f"evict {key}"
+        )
         self._evictions.add(task)
         task.add_done_callback(self._evictions.discard)
 
@@ -185,14 +203,18 @@ class TaintEvictionController:
         for attempt in range(RETRIES):
             try:
                 message = "Taint manager: deleting due to NoExecute taint"
-                condition = disruption_target(pod, "DeletionByTaintManager", message, self._clock.timestamp())
+                condition = disruption_target(
+                    pod, "DeletionByTaintManager", message, self._clock.timestamp()
+                )
                 if condition is not None:
                     await self._client.patch(
                         self._pods.resource, meta["name"], meta["namespace"],
                         {"status": {"conditions": [condition]}},
                         patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                     )  # fmt: skip
-                await self._client.delete(self._pods.resource, meta["name"], meta["namespace"])
+                await self._client.delete(
+                    self._pods.resource, meta["name"], meta["namespace"]
+                )
                 return
             except StatusError as error:
                 if error.code == 404:

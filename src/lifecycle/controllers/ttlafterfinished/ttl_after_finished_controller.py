@@ -35,15 +35,21 @@ class TTLAfterFinishedController:
         self._resource = resource("jobs.batch")
         self._jobs = informers.informer(self._resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._jobs.add_event_handler(add=self._seen, update=lambda old, new: self._seen(new))
+        self._jobs.add_event_handler(
+            add=self._seen, update=lambda old, new: self._seen(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         await self._jobs.wait_for_sync()
-        await run_workers(self._queue, self._process, workers=5, name="ttl-after-finished-controller")
+        await run_workers(
+            self._queue, self._process, workers=5, name="ttl-after-finished-controller"
+        )
 
     def _seen(self, job: Object) -> None:
-        if job["spec"].get("ttlSecondsAfterFinished") is not None and is_job_finished(job):
+        if job["spec"].get("ttlSecondsAfterFinished") is not None and is_job_finished(
+            job
+        ):
             self._queue.add(meta_namespace_key(job))
 
     def _time_left(self, job: Object) -> float | None:
@@ -63,7 +69,9 @@ class TTLAfterFinishedController:
             return
         meta = job["metadata"]
         try:  # somebody may have given it more time: ask past the cache
-            fresh = await self._client.get(self._resource, meta["name"], meta["namespace"])
+            fresh = await self._client.get(
+                self._resource, meta["name"], meta["namespace"]
+            )
             left = self._time_left(fresh)
             if left is not None and left <= 0:
                 await self._client.delete(

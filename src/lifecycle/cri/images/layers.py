@@ -46,13 +46,17 @@ class _Archive:
     def __init__(self, data: bytes, limit: int) -> None:
         packed = data[:2] == b"\x1f\x8b"
         raw = io.BytesIO(data)
-        self._file: BinaryIO | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if packed else raw
+        self._file: BinaryIO | gzip.GzipFile = (
+            gzip.GzipFile(fileobj=raw) if packed else raw
+        )
         self._limit = limit
 
     def read(self, size: int) -> bytes:
         """Contents are read in small pieces, so a large one is a header."""
         if size > MAX_HEADER:
-            raise ValueError(f"layer has a header of {size} bytes: at most {MAX_HEADER} are allowed")
+            raise ValueError(
+                f"layer has a header of {size} bytes: at most {MAX_HEADER} are allowed"
+            )
         self._check(self.tell() + size)
         return self._file.read(size)
 
@@ -97,7 +101,9 @@ def _inside(target: Path, name: str) -> Path:
     return path
 
 
-def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay: bool) -> None:
+def _one(
+    archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay: bool
+) -> None:
     path = _inside(target, entry.name)
     if path == target:
         return
@@ -122,7 +128,9 @@ def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay
         if overlay:
             os.mknod(gone, stat.S_IFCHR, os.makedev(0, 0))
         return
-    if os.path.lexists(path) and not (entry.isdir() and path.is_dir() and not path.is_symlink()):
+    if os.path.lexists(path) and not (
+        entry.isdir() and path.is_dir() and not path.is_symlink()
+    ):
         _remove(path)
     _make(archive, entry, target, path)
     if entry.islnk():
@@ -133,7 +141,9 @@ def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay
         os.utime(path, (entry.mtime, entry.mtime))
 
 
-def _make(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, path: Path) -> None:
+def _make(
+    archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, path: Path
+) -> None:
     if entry.isdir():
         path.mkdir(exist_ok=True)
     elif entry.issym():

@@ -60,7 +60,9 @@ def digest_of_bytes(data: bytes) -> str:
 
 def machine() -> str:
     """This machine in OCI's words."""
-    return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(
+        platform.machine(), platform.machine()
+    )
 
 
 def layer(files: Mapping[str, File]) -> bytes:
@@ -72,12 +74,26 @@ def layer(files: Mapping[str, File]) -> bytes:
             parts = name.strip("/").split("/")
             for depth in range(1, len(parts)):
                 directory = "/".join(parts[:depth])
-                if directory not in made and directory + "/" not in files and directory not in files:
+                if (
+                    directory not in made
+                    and directory + "/" not in files
+                    and directory not in files
+                ):
                     made.add(directory)
-                    archive.addfile(_entry(directory, File(mode=0o755), tarfile.DIRTYPE))
-            kind = tarfile.DIRTYPE if name.endswith("/") else tarfile.SYMTYPE if file.link else tarfile.REGTYPE
+                    archive.addfile(
+                        _entry(directory, File(mode=0o755), tarfile.DIRTYPE)
+                    )
+            kind = (
+                tarfile.DIRTYPE
+                if name.endswith("/")
+                else tarfile.SYMTYPE
+                if file.link
+                else tarfile.REGTYPE
+            )
             entry = _entry(name.strip("/"), file, kind)
-            archive.addfile(entry, io.BytesIO(file.content) if kind == tarfile.REGTYPE else None)
+            archive.addfile(
+                entry, io.BytesIO(file.content) if kind == tarfile.REGTYPE else None
+            )
     return buffer.getvalue()
 
 
@@ -94,7 +110,9 @@ def _entry(name: str, file: File, kind: bytes) -> tarfile.TarInfo:
     return entry
 
 
-def build(layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]) -> BuiltImage:
+def build(
+    layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]
+) -> BuiltImage:
     """An image of these layers, lowest first. `config` has OCI's keys: `Entrypoint`,
     `Cmd`, `Env`, `WorkingDir`, `User`.
     """
@@ -123,7 +141,9 @@ def build(layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]) -> Bu
         "config": described,
         "layers": stored,
     }
-    return BuiltImage(keep(orjson.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs)
+    return BuiltImage(
+        keep(orjson.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs
+    )
 
 
 def layout(images: Mapping[str, BuiltImage]) -> bytes:
@@ -145,5 +165,7 @@ def layout(images: Mapping[str, BuiltImage]) -> bytes:
                 "platform": {"architecture": machine(), "os": "linux"},
             }
         )
-    files["index.json"] = File(orjson.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}))
+    files["index.json"] = File(
+        orjson.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
+    )
     return layer(files)

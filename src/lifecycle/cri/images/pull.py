@@ -55,16 +55,22 @@ def credentials(auth: AuthConfig | None) -> str:
     try:
         pair = base64.b64decode(auth.auth, validate=True).decode().rstrip("\0")
     except ValueError as error:
-        raise RuntimeServiceError(f"rpc error: code = Unknown desc = failed to parse auth: {error}") from None
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = failed to parse auth: {error}"
+        ) from None
     if ":" not in pair:
-        raise RuntimeServiceError(f'rpc error: code = Unknown desc = invalid decoded auth: "{pair}"')
+        raise RuntimeServiceError(
+            f'rpc error: code = Unknown desc = invalid decoded auth: "{pair}"'
+        )
     return pair
 
 
 class Puller:
     """One pull of one image."""
 
-    def __init__(self, session: aiohttp.ClientSession, image: str, auth: AuthConfig | None) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, image: str, auth: AuthConfig | None
+    ) -> None:
         self.name = normalized_name(image)
         self._session = session
         self.host, _, rest = self.name.partition("/")
@@ -74,11 +80,11 @@ class Puller:
         else:
             self.repository, _, self.reference = rest.rpartition(":")
         local = self.host.split(":")[0] in ("127.0.0.1", "localhost")
-        self._base = (
-            f"{'http' if local else 'https'}://{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
-        )
+        self._base = f"{'http' if local else 'https'}://{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
         self._pair = credentials(auth)
-        self._header = f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""
+        self._header = (
+            f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""
+        )
 
     def _failure(self, why: str) -> RuntimeServiceError:
         code = "NotFound" if why.endswith("not found") else "Unknown"
@@ -87,7 +93,9 @@ class Puller:
             f' "{self.name}": failed to resolve reference "{self.name}": {why}'
         )
 
-    async def _get(self, path: str, accept: str, limit: int = MAX_MANIFEST, again: bool = True) -> tuple[bytes, str]:
+    async def _get(
+        self, path: str, accept: str, limit: int = MAX_MANIFEST, again: bool = True
+    ) -> tuple[bytes, str]:
         """Body and content type. A body of more than `limit` bytes is not read to its
         end.
         """
@@ -105,19 +113,27 @@ class Puller:
                 if answer.status in (401, 403):
                     what = path.replace("/", " ")
                     code = f"{answer.status} {answer.reason}"
-                    raise self._failure(f"pulling from host {self.host} failed with status code [{what}]: {code}")
+                    raise self._failure(
+                        f"pulling from host {self.host} failed with status code [{what}]: {code}"
+                    )
                 if answer.status == 404:
                     raise self._failure(f"{self.name}: not found")
                 if answer.status != 200:
-                    raise self._failure(f"unexpected status code {url}: {answer.status} {answer.reason}")
+                    raise self._failure(
+                        f"unexpected status code {url}: {answer.status} {answer.reason}"
+                    )
                 body = bytearray()
                 async for piece in answer.content.iter_chunked(65536):
                     body += piece
                     if len(body) > limit:
-                        raise self._failure(f"unexpected size of {path}: more than {limit} bytes")
+                        raise self._failure(
+                            f"unexpected size of {path}: more than {limit} bytes"
+                        )
                 return bytes(body), answer.content_type
         except aiohttp.ClientError as error:
-            raise self._failure(f'failed to do request: Head "{url}": {error}') from None
+            raise self._failure(
+                f'failed to do request: Head "{url}": {error}'
+            ) from None
 
     async def _answer_challenge(self, challenge: str) -> None:
         """`Basic` wants the password itself; `Bearer` a token, which even those without
@@ -131,11 +147,15 @@ class Puller:
         fields = dict(_CHALLENGE.findall(rest))
         query = {key: fields[key] for key in ("service", "scope") if key in fields}
         headers = {"Authorization": basic} if self._pair else {}
-        async with self._session.get(fields["realm"], params=query, headers=headers) as answer:
+        async with self._session.get(
+            fields["realm"], params=query, headers=headers
+        ) as answer:
             if answer.status != 200:
                 kind = "oauth" if self._pair else "anonymous"
                 why = f"unexpected status: {answer.status} {answer.reason}"
-                raise self._failure(f"failed to authorize: failed to fetch {kind} token: {why}")
+                raise self._failure(
+                    f"failed to authorize: failed to fetch {kind} token: {why}"
+                )
             token = await answer.json()
         self._header = "Bearer " + (token.get("token") or token.get("access_token"))
 
@@ -149,9 +169,13 @@ class Puller:
 
     async def _layer(self, described: dict[str, Any]) -> bytes:
         """No more is read than the manifest says it has."""
-        return await self._blob(described["digest"], LAYER, min(int(described["size"]), MAX_BLOB))
+        return await self._blob(
+            described["digest"], LAYER, min(int(described["size"]), MAX_BLOB)
+        )
 
-    async def pull(self, have: Callable[[str], bool] = lambda digest: False) -> BuiltImage:
+    async def pull(
+        self, have: Callable[[str], bool] = lambda digest: False
+    ) -> BuiltImage:
         """All its blobs, without those layers that one has already. Raises
         RuntimeServiceError.
         """
@@ -159,7 +183,9 @@ class Puller:
         data, kind = await self._get(f"manifests/{self.reference}", kinds)
         digest = digest_of_bytes(data)
         if self.reference.startswith("sha256:") and digest != self.reference:
-            raise self._failure(f"unexpected commit digest {digest}, expected {self.reference}: failed precondition")
+            raise self._failure(
+                f"unexpected commit digest {digest}, expected {self.reference}: failed precondition"
+            )
         document = orjson.loads(data)
         image = BuiltImage(digest, "", {digest: data})
         if kind in (INDEX, DOCKER_INDEX):  # one image per machine: choose ours
@@ -170,7 +196,9 @@ class Puller:
                 and (item.get("platform") or {}).get("os") == "linux"
             ]
             if not mine:
-                raise self._failure(f"no match for platform in manifest {digest}: not found")
+                raise self._failure(
+                    f"no match for platform in manifest {digest}: not found"
+                )
             data, _ = await self._get(f"manifests/{mine[0]['digest']}", kinds)
             image.blobs[digest_of_bytes(data)] = data
             document = orjson.loads(data)

@@ -35,7 +35,9 @@ class Repository:
     scheme: str = "basic"
 
 
-def _problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> web.Response:
+def _problem(
+    status: int, code: str, message: str, headers: dict[str, str] | None = None
+) -> web.Response:
     body = {"errors": [{"code": code, "message": message, "detail": None}]}
     return web.json_response(body, status=status, headers=headers)
 
@@ -45,7 +47,9 @@ class Registry:
     pull `registry.name("library/shell:1")`.
     """
 
-    def __init__(self, repositories: Mapping[str, Repository], sock: socket.socket | None = None) -> None:
+    def __init__(
+        self, repositories: Mapping[str, Repository], sock: socket.socket | None = None
+    ) -> None:
         self._repositories = repositories
         self._sock = sock  # bound already, in some other network namespace
         self._tokens: dict[str, str] = {}
@@ -62,7 +66,11 @@ class Registry:
         app.router.add_get("/v2/{repository:.+}/blobs/{digest}", self._blob)
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=0.5)
         await self._runner.setup()
-        site = web.SockSite(self._runner, self._sock) if self._sock else web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = (
+            web.SockSite(self._runner, self._sock)
+            if self._sock
+            else web.TCPSite(self._runner, "127.0.0.1", 0)
+        )
         await site.start()
         address, port = self._runner.addresses[0][:2]
         self.host = f"{address}:{port}"
@@ -89,12 +97,18 @@ class Registry:
         """401, or None for those who may."""
         repository = self._repositories.get(name)
         if repository is None:
-            return _problem(404, "NAME_UNKNOWN", "repository name not known to registry")
+            return _problem(
+                404, "NAME_UNKNOWN", "repository name not known to registry"
+            )
         if not repository.password:
             return None
         said = request.headers.get("Authorization", "")
         if repository.scheme == "basic":
-            if said == "Basic " + base64.b64encode(f"reader:{repository.password}".encode()).decode():
+            if (
+                said
+                == "Basic "
+                + base64.b64encode(f"reader:{repository.password}".encode()).decode()
+            ):
                 return None
             challenge = 'Basic realm="registry"'
         else:
@@ -114,7 +128,10 @@ class Registry:
         repository = self._repositories.get(name)
         said = request.headers.get("Authorization", "")
         wanted = "" if repository is None else f"reader:{repository.password}"
-        if repository is None or said != "Basic " + base64.b64encode(wanted.encode()).decode():
+        if (
+            repository is None
+            or said != "Basic " + base64.b64encode(wanted.encode()).decode()
+        ):
             return _problem(401, "UNAUTHORIZED", "incorrect username or password")
         token = secrets.token_urlsafe(16)
         self._tokens[token] = name

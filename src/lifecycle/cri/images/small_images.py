@@ -49,12 +49,18 @@ def pause_program() -> bytes:
         "ebf7"  # jmp to `mov eax, 34`
     )
     code += b"\x90" * (5 + 5 + 7 + 23 - len(code))
-    code += struct.pack("<QQQQ", 1, 0, 0, 0)  # handler SIG_IGN, no flags, no restorer, empty mask
+    code += struct.pack(
+        "<QQQQ", 1, 0, 0, 0
+    )  # handler SIG_IGN, no flags, no restorer, empty mask
     size = _HEADERS + len(code)
     identity = b"\x7fELF" + bytes([2, 1, 1, 0]) + b"\x00" * 8
     entry = _LOAD_ADDRESS + _HEADERS
-    header = identity + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000)
+    header = identity + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0
+    )
+    segment = struct.pack(
+        "<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000
+    )
     return header + segment + code
 
 
@@ -84,8 +90,12 @@ def find_busybox() -> Path | None:
 def shell_files(busybox: Path) -> dict[str, File]:
     """A small root file system."""
     files = {"bin/busybox": File(busybox.read_bytes(), 0o755)}
-    files.update({f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()})
-    files["etc/passwd"] = File(b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n")
+    files.update(
+        {f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()}
+    )
+    files["etc/passwd"] = File(
+        b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n"
+    )
     files["etc/group"] = File(b"root:x:0:\nreader:x:1000:\nbooks:x:2000:reader\n")
     files["home/reader/"] = File(mode=0o755, uid=1000, gid=1000)
     files["tmp/"] = File(mode=0o1777)

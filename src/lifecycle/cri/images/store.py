@@ -69,15 +69,23 @@ class ImageStore:
         """
         manifest = orjson.loads(image.blobs[image.manifest])
         if "layers" not in manifest:  # an index: the manifest is another blob
-            wanted = [orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"]
-            manifest = next(m for m in wanted if (m.get("config") or {}).get("digest") == image.config)
+            wanted = [
+                orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"
+            ]
+            manifest = next(
+                m
+                for m in wanted
+                if (m.get("config") or {}).get("digest") == image.config
+            )
         directories = []
         for described in manifest["layers"]:
             directory = described["digest"].partition(":")[2][:SHORT]
             if not (self.layers / directory).exists():
                 data = image.blobs[described["digest"]]
                 if digest_of_bytes(data) != described["digest"]:
-                    raise ValueError(f"layer {described['digest']} is not what its name says")
+                    raise ValueError(
+                        f"layer {described['digest']} is not what its name says"
+                    )
                 self._unpack(data, directory)
             directories.append(directory)
         return manifest, directories
@@ -91,7 +99,10 @@ class ImageStore:
     ) -> str:
         full = normalized_name(name)
         config = orjson.loads(image.blobs[image.config])
-        size = sum(layer["size"] for layer in manifest["layers"]) + manifest["config"]["size"]
+        size = (
+            sum(layer["size"] for layer in manifest["layers"])
+            + manifest["config"]["size"]
+        )
         known = self._images.setdefault(
             image.config,
             {
@@ -108,7 +119,11 @@ class ImageStore:
         if "@" not in full:
             known["tags"].append(full)
         repository = full.partition("@")[0]
-        repository = repository.rsplit(":", 1)[0] if ":" in repository.rsplit("/", 1)[-1] else repository
+        repository = (
+            repository.rsplit(":", 1)[0]
+            if ":" in repository.rsplit("/", 1)[-1]
+            else repository
+        )
         reference = f"{repository}@{image.manifest}"
         if reference not in known["digests"]:
             known["digests"].append(reference)
@@ -124,7 +139,9 @@ class ImageStore:
             shutil.rmtree(beside, ignore_errors=True)
             raise
         if not self.overlay:
-            (self.layers / (directory + ".tar")).write_bytes(data)  # laid over others when a container is made
+            (self.layers / (directory + ".tar")).write_bytes(
+                data
+            )  # laid over others when a container is made
         os.rename(beside, self.layers / directory)
 
     async def pull(self, name: str, auth: AuthConfig | None) -> str:
@@ -132,10 +149,14 @@ class ImageStore:
         here = {path.name for path in self.layers.iterdir()}
         async with aiohttp.ClientSession() as session:
             puller = Puller(session, name, auth)
-            image = await puller.pull(lambda digest: digest.partition(":")[2][:SHORT] in here)
+            image = await puller.pull(
+                lambda digest: digest.partition(":")[2][:SHORT] in here
+            )
         try:
             async with self._unpacking:  # two images may have a layer in common
-                manifest, directories = await asyncio.to_thread(self._unpack_layers, image)
+                manifest, directories = await asyncio.to_thread(
+                    self._unpack_layers, image
+                )
         except (ValueError, EOFError, OSError, tarfile.TarError, zlib.error) as error:
             raise RuntimeServiceError(
                 "rpc error: code = Unknown desc = failed to pull and unpack image"
@@ -156,7 +177,11 @@ class ImageStore:
                     return image_id
         full = normalized_name(name)
         return next(
-            (i for i, known in self._images.items() if full in known["tags"] or full in known["digests"]),
+            (
+                i
+                for i, known in self._images.items()
+                if full in known["tags"] or full in known["digests"]
+            ),
             "",
         )
 
@@ -221,5 +246,7 @@ class ImageStore:
         size = inodes = 0
         for directory, _, files in os.walk(self.root):
             inodes += 1 + len(files)
-            size += sum(os.lstat(os.path.join(directory, name)).st_size for name in files)
+            size += sum(
+                os.lstat(os.path.join(directory, name)).st_size for name in files
+            )
         return size, inodes

@@ -17,12 +17,22 @@ from typing import Any
 from lifecycle.cri.runtime import Fields, RuntimeServiceError
 
 
-def resolve_user(security: Fields, image_user: str, read: Callable[[str], str]) -> dict[str, Any]:
+def resolve_user(
+    security: Fields, image_user: str, read: Callable[[str], str]
+) -> dict[str, Any]:
     """`uid`, `gid`, `additionalGids`. `read` gives a file of the image. Raises
     RuntimeServiceError for an unknown name.
     """
-    passwd = [line.split(":") for line in read("/etc/passwd").splitlines() if line.count(":") >= 6]
-    groups = [line.split(":") for line in read("/etc/group").splitlines() if line.count(":") >= 3]
+    passwd = [
+        line.split(":")
+        for line in read("/etc/passwd").splitlines()
+        if line.count(":") >= 6
+    ]
+    groups = [
+        line.split(":")
+        for line in read("/etc/group").splitlines()
+        if line.count(":") >= 3
+    ]
     wanted, group = security.get("run_as_user"), security.get("run_as_group")
     if wanted is not None:
         user, _, named_group = str(wanted.get("value", 0)), "", ""
@@ -41,7 +51,9 @@ def resolve_user(security: Fields, image_user: str, read: Callable[[str], str]) 
     if group is not None:
         gid = group.get("value", 0)
     elif named_group:
-        found = next((line for line in groups if named_group in (line[0], line[2])), None)
+        found = next(
+            (line for line in groups if named_group in (line[0], line[2])), None
+        )
         if found is None and not named_group.isdigit():
             raise RuntimeServiceError(
                 "rpc error: code = Unknown desc = failed to generate spec: no matching"

@@ -100,11 +100,16 @@ class Cgroup:
         return os.path.join(tree, self.relative, file) if tree else ""
 
     def _paths(self) -> list[str]:
-        return sorted({os.path.join(tree, self.relative) for tree in self._trees.values()})
+        return sorted(
+            {os.path.join(tree, self.relative) for tree in self._trees.values()}
+        )
 
     def directories(self) -> dict[str, str]:
         """The group's directory by controller; the key is empty in version 2."""
-        return {controller: os.path.join(tree, self.relative) for controller, tree in self._trees.items()}
+        return {
+            controller: os.path.join(tree, self.relative)
+            for controller, tree in self._trees.items()
+        }
 
     def root(self) -> str:
         """Version 2: where the whole tree is mounted."""
@@ -128,8 +133,14 @@ class Cgroup:
                 if tree == self._trees.get("cpuset"):
                     self._fill_cpuset(path)
         self.update(resources)
-        if not self.unified and "devices" in self._trees and not (resources.get("devices") or [{}])[0].get("allow"):
-            with suppress(OSError):  # a tree that is itself restricted cannot take more away
+        if (
+            not self.unified
+            and "devices" in self._trees
+            and not (resources.get("devices") or [{}])[0].get("allow")
+        ):
+            with suppress(
+                OSError
+            ):  # a tree that is itself restricted cannot take more away
                 _write(self._path("devices", "devices.deny"), "a")
                 for rule in DEFAULT_DEVICES:
                     _write(self._path("devices", "devices.allow"), rule)
@@ -151,7 +162,9 @@ class Cgroup:
         """
         for name in ("cpuset.cpus", "cpuset.mems"):
             if not _read(f"{path}/{name}").strip():
-                _write(f"{path}/{name}", _read(f"{os.path.dirname(path)}/{name}").strip())
+                _write(
+                    f"{path}/{name}", _read(f"{os.path.dirname(path)}/{name}").strip()
+                )
 
     def update(self, resources: Spec) -> None:
         """Set the limits that are given; `resources` is the spec's. Raises OSError."""
@@ -168,7 +181,11 @@ class Cgroup:
         limit, swap = memory.get("limit"), memory.get("swap")
         if self.unified:
             quota = cpu.get("quota")
-            top = f"{quota if quota and quota > 0 else 'max'} {cpu.get('period') or 100000}" if quota else ""
+            top = (
+                f"{quota if quota and quota > 0 else 'max'} {cpu.get('period') or 100000}"
+                if quota
+                else ""
+            )
             return [
                 ("", "cpu.weight", cpu_weight(cpu.get("shares") or 0)),
                 ("", "cpu.max", top),
@@ -237,15 +254,23 @@ class Cgroup:
         cpu = memory = 0
         with suppress(OSError, ValueError, StopIteration):
             if self.unified:
-                lines = dict(line.split() for line in _read(self._path("", "cpu.stat")).splitlines())
+                lines = dict(
+                    line.split()
+                    for line in _read(self._path("", "cpu.stat")).splitlines()
+                )
                 cpu = int(lines["usage_usec"]) * 1000
             else:
                 cpu = int(_read(self._path("cpuacct", "cpuacct.usage")))
         with suppress(OSError, ValueError):
             file = "memory.current" if self.unified else "memory.usage_in_bytes"
             inactive = "inactive_file" if self.unified else "total_inactive_file"
-            stat = dict(line.split() for line in _read(self._path("memory", "memory.stat")).splitlines())
-            memory = max(int(_read(self._path("memory", file))) - int(stat[inactive]), 0)
+            stat = dict(
+                line.split()
+                for line in _read(self._path("memory", "memory.stat")).splitlines()
+            )
+            memory = max(
+                int(_read(self._path("memory", file))) - int(stat[inactive]), 0
+            )
         return cpu, memory
 
     def remove(self) -> None:

@@ -49,7 +49,10 @@ def clean_bundle(directory: Path) -> None:
         known = read_json(f"{directory}/pid.json")
         _end(known["pid"], known["started"])
         with suppress(OSError):
-            if str(directory).encode() in Path(f"/proc/{known['shim']}/cmdline").read_bytes():
+            if (
+                str(directory).encode()
+                in Path(f"/proc/{known['shim']}/cmdline").read_bytes()
+            ):
                 _end(known["shim"])
     with suppress(FileNotFoundError):
         Cgroup(read_json(f"{directory}/config.json")["linux"]["cgroupsPath"]).remove()
@@ -70,5 +73,7 @@ def clean(root: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a sandbox runtime)")
+        sys.exit(
+            "usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a sandbox runtime)"
+        )
     clean(Path(sys.argv[1]))

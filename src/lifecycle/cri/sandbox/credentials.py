@@ -49,7 +49,9 @@ def become(process: dict[str, Any]) -> None:
     os.setresgid(user["gid"], user["gid"], user["gid"])
     os.setresuid(user["uid"], user["uid"], user["uid"])
     permitted = capability_bits(wanted.get("permitted") or []) & own
-    sys.set_capabilities(capability_bits(wanted.get("effective") or []) & own, permitted)
+    sys.set_capabilities(
+        capability_bits(wanted.get("effective") or []) & own, permitted
+    )
     if process.get("noNewPrivileges"):
         sys.prctl(sys.PR_SET_NO_NEW_PRIVS, 1)
 
@@ -60,7 +62,9 @@ def find_program(name: str, path: str) -> str:
     """
     if "/" in name:
         if not os.path.exists(name):
-            raise FileNotFoundError(f'exec: "{name}": stat {name}: no such file or directory')
+            raise FileNotFoundError(
+                f'exec: "{name}": stat {name}: no such file or directory'
+            )
         if os.path.isdir(name):
             raise PermissionError(f'exec: "{name}": is a directory')
         if not os.access(name, os.X_OK):

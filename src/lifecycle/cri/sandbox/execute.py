@@ -36,7 +36,10 @@ def enter(pid: int) -> None:
     files = {}
     for kind in kinds:
         name = syscalls.NAMESPACE_FILES[kind]
-        if os.stat(f"/proc/{pid}/ns/{name}").st_ino != os.stat(f"/proc/self/ns/{name}").st_ino:
+        if (
+            os.stat(f"/proc/{pid}/ns/{name}").st_ino
+            != os.stat(f"/proc/self/ns/{name}").st_ino
+        ):
             files[kind] = os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY)
     for kind, fd in files.items():
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])

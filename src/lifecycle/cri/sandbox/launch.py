@@ -78,7 +78,11 @@ def _enter_namespaces(spec: Spec) -> None:
     """Join those with a path, make the others. The mount namespace is made last: paths
     are the machine's until then.
     """
-    joined = [(n["type"], os.open(n["path"], os.O_RDONLY)) for n in spec["linux"]["namespaces"] if n.get("path")]
+    joined = [
+        (n["type"], os.open(n["path"], os.O_RDONLY))
+        for n in spec["linux"]["namespaces"]
+        if n.get("path")
+    ]
     for kind, fd in joined:
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])
         os.close(fd)
@@ -101,7 +105,9 @@ def _set_up(spec: Spec, bundle: str, cgroup: Cgroup) -> None:
             file.write(value)
     if spec.get("hostname"):
         syscalls.sethostname(spec["hostname"])
-    rootfs.hide(spec["linux"].get("maskedPaths") or [], spec["linux"].get("readonlyPaths") or [])
+    rootfs.hide(
+        spec["linux"].get("maskedPaths") or [], spec["linux"].get("readonlyPaths") or []
+    )
     if spec["root"].get("readonly"):
         rootfs.seal()
 
@@ -146,11 +152,15 @@ def _use_streams(streams: tuple[int, int, int], terminal: bool) -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def spawn(spec: Spec, bundle: str, cgroup: Cgroup, streams: tuple[int, int, int]) -> int:
+def spawn(
+    spec: Spec, bundle: str, cgroup: Cgroup, streams: tuple[int, int, int]
+) -> int:
     """Start the container; the id of its process 1 in the machine's numbers. Raises
     OSError with what went wrong.
     """
-    report, reported = os.pipe()  # closed by a successful exec; whatever is written is a complaint
+    report, reported = (
+        os.pipe()
+    )  # closed by a successful exec; whatever is written is a complaint
     number, numbered = os.pipe()
     middle = os.fork()
     if middle == 0:
@@ -200,7 +210,9 @@ def describe(error: BaseException) -> str:
 
 def exit_code(status: int) -> int:
     """As shells count: 128 and the signal's number for those that were killed."""
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    return (
+        128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    )
 
 
 def main(bundle: str) -> int:
@@ -222,12 +234,16 @@ def main(bundle: str) -> int:
         return 1
     os.chdir(bundle)
     before = cgroup.oom_kills()
-    write_json("pid.json", {"pid": pid, "started": start_time(pid), "shim": os.getpid()})
+    write_json(
+        "pid.json", {"pid": pid, "started": start_time(pid), "shim": os.getpid()}
+    )
     print(json.dumps({"pid": pid}), flush=True)
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 1)  # the runtime need not listen any longer
     status = stdio.serve(pid)
-    if not any(n["type"] == "pid" and not n.get("path") for n in spec["linux"]["namespaces"]):
+    if not any(
+        n["type"] == "pid" and not n.get("path") for n in spec["linux"]["namespaces"]
+    ):
         cgroup.kill()
     stdio.finish()
     oom = cgroup.oom_kills() > before

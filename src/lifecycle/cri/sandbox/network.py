@@ -30,13 +30,17 @@ class PodNetworkSetup(Protocol):
         """Empty, or why pods cannot be connected now."""
         ...
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
         """Connect the namespace at the path `netns`; the pod's addresses, the primary
         one first. Raises OSError or RuntimeError.
         """
         ...
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """Undo it. Again does no harm; `netns` is empty if the namespace is gone."""
         ...
 
@@ -48,11 +52,15 @@ class LoopbackOnly:
         """Always."""
         return ""
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
         """Nothing to do."""
         return []
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """Nothing to undo."""
 
 
@@ -70,8 +78,12 @@ def make_network_namespace(path: str) -> None:
             syscalls.unshare(syscalls.CLONE_NEWNET)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                 request = struct.pack("16sH14x", b"lo", 0)
-                _, flags = struct.unpack("16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request))
-                fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
+                _, flags = struct.unpack(
+                    "16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request)
+                )
+                fcntl.ioctl(
+                    control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP)
+                )
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o444))
             syscalls.mount("/proc/thread-self/ns/net", path, flags=syscalls.MS_BIND)
         except OSError as error:

@@ -106,7 +106,9 @@ class NodeSide(NodeAccess):
                 f" failed: unable to start container process: {why}: unknown"
             )
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Output beyond 16 MiB is dropped as it comes. Raises RuntimeServiceError, when
         `timeout` is over too.
         """
@@ -153,7 +155,9 @@ class NodeSide(NodeAccess):
         if tty:
             return await self._exec_terminal(container, cmd, streams)
         stdin = subprocess.PIPE if streams.stdin is not None else subprocess.DEVNULL
-        process, heard = await self._execute(container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False)
+        process, heard = await self._execute(
+            container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False
+        )
         feeding = asyncio.ensure_future(_feed(process.stdin, streams))
         try:
             await asyncio.gather(
@@ -171,9 +175,13 @@ class NodeSide(NodeAccess):
         self._complaint(heard)
         return int(process.returncode or 0)
 
-    async def _exec_terminal(self, container: Container, cmd: tuple[str, ...], streams: Streams) -> int:
+    async def _exec_terminal(
+        self, container: Container, cmd: tuple[str, ...], streams: Streams
+    ) -> int:
         master, slave = os.openpty()
-        process, heard = await self._execute(container, cmd, (slave, slave, slave), True)
+        process, heard = await self._execute(
+            container, cmd, (slave, slave, slave), True
+        )
         os.close(slave)
         loop = asyncio.get_running_loop()
         said: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -215,21 +223,31 @@ class NodeSide(NodeAccess):
 
     # -- streams -----------------------------------------------------------------------
 
-    async def _shim(self, container: Container) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _shim(
+        self, container: Container
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the container's shim. Paths of sockets are short, so this
         goes through the directory's fd.
         """
         directory = os.open(container.directory, os.O_PATH)
         try:
-            return await asyncio.open_unix_connection(f"/proc/self/fd/{directory}/{stdio.SOCKET}")
+            return await asyncio.open_unix_connection(
+                f"/proc/self/fd/{directory}/{stdio.SOCKET}"
+            )
         except OSError as error:
-            raise RuntimeServiceError(f"rpc error: code = Unknown desc = failed to reach the shim: {error}") from None
+            raise RuntimeServiceError(
+                f"rpc error: code = Unknown desc = failed to reach the shim: {error}"
+            ) from None
         finally:
             os.close(directory)
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """From now on; what was said before is in the log."""
-        reader, writer = await self._shim(self._running(container_id, "failed to attach container"))
+        reader, writer = await self._shim(
+            self._running(container_id, "failed to attach container")
+        )
 
         async def feed() -> None:
             async for data in streams.stdin or _never():
@@ -240,7 +258,11 @@ class NodeSide(NodeAccess):
 
         async def resize() -> None:
             async for width, height in streams.resize or _never():
-                writer.write(stdio.frame(stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)))
+                writer.write(
+                    stdio.frame(
+                        stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)
+                    )
+                )
 
         tasks = [asyncio.ensure_future(feed()), asyncio.ensure_future(resize())]
         buffer = bytearray()
@@ -248,7 +270,9 @@ class NodeSide(NodeAccess):
             while data := await reader.read(65536):
                 buffer += data
                 for kind, payload in stdio.unframe(buffer):
-                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(payload)
+                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(
+                        payload
+                    )
         except ConnectionError:
             pass
         finally:
@@ -261,7 +285,9 @@ class NodeSide(NodeAccess):
         """Returns when the shim writes to the new file."""
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = container is not running"
+            )
         reader, writer = await self._shim(container)
         writer.write(stdio.frame(stdio.REOPEN))
         buffer = bytearray()
@@ -273,10 +299,16 @@ class NodeSide(NodeAccess):
         finally:
             writer.close()
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """Even servers that listen on the pod's loopback only can be reached."""
         sandbox = self._sandbox(pod_sandbox_id)
-        netns = self._netns(pod_sandbox_id) if sandbox.networked else self.host_netns or "/proc/self/ns/net"
+        netns = (
+            self._netns(pod_sandbox_id)
+            if sandbox.networked
+            else self.host_netns or "/proc/self/ns/net"
+        )
         try:
             made: socket.socket = await asyncio.to_thread(connect_inside, netns, port)
         except OSError as error:
@@ -304,7 +336,9 @@ class NodeSide(NodeAccess):
         """From its cgroup."""
         container = self._container(container_id)
         status = container.status
-        cpu, memory = Cgroup(read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]).usage()
+        cpu, memory = Cgroup(
+            read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]
+        ).usage()
         now = time.time_ns()
         metadata = {"name": status.metadata.name, "attempt": status.metadata.attempt}
         attributes = {
@@ -318,13 +352,17 @@ class NodeSide(NodeAccess):
             "memory": {"timestamp": now, "working_set_bytes": {"value": memory}},
         }
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of what runs."""
         return [
             await self.container_stats(container.status.id)
             for container in self._containers.values()
             if container.status.state is ContainerState.RUNNING
-            and (not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id)
+            and (
+                not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id
+            )
         ]
 
     # -- images ------------------------------------------------------------------------
@@ -400,6 +438,8 @@ async def _feed(writer: asyncio.StreamWriter | None, streams: Streams) -> None:
             writer.write_eof()
 
 
-async def _copy(reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]) -> None:
+async def _copy(
+    reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]
+) -> None:
     while data := await reader.read(65536):
         await write(data)

@@ -61,7 +61,12 @@ async def launch(directory: Path, host_netns: str = "") -> tuple[int, int]:
         if not line:
             shim.wait()
             del _SHIMS[shim.pid]
-            return {"error": ((directory / "shim.log").read_text()[-500:].strip() or "the shim ended")}
+            return {
+                "error": (
+                    (directory / "shim.log").read_text()[-500:].strip()
+                    or "the shim ended"
+                )
+            }
         answer: dict[str, object] = json.loads(line)
         if "error" in answer:
             shim.wait()

@@ -97,7 +97,13 @@ class Container:
                 exited["exit_code"],
                 exited["finished_at"],
             )
-            status.reason = "OOMKilled" if exited["oom"] else "Completed" if status.exit_code == 0 else "Error"
+            status.reason = (
+                "OOMKilled"
+                if exited["oom"]
+                else "Completed"
+                if status.exit_code == 0
+                else "Error"
+            )
         self.save()
 
 
@@ -106,7 +112,9 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return (
+        value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    )
 
 
 def running_pid(directory: Path) -> tuple[int, int]:
@@ -150,6 +158,10 @@ def load_containers(root: Path) -> dict[str, Container]:
     for directory in sorted(root.iterdir()):
         with suppress(FileNotFoundError):
             record = read_json(f"{directory}/record.json")
-            status = translate.read_container_status(record["status"], record["pod_sandbox_id"])
-            found[status.id] = Container(status, translate.read_container_config(record["config"]), directory)
+            status = translate.read_container_status(
+                record["status"], record["pod_sandbox_id"]
+            )
+            found[status.id] = Container(
+                status, translate.read_container_config(record["config"]), directory
+            )
     return dict(sorted(found.items(), key=lambda item: item[1].status.created_at))

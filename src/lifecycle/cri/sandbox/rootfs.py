@@ -62,8 +62,12 @@ def mount_root(spec: Spec, rootfs: str) -> None:
     """`spec["root"]["layers"]` as one directory: `kind` `overlay` (lowest first) or
     `copy`, which is there already.
     """
-    bidirectional = any("rshared" in mount.get("options", ()) for mount in spec["mounts"])
-    sys.mount("", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE))
+    bidirectional = any(
+        "rshared" in mount.get("options", ()) for mount in spec["mounts"]
+    )
+    sys.mount(
+        "", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE)
+    )
     root = spec["root"]
     if root.get("layers"):
         # names relative to the store keep the option string short; the kernel takes one
@@ -87,7 +91,9 @@ def _inside(rootfs: str, path: str) -> str:
     target = os.path.normpath(rootfs + "/" + path)
     real = os.path.realpath(target)
     if real != target and not real.startswith(rootfs + "/"):
-        raise OSError(40, "mount destination is a link that leads out of the container", path)
+        raise OSError(
+            40, "mount destination is a link that leads out of the container", path
+        )
     return real
 
 
@@ -117,13 +123,19 @@ def mount_one(mount: Spec, rootfs: str) -> None:
     _make_place(mount["source"], target)
     if mount["type"] != "bind":
         if data and mount["type"] == "devpts":
-            data = [item for item in data if item != "newinstance"]  # always so, since Linux 4.7
-        sys.mount(mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
+            data = [
+                item for item in data if item != "newinstance"
+            ]  # always so, since Linux 4.7
+        sys.mount(
+            mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data)
+        )
         return
     sys.mount(mount["source"], target, flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
     if kept & ~sys.MS_BIND:
-        sys.mount("", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target))
+        sys.mount(
+            "", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target)
+        )
     if spread:
         sys.mount("", target, flags=spread)
 
@@ -190,7 +202,9 @@ def enter(rootfs: str) -> None:
     """
     os.chdir(rootfs)
     sys.pivot_root(".", ".")
-    sys.mount("", ".", flags=sys.MS_SLAVE | sys.MS_REC)  # letting go must not spread to the machine
+    sys.mount(
+        "", ".", flags=sys.MS_SLAVE | sys.MS_REC
+    )  # letting go must not spread to the machine
     sys.umount(".")
     os.chdir("/")
 
@@ -214,4 +228,6 @@ def hide(masked: list[str], readonly: list[str]) -> None:
 
 def seal() -> None:
     """Make the root itself read-only."""
-    sys.mount("", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/"))
+    sys.mount(
+        "", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/")
+    )

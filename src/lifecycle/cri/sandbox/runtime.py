@@ -79,7 +79,9 @@ class SandboxRuntime(NodeSide):
     `host_netns`: the node's network namespace, if that is not ours.
     """
 
-    def __init__(self, root: Path, network: PodNetworkSetup | None = None, host_netns: str = "") -> None:
+    def __init__(
+        self, root: Path, network: PodNetworkSetup | None = None, host_netns: str = ""
+    ) -> None:
         self.root = root
         self.host_netns = host_netns
         for name in ("sandboxes", "containers", "netns", "shm"):
@@ -106,14 +108,19 @@ class SandboxRuntime(NodeSide):
             elif sandbox.state is PodSandboxState.READY:
                 sandbox.state = PodSandboxState.NOTREADY
                 sandbox.save()
-            elif not (sandbox.directory / "pid.json").exists():  # the crash came before its pause process
+            elif not (
+                sandbox.directory / "pid.json"
+            ).exists():  # the crash came before its pause process
                 await self.remove_pod_sandbox(sandbox.id)
         for container in self._containers.values():
             container.pid, shim = running_pid(container.directory)
             if shim and container.pid:
                 container.status.state = ContainerState.RUNNING
                 self._watch(shim, self._container_ended, container)
-            elif container.status.state is ContainerState.RUNNING or (container.directory / "pid.json").exists():
+            elif (
+                container.status.state is ContainerState.RUNNING
+                or (container.directory / "pid.json").exists()
+            ):
                 container.read_exit()
         known = {*self._sandboxes, *self._containers}
         for kind in ("sandboxes", "containers"):
@@ -127,7 +134,9 @@ class SandboxRuntime(NodeSide):
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
 
-    def _watch(self, pid: int, ended: Callable[..., None], what: Sandbox | Container) -> None:
+    def _watch(
+        self, pid: int, ended: Callable[..., None], what: Sandbox | Container
+    ) -> None:
         async def watch() -> None:
             await wait_for(pid)
             ended(what)
@@ -164,14 +173,20 @@ class SandboxRuntime(NodeSide):
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """The network reads its own configuration."""
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         """Handlers are called on the loop, at once."""
         self._handlers.append(handler)
 
-    def _emit(self, kind: ContainerEventType, container_id: str, sandbox_id: str) -> None:
+    def _emit(
+        self, kind: ContainerEventType, container_id: str, sandbox_id: str
+    ) -> None:
         sandbox = self._sandboxes.get(sandbox_id)
         uid = sandbox.config.metadata.uid if sandbox else ""
-        event = ContainerEventResponse(container_id, kind, time.time_ns(), sandbox_id, uid)
+        event = ContainerEventResponse(
+            container_id, kind, time.time_ns(), sandbox_id, uid
+        )
         for handler in self._handlers:
             handler(event)
 
@@ -226,7 +241,9 @@ class SandboxRuntime(NodeSide):
 
     async def _connect(self, sandbox: Sandbox) -> None:
         try:
-            sandbox.addresses = await self._network.add(sandbox.id, self._netns(sandbox.id), sandbox.config)
+            sandbox.addresses = await self._network.add(
+                sandbox.id, self._netns(sandbox.id), sandbox.config
+            )
         except (OSError, RuntimeError) as error:
             raise RuntimeServiceError(
                 f'rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox.id}": {error}'
@@ -237,10 +254,16 @@ class SandboxRuntime(NodeSide):
         the pause program's root.
         """
         config, directory = sandbox.config, sandbox.directory
-        name = os.uname().nodename if config.host_network else config.hostname or config.metadata.name
+        name = (
+            os.uname().nodename
+            if config.host_network
+            else config.hostname or config.metadata.name
+        )
         (directory / "hostname").write_text(name + "\n")
         hosts = "127.0.0.1 localhost\n::1 localhost\n"
-        (directory / "hosts").write_text(hosts + "".join(f"{ip} {name}\n" for ip in sandbox.addresses[:1]))
+        (directory / "hosts").write_text(
+            hosts + "".join(f"{ip} {name}\n" for ip in sandbox.addresses[:1])
+        )
         (directory / "resolv.conf").write_text(resolv_conf(config.dns_config))
         program = directory / "rootfs" / "pause"
         program.parent.mkdir()
@@ -278,8 +301,14 @@ class SandboxRuntime(NodeSide):
     async def stop_pod_sandbox(self, pod_sandbox_id: str) -> None:
         """Kill what runs in it, disconnect it, end the pause process."""
         sandbox = self._sandbox(pod_sandbox_id)
-        sandbox.state = PodSandboxState.NOTREADY  # at once: nobody who hears its containers end starts new ones in it
-        inside = [c for c in self._containers.values() if c.status.pod_sandbox_id == pod_sandbox_id]
+        sandbox.state = (
+            PodSandboxState.NOTREADY
+        )  # at once: nobody who hears its containers end starts new ones in it
+        inside = [
+            c
+            for c in self._containers.values()
+            if c.status.pod_sandbox_id == pod_sandbox_id
+        ]
         await asyncio.gather(*(self._kill(container) for container in inside))
         if sandbox.networked:
             path = self._netns(sandbox.id)
@@ -291,7 +320,9 @@ class SandboxRuntime(NodeSide):
             with suppress(ProcessLookupError):
                 os.kill(sandbox.pid, signal.SIGKILL)
             await sandbox.ended.wait()
-        if sandbox.directory.exists():  # somebody else may have asked for the same, and have removed it by now
+        if (
+            sandbox.directory.exists()
+        ):  # somebody else may have asked for the same, and have removed it by now
             sandbox.save()
         await asyncio.to_thread(self._let_go, sandbox)
 
@@ -307,7 +338,11 @@ class SandboxRuntime(NodeSide):
         if sandbox is None:
             return
         await self.stop_pod_sandbox(pod_sandbox_id)
-        for container in [c for c in self._containers.values() if c.status.pod_sandbox_id == pod_sandbox_id]:
+        for container in [
+            c
+            for c in self._containers.values()
+            if c.status.pod_sandbox_id == pod_sandbox_id
+        ]:
             await self.remove_container(container.status.id)
         await asyncio.to_thread(clean_bundle, sandbox.directory)
         self._sandboxes.pop(pod_sandbox_id, None)
@@ -334,7 +369,11 @@ class SandboxRuntime(NodeSide):
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[PodSandboxStatus]:
         """Newest first."""
-        found = [s for s in self._sandboxes.values() if not pod_uid or s.config.metadata.uid == pod_uid]
+        found = [
+            s
+            for s in self._sandboxes.values()
+            if not pod_uid or s.config.metadata.uid == pod_uid
+        ]
         return [self._sandbox_status(sandbox) for sandbox in reversed(found)]
 
     # -- containers --------------------------------------------------------------------
@@ -364,7 +403,9 @@ class SandboxRuntime(NodeSide):
             image["config"].get("User", ""),
             lambda name: self.images.read_file(image_id, name),
         )
-        target = self._containers.get((security.get("namespace_options") or {}).get("target_id") or "")
+        target = self._containers.get(
+            (security.get("namespace_options") or {}).get("target_id") or ""
+        )
         spec = container_spec(
             config,
             sandbox.config,
@@ -390,7 +431,11 @@ class SandboxRuntime(NodeSide):
             spec["root"] |= {"upper": f"{directory}/upper", "work": f"{directory}/work"}
         else:
             await asyncio.to_thread(self.images.lay_out, image_id, directory / "rootfs")
-        log = f"{sandbox.config.log_directory}/{config.log_path}" if config.log_path else ""
+        log = (
+            f"{sandbox.config.log_directory}/{config.log_path}"
+            if config.log_path
+            else ""
+        )
         write_json(f"{directory}/config.json", spec)
         options = {
             "log_path": log,
@@ -453,7 +498,9 @@ class SandboxRuntime(NodeSide):
             )
             status.message, status.finished_at = str(error), time.time_ns()
             container.save()
-            raise RuntimeServiceError(f"rpc error: code = Unknown desc = {error}") from None
+            raise RuntimeServiceError(
+                f"rpc error: code = Unknown desc = {error}"
+            ) from None
         status.state, status.started_at = ContainerState.RUNNING, time.time_ns()
         container.save()
         self._emit(ContainerEventType.STARTED, container_id, status.pod_sandbox_id)
@@ -481,7 +528,11 @@ class SandboxRuntime(NodeSide):
                 if self.images.find(container.status.image_id)
                 else {}
             )
-            name = container.config.stop_signal.removeprefix("RUNTIME_DEFAULT") or image.get("StopSignal") or "SIGTERM"
+            name = (
+                container.config.stop_signal.removeprefix("RUNTIME_DEFAULT")
+                or image.get("StopSignal")
+                or "SIGTERM"
+            )
             with suppress(ProcessLookupError):
                 os.kill(container.pid, getattr(signal, str(name), signal.SIGTERM))
             with suppress(TimeoutError):
@@ -505,18 +556,26 @@ class SandboxRuntime(NodeSide):
         await self._kill(container)
         await asyncio.to_thread(clean_bundle, container.directory)
         self._containers.pop(container_id, None)
-        self._emit(ContainerEventType.DELETED, container_id, container.status.pod_sandbox_id)
+        self._emit(
+            ContainerEventType.DELETED, container_id, container.status.pod_sandbox_id
+        )
 
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first."""
         found = [c.status for c in self._containers.values()]
-        return [status for status in reversed(found) if not pod_sandbox_id or status.pod_sandbox_id == pod_sandbox_id]
+        return [
+            status
+            for status in reversed(found)
+            if not pod_sandbox_id or status.pod_sandbox_id == pod_sandbox_id
+        ]
 
     async def container_status(self, container_id: str) -> ContainerStatus:
         """By id."""
         return self._container(container_id).status
 
-    async def update_container_resources(self, container_id: str, resources_: Fields) -> None:
+    async def update_container_resources(
+        self, container_id: str, resources_: Fields
+    ) -> None:
         """Write the limits that changed into its cgroup."""
         container = self._container(container_id)
         path = read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]

@@ -84,7 +84,9 @@ class Stdio:
         if not self._log_path:
             return -1
         os.makedirs(os.path.dirname(self._log_path), exist_ok=True)
-        return os.open(self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return os.open(
+            self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640
+        )
 
     def serve(self, pid: int) -> int:
         """Copy until process `pid` has ended; its wait status."""
@@ -144,7 +146,11 @@ class Stdio:
             return False
         pieces, self._rest[stream] = split_output(self._rest[stream] + data)
         now = time.time_ns()
-        self._write(b"".join(format_entry(now, stream, complete, text) for complete, text in pieces))
+        self._write(
+            b"".join(
+                format_entry(now, stream, complete, text) for complete, text in pieces
+            )
+        )
         message = frame(STDOUT if stream == "stdout" else STDERR, data)
         for client in list(self._clients):
             try:

@@ -65,7 +65,9 @@ def _number(name: str) -> int:
     try:
         return _NUMBERS[platform.machine()][name]
     except KeyError:
-        raise OSError(38, f"{name} has no known number on {platform.machine()}") from None
+        raise OSError(
+            38, f"{name} has no known number on {platform.machine()}"
+        ) from None
 
 
 def unshare(flags: int) -> None:
@@ -80,7 +82,9 @@ def setns(fd: int, kind: int) -> None:
     _check("setns", _libc.setns(fd, kind))
 
 
-def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+def mount(
+    source: str, target: str, kind: str = "", flags: int = 0, data: str = ""
+) -> None:
     """`mount(2)`."""
     arguments = [text.encode() if text else None for text in (source, target, kind)]
     _check(

@@ -43,7 +43,9 @@ async def preferred_resources(client: Discovery) -> list[tuple[str, str, Object]
         best: dict[str, tuple[str, Object]] = {}
         for version in group["versions"]:
             for row in rows.get(version["groupVersion"], ()):
-                if "/" not in row["name"] and (row["name"] not in best or version["version"] == preferred):
+                if "/" not in row["name"] and (
+                    row["name"] not in best or version["version"] == preferred
+                ):
                     best[row["name"]] = (version["version"], row)
         found += [(group["name"], version, row) for version, row in best.values()]
     return found
@@ -54,7 +56,9 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "api-resources")
     if p.args:
         raise UsageError(f"unexpected arguments: [{' '.join(p.args)}]", "api-resources")
-    marshal = object_printer(p) if p["output"].lower() in ("json", "yaml", "kyaml") else None
+    marshal = (
+        object_printer(p) if p["output"].lower() in ("json", "yaml", "kyaml") else None
+    )
     if marshal is None and p["output"] not in ("", "wide", "name"):
         raise unknown_format(p["output"], "json,kyaml,name,wide,yaml")
     if p["sort-by"] not in ("", "name", "kind"):
@@ -70,7 +74,9 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
         and set(p["verbs"]) <= set(row["verbs"])
         and set(p["categories"]) <= set(row.get("categories") or ())
     ]
-    by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(p["sort-by"], lambda r: r[0])
+    by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(
+        p["sort-by"], lambda r: r[0]
+    )
     kept.sort(key=lambda r: (by(r), r[2]["name"]))
     if marshal is not None:
         rows_shown = [_row(group, version, row) for group, version, row in kept]
@@ -90,7 +96,9 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
             session.print(f"{row['name']}.{group}\n" if group else f"{row['name']}\n")
         return
     wide = p["output"] == "wide"
-    rows = [] if p["no-headers"] else [HEADERS + (["VERBS", "CATEGORIES"] if wide else [])]
+    rows = (
+        [] if p["no-headers"] else [HEADERS + (["VERBS", "CATEGORIES"] if wide else [])]
+    )
     for group, version, row in kept:
         cells = [
             row["name"],
@@ -98,7 +106,14 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
             f"{group}/{version}" if group else version,
         ]
         cells += [str(row["namespaced"]).lower(), row["kind"]]
-        rows.append(cells + ([",".join(row["verbs"]), ",".join(row.get("categories") or ())] if wide else []))
+        rows.append(
+            cells
+            + (
+                [",".join(row["verbs"]), ",".join(row.get("categories") or ())]
+                if wide
+                else []
+            )
+        )
     session.print(align(rows))
 
 
@@ -110,7 +125,11 @@ def _row(group: str, version: str, row: Object) -> Object:
         "group": group,
         "version": version,
     }
-    return {key: shown[key] for key in _FIELDS if shown.get(key) or (key in shown and key in _ALWAYS)}
+    return {
+        key: shown[key]
+        for key in _FIELDS
+        if shown.get(key) or (key in shown and key in _ALWAYS)
+    }
 
 
 _FIELDS = (
@@ -127,5 +146,7 @@ async def api_versions(argv: Sequence[str], session: Session) -> None:
         raise UsageError(f"unexpected arguments: [{' '.join(p.args)}]", "api-versions")
     session.discovery.invalidate()
     groups = (await session.discovery.server_groups())["groups"]
-    names = sorted(version["groupVersion"] for group in groups for version in group["versions"])
+    names = sorted(
+        version["groupVersion"] for group in groups for version in group["versions"]
+    )
     session.print("".join(f"{name}\n" for name in names))

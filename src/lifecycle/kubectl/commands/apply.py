@@ -97,7 +97,9 @@ async def apply(argv: Sequence[str], session: Session) -> None:
     if unread and wrong:  # beside others, these are one complaint
         wrong.insert(
             0,
-            CommandError(next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"),
+            CommandError(
+                next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"
+            ),
         )
     if unread or wrong:
         raise several(wrong or list(unread.values()))
@@ -112,7 +114,9 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["force"] and p["server-side"]:
         raise CommandError("--force cannot be used with --server-side")
     if dry_run == "client" and p["server-side"]:
-        raise CommandError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
+        raise CommandError(
+            "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"
+        )
     if p["force-conflicts"] and not p["server-side"]:
         raise CommandError("--force-conflicts only works with --server-side")
     if p["subresource"] and not p["server-side"]:
@@ -140,7 +144,11 @@ def _check(p: Parsed, dry_run: str) -> None:
 def _query(p: Parsed, dry_run: str) -> dict[str, str]:
     return {
         "dryRun": "All" if dry_run == "server" else "",
-        "fieldManager": (p["field-manager"] if "field-manager" in p.changed or not p["server-side"] else SERVER_SIDE),
+        "fieldManager": (
+            p["field-manager"]
+            if "field-manager" in p.changed or not p["server-side"]
+            else SERVER_SIDE
+        ),
         "fieldValidation": validation_directive(p),
     }
 
@@ -152,9 +160,13 @@ async def _apply_one(
     info = Found(info.resource, obj, info.source, p["subresource"])
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
-            raise CommandError(f"from {obj['metadata']['generateName']}: cannot use generate name with apply")
+            raise CommandError(
+                f"from {obj['metadata']['generateName']}: cannot use generate name with apply"
+            )
         nameless = "resource name may not be empty"
-        raise CommandError(nameless if p["server-side"] else f"{_retrieving(info)}: {nameless}")
+        raise CommandError(
+            nameless if p["server-side"] else f"{_retrieving(info)}: {nameless}"
+        )
     if p["server-side"]:
         return await _server_side(info, p, query, session), "serverside-applied"
     return await _client_side(info, dry_run, query, session)
@@ -173,7 +185,9 @@ def _retrieving(info: Found) -> str:
     )
 
 
-async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: Session) -> Object:
+async def _server_side(
+    info: Found, p: Parsed, query: dict[str, str], session: Session
+) -> Object:
     query = {**query, "force": "true" if p["force-conflicts"] else "false"}
     try:
         return await migrated(info, in_key_order(info.obj), query, session)
@@ -196,7 +210,9 @@ async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: S
         ) from None
 
 
-async def _client_side(info: Found, dry_run: str, query: dict[str, str], session: Session) -> tuple[Object, str]:
+async def _client_side(
+    info: Found, dry_run: str, query: dict[str, str], session: Session
+) -> tuple[Object, str]:
     modified = in_key_order(modified_configuration(info.obj))
     try:
         current = await session.client.get(info.resource, info.name, info.namespace)
@@ -212,11 +228,17 @@ async def _client_side(info: Found, dry_run: str, query: dict[str, str], session
         schema: Schema | None = schema_for(info.obj["apiVersion"], info.obj["kind"])
     except KeyError:
         schema = None
-    patch = three_way_merge_patch(orjson.loads(last) if last else {}, modified, current, schema)
+    patch = three_way_merge_patch(
+        orjson.loads(last) if last else {}, modified, current, schema
+    )
     if not patch:
         return current, "unchanged"
     if dry_run == "client":
-        local = apply_merge_patch(current, patch) if schema is None else strategic_merge_patch(current, patch, schema)
+        local = (
+            apply_merge_patch(current, patch)
+            if schema is None
+            else strategic_merge_patch(current, patch, schema)
+        )
         return local, "configured"
     content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
     try:
@@ -225,24 +247,36 @@ async def _client_side(info: Found, dry_run: str, query: dict[str, str], session
             "configured",
         )
     except StatusError as refused:
-        about = _retrieving(info).partition("\n")[2].replace("\nfrom server for: ", "\nfor: ")
+        about = (
+            _retrieving(info)
+            .partition("\n")[2]
+            .replace("\nfrom server for: ", "\nfor: ")
+        )
         text = orjson.dumps(in_key_order(patch)).decode()
         message = f"error when applying patch:\n{text}\nto:\n{about}: {refused.message}"
         raise StatusError({**refused.status, "message": message}) from None
 
 
-async def _created(info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session) -> Object:
+async def _created(
+    info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session
+) -> Object:
     modified = _without_nulls(modified)
     if dry_run == "client":
         return modified
     with source_named(info.source, "creating"):
-        return await session.send("POST", info.resource.path(info.namespace), query, modified)
+        return await session.send(
+            "POST", info.resource.path(info.namespace), query, modified
+        )
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {
+            key: _without_nulls(item) for key, item in value.items() if item is not None
+        }
+    return (
+        [_without_nulls(item) for item in value] if isinstance(value, list) else value
+    )
 
 
 _NO_ANNOTATION = (

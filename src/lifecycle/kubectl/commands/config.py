@@ -84,7 +84,9 @@ def _current_context(p: Parsed, files: KubeconfigFiles) -> str:
 
 def _listed(section: str) -> Callable[[Parsed, KubeconfigFiles], str]:
     def run(p: Parsed, files: KubeconfigFiles) -> str:
-        return "".join(f"{name}\n" for name in ("NAME", *names(files.starting_config(), section)))
+        return "".join(
+            f"{name}\n" for name in ("NAME", *names(files.starting_config(), section))
+        )
 
     return run
 
@@ -104,10 +106,15 @@ VIEW = (
 )
 WORDS = {
     "view": Word(
-        tuple(flag("output", default="yaml", short="o") if f.name == "output" else f for f in VIEW),
+        tuple(
+            flag("output", default="yaml", short="o") if f.name == "output" else f
+            for f in VIEW
+        ),
         _view,
     ),
-    "get-contexts": Word((flag("no-headers", "bool"), flag("output", short="o")), _get_contexts),
+    "get-contexts": Word(
+        (flag("no-headers", "bool"), flag("output", short="o")), _get_contexts
+    ),
     "current-context": Word((), _current_context),
     "get-clusters": Word((), _listed("clusters")),
     "get-users": Word((), _listed("users")),
@@ -147,7 +154,9 @@ def run_config(
             )
         rest = [word for i, word in enumerate(argv) if i != places[0]]
         p = parse(rest, WORDS[name].flags, f"config {name}")
-        files = KubeconfigFiles(global_flags(argv)["kubeconfig"], environ, warn=err.write)
+        files = KubeconfigFiles(
+            global_flags(argv)["kubeconfig"], environ, warn=err.write
+        )
         out.write(WORDS[name].run(p, files))
     except HelpWanted as wanted:
         out.write(command_help(wanted.command, wanted.flags))

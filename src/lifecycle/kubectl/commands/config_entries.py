@@ -50,7 +50,10 @@ USER_FLAGS = (
     flag("embed-certs", "bool"),
     flag("auth-provider"),
     flag("auth-provider-arg", "slice"),
-    *(flag(name) for name in ("exec-command", "exec-api-version", "exec-interactive-mode")),
+    *(
+        flag(name)
+        for name in ("exec-command", "exec-api-version", "exec-interactive-mode")
+    ),
     flag("exec-provide-cluster-info", "bool"),
     flag("exec-arg", "slice"),
     flag("exec-env", "array"),
@@ -95,7 +98,11 @@ def delete_entry(section: str, what: str) -> Callable[[Parsed, KubeconfigFiles],
 
     def run(p: Parsed, files: KubeconfigFiles) -> str:
         if len(p.args) != 1:
-            raise (UsageError("user to delete is required", "config delete-user") if what == "user" else Misused(""))
+            raise (
+                UsageError("user to delete is required", "config delete-user")
+                if what == "user"
+                else Misused("")
+            )
         default = files.named_file()  # it is named even if the entry was in another one
         if files.delete_entry(section, p.args[0]):
             warning = 'this removed your active context, use "kubectl config use-context" to select a different one'
@@ -132,7 +139,9 @@ def set_cluster(p: Parsed, files: KubeconfigFiles) -> str:
     if not name:
         raise CommandError("you must specify a non-empty cluster name")
     if authority and p["insecure-skip-tls-verify"]:
-        raise CommandError("you cannot specify a certificate authority and insecure mode at the same time")
+        raise CommandError(
+            "you cannot specify a certificate authority and insecure mode at the same time"
+        )
     if p["embed-certs"]:
         if not authority:
             raise CommandError("you must specify a --certificate-authority to embed")
@@ -143,7 +152,9 @@ def set_cluster(p: Parsed, files: KubeconfigFiles) -> str:
             body.pop("tls-server-name", None)  # it was the name of the old address
         # The flag has a default, and so counts as given: whoever does not repeat it
         # turns verification on again.
-        body |= _given(p, ("server", "tls-server-name")) | {"insecure-skip-tls-verify": p["insecure-skip-tls-verify"]}
+        body |= _given(p, ("server", "tls-server-name")) | {
+            "insecure-skip-tls-verify": p["insecure-skip-tls-verify"]
+        }
         if p["insecure-skip-tls-verify"]:
             body.pop("certificate-authority", None)
             body.pop("certificate-authority-data", None)
@@ -166,11 +177,15 @@ def set_credentials(p: Parsed, files: KubeconfigFiles) -> str:
     if p["username"] or p["password"]:
         methods.append("--username/--password")
     if len(methods) > 1:
-        wrong = "you cannot specify more than one authentication method at the same time"
+        wrong = (
+            "you cannot specify more than one authentication method at the same time"
+        )
         raise CommandError(f"{wrong}: {', '.join(methods)}")
     if p["embed-certs"]:
         if not p["client-certificate"] and not p["client-key"]:
-            raise CommandError("you must specify a --client-certificate or --client-key to embed")
+            raise CommandError(
+                "you must specify a --client-certificate or --client-key to embed"
+            )
         for name in ("client-certificate", "client-key"):
             if p[name]:
                 _there(name, p[name])
@@ -179,8 +194,12 @@ def set_credentials(p: Parsed, files: KubeconfigFiles) -> str:
         "Never",
         "Always",
     ):
-        raise CommandError("invalid interactive mode type, can be only IfAvailable, Never, Always")
-    files.set_entry("users", p.args[0], lambda body: _changed_user(body, p, provider, environment))
+        raise CommandError(
+            "invalid interactive mode type, can be only IfAvailable, Never, Always"
+        )
+    files.set_entry(
+        "users", p.args[0], lambda body: _changed_user(body, p, provider, environment)
+    )
     return f"User {go_quote(p.args[0])} set.\n"
 
 
@@ -193,7 +212,10 @@ def _changed_user(
     for name in ("client-certificate", "client-key"):
         _certificate(body, name, p)
     body |= _given(p, ("token", "username", "password"))
-    if "auth-provider" in p.changed and (body.get("auth-provider") or {}).get("name") != p["auth-provider"]:
+    if (
+        "auth-provider" in p.changed
+        and (body.get("auth-provider") or {}).get("name") != p["auth-provider"]
+    ):
         body["auth-provider"] = {"name": p["auth-provider"]}
     if body.get("auth-provider"):
         settings = _updated(body["auth-provider"].get("config") or {}, provider)
@@ -207,29 +229,44 @@ def _changed_user(
     if body.get("exec"):
         body["exec"] = _changed_plugin(body["exec"], p, environment)
     if p["token"]:
-        body = {key: value for key, value in body.items() if key not in ("username", "password")}
+        body = {
+            key: value
+            for key, value in body.items()
+            if key not in ("username", "password")
+        }
     elif p["username"] or p["password"]:
         body.pop("token", None)
     return body
 
 
-def _changed_plugin(plugin: Body, p: Parsed, environment: Mapping[str, str | None]) -> Body:
+def _changed_plugin(
+    plugin: Body, p: Parsed, environment: Mapping[str, str | None]
+) -> Body:
     fields = {
         "exec-api-version": "apiVersion",
         "exec-interactive-mode": "interactiveMode",
         "exec-provide-cluster-info": "provideClusterInfo",
     }
-    plugin = plugin | {field: p[name] for name, field in fields.items() if name in p.changed}
+    plugin = plugin | {
+        field: p[name] for name, field in fields.items() if name in p.changed
+    }
     if p["exec-arg"]:
         plugin["args"] = list(p["exec-arg"])
     before = {each["name"]: each.get("value", "") for each in plugin.get("env") or ()}
-    after = [{"name": name, "value": value} for name, value in _updated(before, environment).items()]
+    after = [
+        {"name": name, "value": value}
+        for name, value in _updated(before, environment).items()
+    ]
     return {**plugin, "env": after or None}
 
 
-def _updated(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+def _updated(
+    before: Mapping[str, str], changes: Mapping[str, str | None]
+) -> dict[str, str]:
     """The entries after the changes; None takes one away."""
-    after = {key: value for key, value in before.items() if changes.get(key, "") is not None}
+    after = {
+        key: value for key, value in before.items() if changes.get(key, "") is not None
+    }
     return after | {key: value for key, value in changes.items() if value is not None}
 
 
@@ -252,7 +289,9 @@ def _pairs(items: Sequence[str], what: str) -> dict[str, str | None]:
 
 def _there(name: str, path: str) -> None:
     if not Path(path).exists():
-        raise CommandError(f"could not stat {name} file {path}: stat {path}: no such file or directory")
+        raise CommandError(
+            f"could not stat {name} file {path}: stat {path}: no such file or directory"
+        )
 
 
 def _certificate(body: Body, key: str, p: Parsed) -> None:
@@ -290,11 +329,17 @@ def unset_property(p: Parsed, files: KubeconfigFiles) -> str:
     if not _one(p):
         raise CommandError("you must specify a property")
     place = place_of(p.args[0])
-    known = [entry["name"] for entry in files.starting_config()[place.section]] if place.section else []
+    known = (
+        [entry["name"] for entry in files.starting_config()[place.section]]
+        if place.section
+        else []
+    )
     if place.name and place.field and place.name not in known:
         raise CommandError(f"current map key `{place.name}` is invalid")
     if place.section and not place.field:
-        for name in [place.name] if place.name in known else [] if place.name else known:
+        for name in (
+            [place.name] if place.name in known else [] if place.name else known
+        ):
             files.delete_entry(place.section, name)
     else:
         _write(
@@ -306,7 +351,9 @@ def unset_property(p: Parsed, files: KubeconfigFiles) -> str:
     return f"Property {go_quote(p.args[0])} unset.\n"
 
 
-def _write(files: KubeconfigFiles, place: Place, change: Callable[[Body], Body], value: Any) -> None:
+def _write(
+    files: KubeconfigFiles, place: Place, change: Callable[[Body], Body], value: Any
+) -> None:
     if place.section:
         files.set_entry(place.section, place.name, change, relative=False)
     else:

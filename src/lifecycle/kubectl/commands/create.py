@@ -101,14 +101,20 @@ async def _job(name: str, p: Parsed, session: Session) -> Object:
         raise CommandError("resource(s) were provided, but no name was specified")
     if more:
         raise CommandError("from must be an existing cronjob")
-    found = await session.get_named(target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING)
+    found = await session.get_named(
+        target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING
+    )
     if found.get("kind") != "CronJob":
-        raise CommandError(f"unknown object type *{target.resource.version}.{found.get('kind')}")
+        raise CommandError(
+            f"unknown object type *{target.resource.version}.{found.get('kind')}"
+        )
     return create_job.create_job_from_cronjob(name, found)
 
 
 def _cronjob(name: str, p: Parsed) -> Object:
-    return create_job.create_cronjob(name, p["image"], p["schedule"], p.args[1:], p["restart"] or "OnFailure")
+    return create_job.create_cronjob(
+        name, p["image"], p["schedule"], p.args[1:], p["restart"] or "OnFailure"
+    )
 
 
 def _binding(name: str, p: Parsed, cluster: bool) -> Object:
@@ -127,7 +133,9 @@ def _binding(name: str, p: Parsed, cluster: bool) -> Object:
 
 
 def _docker(name: str, p: Parsed) -> Object:
-    if not p["from-file"] and not all(p[part] for part in ("docker-username", "docker-password", "docker-server")):
+    if not p["from-file"] and not all(
+        p[part] for part in ("docker-username", "docker-password", "docker-server")
+    ):
         raise CommandError(
             "either --from-file or the combination of --docker-username,"
             " --docker-password and --docker-server is required"
@@ -246,11 +254,17 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "secret tls": Subcommand(
         (flag("cert"), flag("key"), HASH),
-        _plain(lambda n, p: create_secret.create_secret_tls(n, p["cert"], p["key"], append_hash=p["append-hash"])),
+        _plain(
+            lambda n, p: create_secret.create_secret_tls(
+                n, p["cert"], p["key"], append_hash=p["append-hash"]
+            )
+        ),
         "failed to create secret ",
         nameless=True,
     ),
-    "namespace": Subcommand((), _plain(lambda n, p: create_namespace.create_namespace(n))),
+    "namespace": Subcommand(
+        (), _plain(lambda n, p: create_namespace.create_namespace(n))
+    ),
     "serviceaccount": Subcommand(
         (),
         _plain(lambda n, p: create_namespace.create_serviceaccount(n)),
@@ -281,10 +295,16 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "poddisruptionbudget": Subcommand(
         (flag("selector"), flag("min-available"), flag("max-unavailable")),
-        _plain(lambda n, p: create_namespace.create_pdb(n, p["selector"], p["min-available"], p["max-unavailable"])),
+        _plain(
+            lambda n, p: create_namespace.create_pdb(
+                n, p["selector"], p["min-available"], p["max-unavailable"]
+            )
+        ),
         "failed to create poddisruptionbudgets: ",
     ),
-    "job": Subcommand((flag("image"), flag("from")), _job, "failed to create job: ", nameless=True),
+    "job": Subcommand(
+        (flag("image"), flag("from")), _job, "failed to create job: ", nameless=True
+    ),
     "cronjob": Subcommand(
         (IMAGE, flag("schedule", required=True), flag("restart")),
         _plain(_cronjob),
@@ -310,7 +330,9 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         "failed to create ingress: ",
     ),
     "role": Subcommand(ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=False)),
-    "clusterrole": Subcommand(CLUSTER_ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=True)),
+    "clusterrole": Subcommand(
+        CLUSTER_ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=True)
+    ),
     "rolebinding": Subcommand(
         (flag("role"), flag("clusterrole"), *SUBJECTS),
         _plain(lambda n, p: _binding(n, p, False)),
@@ -350,7 +372,9 @@ def find(argv: Sequence[str]) -> tuple[str, list[str]] | None:
                 ]
             )
             if name in SUBCOMMANDS:
-                return name, [word for i, word in enumerate(argv) if i not in words[:count]]
+                return name, [
+                    word for i, word in enumerate(argv) if i not in words[:count]
+                ]
     return None
 
 
@@ -367,8 +391,12 @@ async def create(argv: Sequence[str], session: Session) -> None:
             )
             return
         if parent in ("service", "secret"):
-            rest = parse([word for word in argv if word != words[0]], (), f"create {parent}").args
-            raise UsageError(f"unknown command {go_quote(' '.join(rest))}", f"create {parent}")
+            rest = parse(
+                [word for word in argv if word != words[0]], (), f"create {parent}"
+            ).args
+            raise UsageError(
+                f"unknown command {go_quote(' '.join(rest))}", f"create {parent}"
+            )
         await create_from_files(argv, session)
         return
     name, rest = found
@@ -377,7 +405,9 @@ async def create(argv: Sequence[str], session: Session) -> None:
     arguments = p.args if p.dash < 0 else p.args[: p.dash]
     takes_command = name in ("deployment", "job", "cronjob")
     if len(arguments) != 1 or not (takes_command or len(p.args) == 1):
-        raise UsageError(f"exactly one NAME is required, got {len(arguments)}", f"create {name}")
+        raise UsageError(
+            f"exactly one NAME is required, got {len(arguments)}", f"create {name}"
+        )
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     validation = validation_directive(p)
@@ -416,7 +446,9 @@ async def _send(
     session: Session,
 ) -> Object:
     try:
-        return await session.create_typed(resource, obj, manager=manager, dry_run=dry_run, validation=validation)
+        return await session.create_typed(
+            resource, obj, manager=manager, dry_run=dry_run, validation=validation
+        )
     except StatusError as refused:
         if not wraps:
             raise

@@ -74,7 +74,9 @@ class Named:
     subresource: str
 
 
-async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) -> Object:
+async def role_object(
+    name: str, p: Parsed, session: Session, *, cluster: bool
+) -> Object:
     """The Role or ClusterRole. Raises CommandError for missing verbs or resources, and
     for resources that the server does not have.
     """
@@ -91,7 +93,9 @@ async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) 
     if not verbs:
         raise CommandError("at least one verb must be specified")
     if not wanted and not urls:
-        missing = "one of resource or nonResourceURL" if cluster else "at least one resource"
+        missing = (
+            "one of resource or nonResourceURL" if cluster else "at least one resource"
+        )
         raise CommandError(f"{missing} must be specified")
     if wanted:
         for verb in verbs:
@@ -104,7 +108,9 @@ async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) 
     resources = []
     for each in wanted:
         group, plural = await _resolved(each, session) or (each.group, each.resource)
-        resources.append((group, f"{plural}/{each.subresource}" if each.subresource else plural))
+        resources.append(
+            (group, f"{plural}/{each.subresource}" if each.subresource else plural)
+        )
     rules = resource_rules(verbs, list(dict.fromkeys(resources)), names)
     return create_role(name, rules, cluster=cluster, urls=urls, verbs=verbs)
 
@@ -126,16 +132,22 @@ async def _resolved(each: Named, session: Session) -> tuple[str, str] | None:
     if each.resource == "*":
         return None
     try:
-        resource = await session.resource_for(f"{each.resource}.{each.group}" if each.group else each.resource)
+        resource = await session.resource_for(
+            f"{each.resource}.{each.group}" if each.group else each.resource
+        )
     except NoMatchError:
         return None
     return resource.group, resource.plural
 
 
-async def _check(wanted: Sequence[Named], verbs: Sequence[str], session: Session) -> None:
+async def _check(
+    wanted: Sequence[Named], verbs: Sequence[str], session: Session
+) -> None:
     for each in wanted:
         if not each.resource:
-            raise CommandError("resource must be specified if apiGroup/subresource specified")
+            raise CommandError(
+                "resource must be specified if apiGroup/subresource specified"
+            )
         if each.resource == "*":
             return
         resolved = await _resolved(each, session)
@@ -144,11 +156,15 @@ async def _check(wanted: Sequence[Named], verbs: Sequence[str], session: Session
         for verb in verbs:
             if verb in SPECIAL_VERBS:
                 if (group, plural) not in SPECIAL_VERBS[verb]:
-                    raise CommandError(f"can not perform '{verb}' on '{plural}' in group '{group}'")
+                    raise CommandError(
+                        f"can not perform '{verb}' on '{plural}' in group '{group}'"
+                    )
                 special = True
         if resolved is None and not special:
             where = f" in group {go_quote(group)}" if group else ""
-            raise NoResourceError(f"the server doesn't have a resource type {go_quote(plural)}{where}")
+            raise NoResourceError(
+                f"the server doesn't have a resource type {go_quote(plural)}{where}"
+            )
 
 
 def _check_urls(urls: Sequence[str], verbs: Sequence[str]) -> None:
@@ -163,4 +179,6 @@ def _check_urls(urls: Sequence[str], verbs: Sequence[str]) -> None:
         if not url.startswith("/"):
             raise CommandError("nonResourceURL should start with /")
         if "*" in url[:-1]:
-            raise CommandError("nonResourceURL only supports wildcard matches when '*' is at the end")
+            raise CommandError(
+                "nonResourceURL only supports wildcard matches when '*' is at the end"
+            )

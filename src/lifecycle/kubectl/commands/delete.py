@@ -62,7 +62,9 @@ PROPAGATION = {
 
 def bad_cascade(given: str) -> CommandError:
     """The refusal of a `--cascade`."""
-    return CommandError(f'invalid cascade value ({given}). Must be "background", "foreground", or "orphan"')
+    return CommandError(
+        f'invalid cascade value ({given}). Must be "background", "foreground", or "orphan"'
+    )
 
 
 async def delete(argv: Sequence[str], session: Session) -> None:
@@ -87,15 +89,21 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     if not p["filename"] and not p["kustomize"]:
         if any(p[name] for name in ("all", "selector", "field-selector")):
             if not p.args:
-                raise CommandError("at least one resource must be specified to use a selector")
+                raise CommandError(
+                    "at least one resource must be specified to use a selector"
+                )
             check_no_names(p.args)
-        await session.targets(p.args)  # what names nothing is said before what makes no sense
+        await session.targets(
+            p.args
+        )  # what names nothing is said before what makes no sense
     check_paths(p["filename"], recursive=p["recursive"])
     _check(p, grace, session)
     if p["interactive"]:
         named = [
             each
-            async for each in visit(session, p, p.args, latest=False, fetch=False, every=p["all"])
+            async for each in visit(
+                session, p, p.args, latest=False, fetch=False, every=p["all"]
+            )
             if isinstance(each, Found)
         ]
         if not named:
@@ -126,14 +134,18 @@ def _grace_period(p: Parsed) -> int:
 
 def _check(p: Parsed, grace: int, session: Session) -> None:
     if p["output"] not in ("", "name"):
-        raise CommandError(f"unexpected -o output mode: {p['output']}. We only support '-o name'")
+        raise CommandError(
+            f"unexpected -o output mode: {p['output']}. We only support '-o name'"
+        )
     for flag_name in ("selector", "field-selector"):
         if p["all"] and p[flag_name]:
             raise CommandError(f"cannot set --all and --{flag_name} at the same time")
     if p["force"] and grace == 0:
         session.warn(IMMEDIATE)
     elif p["force"] and grace > 0:
-        raise CommandError("--force and --grace-period greater than 0 cannot be specified together")
+        raise CommandError(
+            "--force and --grace-period greater than 0 cannot be specified together"
+        )
 
 
 def _confirmed(found: Sequence[Found], session: Session) -> bool:
@@ -146,10 +158,14 @@ def _confirmed(found: Sequence[Found], session: Session) -> bool:
 
 
 def _kind_of(each: Found) -> str:
-    return each.resource.kind.lower() + (f".{each.resource.group}" if each.resource.group else "")
+    return each.resource.kind.lower() + (
+        f".{each.resource.group}" if each.resource.group else ""
+    )
 
 
-async def _delete_all(p: Parsed, grace: int, dry_run: str, session: Session) -> list[tuple[Found, str]] | None:
+async def _delete_all(
+    p: Parsed, grace: int, dry_run: str, session: Session
+) -> list[tuple[Found, str]] | None:
     """What was deleted, with the UIDs; None if nothing was found. Raises what could not
     be.
     """
@@ -162,40 +178,59 @@ async def _delete_all(p: Parsed, grace: int, dry_run: str, session: Session) -> 
     deleted = []
     found = 0
     warned = not session.explicit_namespace or p["all-namespaces"]
-    async for each in visit(session, p, p.args, latest=False, fetch=False, every=p["all"]):
+    async for each in visit(
+        session, p, p.args, latest=False, fetch=False, every=p["all"]
+    ):
         if not isinstance(each, Found):
             wrong.append(each)
             continue
         found += 1
         if not warned and not each.resource.namespaced:
             warned = True
-            session.warn("Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n")
+            session.warn(
+                "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n"
+            )
         try:
             uid = await _delete_one(each, p, grace, dry_run, session)
         except StatusError as refused:
             wrong.append(refused)
             continue
         deleted.append((each, uid))
-    wrong = [each for each in wrong if not (ignoring and isinstance(each, StatusError) and each.code == 404)]
+    wrong = [
+        each
+        for each in wrong
+        if not (ignoring and isinstance(each, StatusError) and each.code == 404)
+    ]
     if wrong:
         raise several(wrong)
     return deleted if found else None
 
 
-async def _delete_one(each: Found, p: Parsed, grace: int, dry_run: str, session: Session) -> str:
+async def _delete_one(
+    each: Found, p: Parsed, grace: int, dry_run: str, session: Session
+) -> str:
     uid = ""
     if dry_run != "client":
         options: Object = {"gracePeriodSeconds": grace} if grace >= 0 else {}
         options["propagationPolicy"] = PROPAGATION[p["cascade"]]
         if dry_run == "server":
-            options["dryRun"] = ["All"]  # with a body, the server does not look at the query
+            options["dryRun"] = [
+                "All"
+            ]  # with a body, the server does not look at the query
         if each.source:
             with source_named(each.source, "deleting"):
                 answer = await session.send("DELETE", each.path, {}, options)
         else:
             answer = await session.send("DELETE", each.path, {}, options)
         uid = str(
-            ((answer.get("details") if answer.get("kind") == "Status" else answer.get("metadata")) or {}).get("uid", "")
+            (
+                (
+                    answer.get("details")
+                    if answer.get("kind") == "Status"
+                    else answer.get("metadata")
+                )
+                or {}
+            ).get("uid", "")
         )
     _report(each, p, grace, dry_run, session)
     return uid
@@ -224,12 +259,16 @@ async def _wait(each: Found, uid: str, timeout: float, session: Session) -> None
 async def _gone(each: Found, uid: str, session: Session) -> None:
     resource, namespace = each.resource, each.namespace
     while True:
-        listed = await session.client.list(resource, namespace, field_selector=f"metadata.name={each.name}")
+        listed = await session.client.list(
+            resource, namespace, field_selector=f"metadata.name={each.name}"
+        )
         items = listed.get("items") or ()
         if not items or (uid and items[0]["metadata"].get("uid") != uid):
             return
         revision = listed["metadata"]["resourceVersion"]
-        async for frame in await session.watch_one(resource, namespace, each.name, revision):
+        async for frame in await session.watch_one(
+            resource, namespace, each.name, revision
+        ):
             if frame.type == "DELETED":
                 return
             if frame.type == "ERROR":

@@ -39,9 +39,13 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     if not p.args[0]:
         raise CommandError("a resource must be present, got: /, Resource=")
     names = _names(_steps(p.args[0]))
-    resource, fields = _chosen(p.args[0], names, await session.resources_named(names[0]))
+    resource, fields = _chosen(
+        p.args[0], names, await session.resources_named(names[0])
+    )
     if p["output"] == "plaintext-openapiv2":
-        raise CommandError("-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is")
+        raise CommandError(
+            "-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is"
+        )
     group, version = resource.group, resource.version
     if p["api-version"]:
         fields = names[1:]
@@ -49,11 +53,17 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     path = f"apis/{group}/{version}" if group else f"api/{version}"
     paths = orjson.loads(await session.raw("GET", "/openapi/v3"))["paths"]
     if path not in paths:
-        raise CommandError(f'couldn\'t find resource for "{group}/{version}, Resource={resource.plural}"')
+        raise CommandError(
+            f'couldn\'t find resource for "{group}/{version}, Resource={resource.plural}"'
+        )
     document = orjson.loads(await session.raw("GET", paths[path]["serverRelativeURL"]))
     if p["output"] != "plaintext":
         raise CommandError(f"unrecognized format: {p['output']}")
-    session.print(explained(document, group, version, resource.plural, fields, deep=p["recursive"]))
+    session.print(
+        explained(
+            document, group, version, resource.plural, fields, deep=p["recursive"]
+        )
+    )
 
 
 def _steps(text: str) -> list[object]:
@@ -73,11 +83,17 @@ def _names(steps: Sequence[object]) -> list[str]:
     return names
 
 
-def _chosen(text: str, names: Sequence[str], resources: Sequence[Resource]) -> tuple[Resource, list[str]]:
+def _chosen(
+    text: str, names: Sequence[str], resources: Sequence[Resource]
+) -> tuple[Resource, list[str]]:
     """The resource meant, its group perhaps written out, and the fields after it."""
     for resource in resources:
-        whole = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        whole = (
+            f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        )
         if text.startswith(whole):
             rest = text[len(whole) :]
-            return resource, (_names(_steps(rest)[1:]) if rest else [])  # the first step is the dot before them
+            return resource, (
+                _names(_steps(rest)[1:]) if rest else []
+            )  # the first step is the dot before them
     return resources[0], list(names[1:])

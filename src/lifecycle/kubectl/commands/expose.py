@@ -65,7 +65,9 @@ async def expose(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False):
+    async for each in visit(
+        session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False
+    ):
         if not isinstance(each, Found):
             wrong.append(each)
             continue
@@ -84,7 +86,9 @@ async def _exposed(each: Found, p: Parsed, dry_run: str, session: Session) -> Ob
     if (resource.group, resource.kind) not in EXPOSABLE:
         shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         raise CommandError(f"cannot expose a {shown}")
-    generated_service = overridden(typed(_service_for(each.obj, p)), p["overrides"], p["override-type"])
+    generated_service = overridden(
+        typed(_service_for(each.obj, p)), p["overrides"], p["override-type"]
+    )
     made = recorded(typed(generated_service), "expose", p)
     if dry_run == "client":
         if session.explicit_namespace:

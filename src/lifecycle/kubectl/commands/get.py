@@ -109,7 +109,9 @@ def _printer(p: Parsed) -> Render | None:
     an unknown format or a bad template.
     """
     once = bool(p["watch"] or p["watch-only"])
-    render = object_printer(p) or columns_printer(p["output"], p["template"], headers=not p["no-headers"], once=once)
+    render = object_printer(p) or columns_printer(
+        p["output"], p["template"], headers=not p["no-headers"], once=once
+    )
     if render is None and p["output"].lower() != "name":
         raise unknown_format(p["output"], GET_FORMATS)
     return render
@@ -126,11 +128,17 @@ def _check(p: Parsed) -> None:
             raise CommandError("--raw and --output are mutually exclusive")
         if not p["raw"].startswith("/"):
             path = go_quote(p["raw"])
-            raise CommandError(f"--raw must be a valid URL path: parse {path}: invalid URI for request")
+            raise CommandError(
+                f"--raw must be a valid URL path: parse {path}: invalid URI for request"
+            )
     if p["show-labels"] and p["output"] not in ("", "wide"):
-        raise CommandError(f"--show-labels option cannot be used with {p['output']} printer")
+        raise CommandError(
+            f"--show-labels option cannot be used with {p['output']} printer"
+        )
     if p["output-watch-events"] and not (p["watch"] or p["watch-only"]):
-        raise CommandError("--output-watch-events option can only be used with --watch or --watch-only")
+        raise CommandError(
+            "--output-watch-events option can only be used with --watch or --watch-only"
+        )
 
 
 async def _asked(p: Parsed, session: Session) -> list[Asked]:
@@ -148,9 +156,13 @@ async def _asked(p: Parsed, session: Session) -> list[Asked]:
         check_no_names(p.args)
     for target in await session.targets(p.args):
         if target.name and p["all-namespaces"] and target.resource.namespaced:
-            raise CommandError("a resource cannot be retrieved by name across all namespaces")
+            raise CommandError(
+                "a resource cannot be retrieved by name across all namespaces"
+            )
         if p["subresource"] and not target.name:
-            raise CommandError("subresource cannot be used when bulk resources are specified")
+            raise CommandError(
+                "subresource cannot be used when bulk resources are specified"
+            )
         namespace = "" if p["all-namespaces"] else session.namespace
         found.append(Asked(target.resource, target.name, namespace, p["subresource"]))
     return found
@@ -202,23 +214,40 @@ async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
                 if table.get("rows"):
                     by_resource.setdefault(each.resource, []).append(table)
         except StatusError as refused:
-            refused = refused if each.name else list_refused(refused, each.resource, _query(p))
-            refusals.note(await session.rather_the_namespace(refused, each.namespace if each.name else ""))
+            refused = (
+                refused
+                if each.name
+                else list_refused(refused, each.resource, _query(p))
+            )
+            refusals.note(
+                await session.rather_the_namespace(
+                    refused, each.namespace if each.name else ""
+                )
+            )
             continue
         answered.add(each.resource)
     several = len(answered) > 1
     if p["sort-by"] and several:  # then it is the tables themselves that are looked at
-        sort_objects([table for tables in by_resource.values() for table in tables], p["sort-by"])
+        sort_objects(
+            [table for tables in by_resource.values() for table in tables], p["sort-by"]
+        )
     texts = []
     for resource, tables in by_resource.items():
         prefix = (
-            (f"{resource.singular}.{resource.group}" if resource.group else resource.singular)
+            (
+                f"{resource.singular}.{resource.group}"
+                if resource.group
+                else resource.singular
+            )
             if several or p["show-kind"]
             else ""
         )
         if p["sort-by"] and not (tables := _sorted_rows(tables, p["sort-by"])):
             continue
-        tables = [with_label_columns(table, p["label-columns"], p["show-labels"]) for table in tables]
+        tables = [
+            with_label_columns(table, p["label-columns"], p["show-labels"])
+            for table in tables
+        ]
         namespaced = p["all-namespaces"] and resource.namespaced
         texts.append(
             render_table(
@@ -232,15 +261,27 @@ async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
     if texts:
         session.print(("" if p["no-headers"] else "\n").join(texts))
     elif not refusals.all and not p["ignore-not-found"]:
-        inside = not p["all-namespaces"] and all(each.resource.namespaced for each in asked)
-        session.warn(f"No resources found in {session.namespace} namespace.\n" if inside else "No resources found\n")
+        inside = not p["all-namespaces"] and all(
+            each.resource.namespaced for each in asked
+        )
+        session.warn(
+            f"No resources found in {session.namespace} namespace.\n"
+            if inside
+            else "No resources found\n"
+        )
     refusals.tell(session)
 
 
-async def _pages(path: str, query: dict[str, str], session: Session, server_print: bool) -> Any:
+async def _pages(
+    path: str, query: dict[str, str], session: Session, server_print: bool
+) -> Any:
     """The tables of a list, page by page."""
     while True:
-        answer = await session.table(path, query) if server_print else await session.send("GET", path, query)
+        answer = (
+            await session.table(path, query)
+            if server_print
+            else await session.send("GET", path, query)
+        )
         table = answer if answer.get("kind") == "Table" else plain_table(answer)
         yield table
         token = (table.get("metadata") or {}).get("continue")
@@ -271,7 +312,9 @@ async def _watch(found: list[Asked], p: Parsed, session: Session) -> None:
     for flag_name in ("watch", "watch-only"):
         if p[flag_name] and p["sort-by"]:
             rest = " for watch events received" if flag_name == "watch" else ""
-            session.warn(f"warning: --{flag_name} requested, --sort-by will be ignored{rest}\n")
+            session.warn(
+                f"warning: --{flag_name} requested, --sort-by will be ignored{rest}\n"
+            )
             break
     [target] = found
     what = (target.resource, target.namespace, target.name)
@@ -306,7 +349,11 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
                 if not query["continue"]:
                     break
         except StatusError as refused:
-            refusals.note(refused if each.name else list_refused(refused, each.resource, _query(p)))
+            refusals.note(
+                refused
+                if each.name
+                else list_refused(refused, each.resource, _query(p))
+            )
     alone = len(asked) == 1 and bool(asked[0].name)
     if not items and (alone or p["ignore-not-found"]):
         refusals.tell(session)

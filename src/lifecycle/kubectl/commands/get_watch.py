@@ -40,7 +40,9 @@ async def watch_tables(
     session: Session,
 ) -> None:
     """The table, then a row for every change. Raises StatusError."""
-    first = await session.table(resource.path(namespace, name), {} if name else selectors)
+    first = await session.table(
+        resource.path(namespace, name), {} if name else selectors
+    )
     widths: list[int] = []
     headers = not p["no-headers"]
 
@@ -83,7 +85,10 @@ def _with_event(table: Object, event: str) -> Object:
             {"name": "Event", "type": "string"},
             *(table.get("columnDefinitions") or ()),
         ],
-        "rows": [{**row, "cells": [f"{event:8}", *row["cells"]]} for row in table.get("rows") or ()],
+        "rows": [
+            {**row, "cells": [f"{event:8}", *row["cells"]]}
+            for row in table.get("rows") or ()
+        ],
     }
 
 
@@ -99,10 +104,14 @@ async def watch_objects(
     """The objects, then every change of one of them; only names without `render`.
     Raises StatusError.
     """
-    answer = await session.send("GET", resource.path(namespace, name), {} if name else selectors)
+    answer = await session.send(
+        "GET", resource.path(namespace, name), {} if name else selectors
+    )
     text = _Objects(p, render).text
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-    items = [answer] if name else [{**kind, **item} for item in answer.get("items") or ()]
+    items = (
+        [answer] if name else [{**kind, **item} for item in answer.get("items") or ()]
+    )
     for item in items if not p["watch-only"] else ():
         session.print_now(text(item, "ADDED"))
     chosen = _narrowed(name, selectors)

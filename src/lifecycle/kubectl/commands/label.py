@@ -101,11 +101,15 @@ def changes(pairs: Sequence[str], kind: Kind) -> tuple[dict[str, str], list[str]
         else:
             wrong = label_value(value) if kind is LABEL else ()
             if wrong:
-                raise CommandError(f"invalid label value: {go_quote(pair)}: {';'.join(wrong)}")
+                raise CommandError(
+                    f"invalid label value: {go_quote(pair)}: {';'.join(wrong)}"
+                )
             wanted[key] = value
     if set(removed) & set(wanted):
         article = "a label" if kind is LABEL else "an annotation"
-        raise CommandError(f"can not both modify and remove {article} in the same command")
+        raise CommandError(
+            f"can not both modify and remove {article} in the same command"
+        )
     return wanted, removed
 
 
@@ -113,7 +117,9 @@ async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
     p = parse(argv, _flags(kind), kind.command, session.warn)
     dry_run = dry_run_strategy(p, session.warn)
     if kind is ANNOTATE:
-        Printer(p, dry_run)  # here a format is looked at before anything else; labels are changed first
+        Printer(
+            p, dry_run
+        )  # here a format is looked at before anything else; labels are changed first
     resources, pairs = resources_and_pairs(p.args, kind.one)
     wanted, removed = changes(pairs, kind)
     _check(p, resources, bool(wanted or removed), dry_run, kind)
@@ -125,7 +131,9 @@ async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
         try:
             if not isinstance(each, Found):
                 raise each
-            await _change_one(each, wanted, removed, p, dry_run, session, kind, alone=alone)
+            await _change_one(
+                each, wanted, removed, p, dry_run, session, kind, alone=alone
+            )
         except (CommandError, StatusError) as refused:
             wrong.append(refused)
     if wrong:
@@ -143,7 +151,9 @@ async def _found(
         yield each
 
 
-def _check(p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, kind: Kind) -> None:
+def _check(
+    p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, kind: Kind
+) -> None:
     if p["list"] and p["output"]:
         raise CommandError("--list and --output may not be specified together")
     if p["all"] and p["selector"]:
@@ -153,12 +163,22 @@ def _check(p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, ki
     files = p["filename"] or p["kustomize"]
     if p["local"]:
         if dry_run == "server":
-            raise CommandError("cannot specify --local and --dry-run=server - did you mean --dry-run=client?")
+            raise CommandError(
+                "cannot specify --local and --dry-run=server - did you mean --dry-run=client?"
+            )
         if not files:
-            example = "-f pod.yaml or --filename=pod.json" if kind is LABEL else "-f rsrc.yaml or --filename=rsrc.json"
-            raise CommandError(f"can only use local files by {example} when --local=true is set")
+            example = (
+                "-f pod.yaml or --filename=pod.json"
+                if kind is LABEL
+                else "-f rsrc.yaml or --filename=rsrc.json"
+            )
+            raise CommandError(
+                f"can only use local files by {example} when --local=true is set"
+            )
     elif not resources and not files:
-        raise CommandError("one or more resources must be specified as <resource> <name> or <resource>/<name>")
+        raise CommandError(
+            "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+        )
     if not anything and not p["list"]:
         raise CommandError(f"at least one {kind.one} update is required")
 
@@ -190,15 +210,23 @@ async def _change_one(
     if p["list"]:
         if not alone:
             group = obj["apiVersion"].rpartition("/")[0]
-            session.print(f"Listing {kind.field} for {obj['kind']}.{group}/{found.name}:\n")
-        session.print("".join(f"{'' if alone else ' '}{key}={value}\n" for key, value in after.items()))
+            session.print(
+                f"Listing {kind.field} for {obj['kind']}.{group}/{found.name}:\n"
+            )
+        session.print(
+            "".join(
+                f"{'' if alone else ' '}{key}={value}\n" for key, value in after.items()
+            )
+        )
         return
     added = {key for key, value in wanted.items() if now.get(key) != value}
     gone = {key for key in removed if key in now}
     shown = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
     if sending and (added or gone or kind is ANNOTATE):
         shown = await _send(found, shown, now, p, dry_run, session, kind)
-    session.print(Printer(p, dry_run).text(in_key_order(shown), _operation(added, gone, kind)))
+    session.print(
+        Printer(p, dry_run).text(in_key_order(shown), _operation(added, gone, kind))
+    )
 
 
 async def _send(
@@ -215,7 +243,9 @@ async def _send(
     for field in dict.fromkeys((kind.field, "annotations")):
         before = now if field == kind.field else found.obj["metadata"].get(field) or {}
         new = after.get(field) or {}
-        difference: Object = {key: value for key, value in new.items() if before.get(key) != value}
+        difference: Object = {
+            key: value for key, value in new.items() if before.get(key) != value
+        }
         difference |= {key: None for key in before if key not in new}
         if difference:
             metadata[field] = difference
@@ -231,12 +261,16 @@ async def _send(
 
 def _check_overwrites(now: dict[str, str], wanted: dict[str, str], kind: Kind) -> None:
     taken = [
-        f"'{key}' already has a value ({now[key]})" for key, value in wanted.items() if key in now and now[key] != value
+        f"'{key}' already has a value ({now[key]})"
+        for key, value in wanted.items()
+        if key in now and now[key] != value
     ]
     if not taken:
         return
     if kind is ANNOTATE:
-        raise CommandError(f"--overwrite is false but found the following declared annotation(s): {'; '.join(taken)}")
+        raise CommandError(
+            f"--overwrite is false but found the following declared annotation(s): {'; '.join(taken)}"
+        )
     each = [f"{text}, and --overwrite is false" for text in taken]
     raise CommandError(each[0] if len(each) == 1 else f"[{', '.join(each)}]")
 

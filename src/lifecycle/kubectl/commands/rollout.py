@@ -37,15 +37,27 @@ def deployment_status(deployment: Object, revision: int = 0) -> tuple[str, bool]
     name = go_quote(deployment["metadata"]["name"])
     spec, status = deployment.get("spec") or {}, deployment.get("status") or {}
     if revision:
-        text = (deployment["metadata"].get("annotations") or {}).get("deployment.kubernetes.io/revision", "0")
+        text = (deployment["metadata"].get("annotations") or {}).get(
+            "deployment.kubernetes.io/revision", "0"
+        )
         if str(revision) != text:
-            raise CommandError(f"desired revision ({revision}) is different from the running revision ({text})")
-    if deployment["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
+            raise CommandError(
+                f"desired revision ({revision}) is different from the running revision ({text})"
+            )
+    if deployment["metadata"].get("generation", 0) > status.get(
+        "observedGeneration", 0
+    ):
         return "Waiting for deployment spec update to be observed...\n", False
     for condition in status.get("conditions") or ():
-        if condition["type"] == "Progressing" and condition.get("reason") == "ProgressDeadlineExceeded":
+        if (
+            condition["type"] == "Progressing"
+            and condition.get("reason") == "ProgressDeadlineExceeded"
+        ):
             raise CommandError(f"deployment {name} exceeded its progress deadline")
-    updated, replicas, available = (status.get(key, 0) for key in ("updatedReplicas", "replicas", "availableReplicas"))
+    updated, replicas, available = (
+        status.get(key, 0)
+        for key in ("updatedReplicas", "replicas", "availableReplicas")
+    )
     wanted = spec.get("replicas", 1)
     waiting = f"Waiting for deployment {name} rollout to finish: "
     if updated < wanted:
@@ -109,16 +121,16 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
     replicas = spec.get("replicas", 0)
     if status.get("readyReplicas", 0) < replicas:
         return (
-            (f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be ready...\n"),
+            (
+                f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be ready...\n"
+            ),
             False,
         )
     rolling = spec["updateStrategy"].get("rollingUpdate")
     if rolling is not None:
         wanted = replicas - rolling.get("partition", 0)
         if updated < wanted:
-            text = (
-                f"Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated...\n"
-            )
+            text = f"Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated...\n"
             return text, False
         return (
             f"partitioned roll out complete: {updated} new pods have been updated...\n",
@@ -133,7 +145,9 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
 
 def _check_strategy(workload: Object) -> None:
     if workload["spec"]["updateStrategy"].get("type") != "RollingUpdate":
-        raise CommandError("rollout status is only available for RollingUpdate strategy type")
+        raise CommandError(
+            "rollout status is only available for RollingUpdate strategy type"
+        )
 
 
 VIEWERS = {
@@ -148,7 +162,9 @@ async def rollout(argv: Sequence[str], session: Session) -> None:
     words = word_positions(argv)
     run = WORDS.get(argv[words[0]]) if words else None
     if run is None:
-        raise UsageError(f"unknown command {go_quote(' '.join(argv[i] for i in words))}", "rollout")
+        raise UsageError(
+            f"unknown command {go_quote(' '.join(argv[i] for i in words))}", "rollout"
+        )
     await run([*argv[: words[0]], *argv[words[0] + 1 :]], session)
 
 
@@ -184,14 +200,18 @@ async def _follow(each: Found, p: Parsed, session: Session) -> None:
     if viewer is None:
         shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         raise CommandError(f"no status viewer has been implemented for {shown}")
-    listed = await session.client.list(resource, each.namespace, field_selector=f"metadata.name={each.name}")
+    listed = await session.client.list(
+        resource, each.namespace, field_selector=f"metadata.name={each.name}"
+    )
     previous = ""
     for item in listed.get("items") or ():
         previous, done = viewer(item, p["revision"])
         session.print(previous)
         if done or not p["watch"]:
             return
-    watch = await session.watch_one(resource, each.namespace, each.name, listed["metadata"]["resourceVersion"])
+    watch = await session.watch_one(
+        resource, each.namespace, each.name, listed["metadata"]["resourceVersion"]
+    )
     async for frame in watch:
         if frame.type == "DELETED":
             raise CommandError("object has been deleted")

@@ -76,7 +76,11 @@ async def history(argv: Sequence[str], session: Session) -> None:
             if not isinstance(each, Found):
                 raise each
             revisions = await revisions_of(each, session, "history viewer")
-            shown = _told(each, revisions, p) if printer is None else _objects(revisions, p, printer)
+            shown = (
+                _told(each, revisions, p)
+                if printer is None
+                else _objects(revisions, p, printer)
+            )
         except (CommandError, StatusError) as refused:
             wrong.append(refused)
             continue
@@ -92,7 +96,9 @@ def _chosen(revisions: Revisions, number: int) -> int:
 
 
 def _objects(revisions: Revisions, p: Parsed, printer: Printer) -> str:
-    numbers = [_chosen(revisions, p["revision"])] if p["revision"] else sorted(revisions.kept)
+    numbers = (
+        [_chosen(revisions, p["revision"])] if p["revision"] else sorted(revisions.kept)
+    )
     return "".join(printer.text(revisions.restored(number), "") for number in numbers)
 
 
@@ -130,7 +136,10 @@ def _with_change_cause(revisions: Revisions, number: int) -> Object:
 
 def _table(revisions: Revisions) -> str:
     rows = [("REVISION", "CHANGE-CAUSE")]
-    rows += [(str(number), revisions.cause(number) or "<none>") for number in sorted(revisions.kept)]
+    rows += [
+        (str(number), revisions.cause(number) or "<none>")
+        for number in sorted(revisions.kept)
+    ]
     width = max(len(first) for first, _ in rows) + 2
     return "".join(f"{first:{width}}{second}\n" for first, second in rows)
 
@@ -161,7 +170,9 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
     number = revisions.to_restore(wanted)
     if dry_run == "client":
         told = describe_pod_template(revisions.template(number))
-        return told if each.resource.kind == "Deployment" else f"will roll back to {told}"
+        return (
+            told if each.resource.kind == "Deployment" else f"will roll back to {told}"
+        )
     patch: Object | list[Object]
     if each.resource.kind == "Deployment":
         if revisions.workload["spec"].get("paused"):
@@ -180,11 +191,15 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
     try:
         await session.send("PATCH", each.path, query, patch, content_type, accept=TYPED)
     except StatusError as refused:
-        raise CommandError(f"failed restoring revision {wanted}: {refused.message}") from None
+        raise CommandError(
+            f"failed restoring revision {wanted}: {refused.message}"
+        ) from None
     return "rolled back"
 
 
-def revision_to_restore(deployment: Object, revisions: dict[int, Object], wanted: int) -> Object:
+def revision_to_restore(
+    deployment: Object, revisions: dict[int, Object], wanted: int
+) -> Object:
     """The ReplicaSet of a Deployment's revision; 0 means the last but one. Raises
     CommandError if there is none.
     """
@@ -195,9 +210,15 @@ def rollback_patch(deployment: Object, replica_set: Object) -> list[Object]:
     """The JSON patch that puts a ReplicaSet's template, and the annotations that came
     with it, back into the Deployment.
     """
-    ours, theirs = (obj["metadata"].get("annotations") or {} for obj in (deployment, replica_set))
-    annotations = {key: value for key, value in ours.items() if key in STAYS_WITH_DEPLOYMENT}
-    annotations |= {key: value for key, value in theirs.items() if key not in STAYS_WITH_DEPLOYMENT}
+    ours, theirs = (
+        obj["metadata"].get("annotations") or {} for obj in (deployment, replica_set)
+    )
+    annotations = {
+        key: value for key, value in ours.items() if key in STAYS_WITH_DEPLOYMENT
+    }
+    annotations |= {
+        key: value for key, value in theirs.items() if key not in STAYS_WITH_DEPLOYMENT
+    }
     return [
         {
             "op": "replace",
@@ -209,5 +230,9 @@ def rollback_patch(deployment: Object, replica_set: Object) -> list[Object]:
 
 
 def _without_hash(template: Object) -> Object:
-    labels = {key: value for key, value in template["metadata"]["labels"].items() if key != HASH_LABEL}
+    labels = {
+        key: value
+        for key, value in template["metadata"]["labels"].items()
+        if key != HASH_LABEL
+    }
     return {**template, "metadata": {**template["metadata"], "labels": labels}}

@@ -46,10 +46,16 @@ async def restart(argv: Sequence[str], session: Session) -> None:
         if obj["kind"] not in RESTARTABLE:
             raise CommandError("restarting is not supported")
         if (obj.get("spec") or {}).get("paused"):
-            raise CommandError("can't restart paused deployment (run rollout resume first)")
+            raise CommandError(
+                "can't restart paused deployment (run rollout resume first)"
+            )
         now = Clock().timestamp()
         template = obj["spec"]["template"].get("metadata") or {}
-        return {} if (template.get("annotations") or {}).get(RESTARTED_AT) == now else restart_patch(now)
+        return (
+            {}
+            if (template.get("annotations") or {}).get(RESTARTED_AT) == now
+            else restart_patch(now)
+        )
 
     await _patch_all(argv, session, "restart", patch)
 
@@ -112,12 +118,16 @@ async def _patch_all(
         raise several(wrong)
 
 
-async def _patched(each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session) -> Object:
+async def _patched(
+    each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session
+) -> Object:
     try:
         patch = patch_for(each.obj)
     except CommandError as refused:
         resource = each.resource
-        plural = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        plural = (
+            f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        )
         raise CommandError(f"error: {plural} {go_quote(each.name)} {refused}") from None
     if not patch:
         raise CommandError(

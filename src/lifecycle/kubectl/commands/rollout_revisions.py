@@ -50,7 +50,10 @@ class Revisions:
 
     def cause(self, number: int) -> str:
         """Why a revision came to be, if anybody noted it."""
-        return str((self.kept[number]["metadata"].get("annotations") or {}).get(CHANGE_CAUSE) or "")
+        return str(
+            (self.kept[number]["metadata"].get("annotations") or {}).get(CHANGE_CAUSE)
+            or ""
+        )
 
     def restored(self, number: int) -> Object:
         """The workload as it was; of a Deployment, the ReplicaSet of that time."""
@@ -73,7 +76,11 @@ class Revisions:
         if not wanted and len(self.kept) < 2:
             name = go_quote(self.workload["metadata"]["name"])
             nothing = f"no rollout history found for deployment {name}"
-            raise CommandError(nothing if self.workload["kind"] == "Deployment" else "no last revision to roll back to")
+            raise CommandError(
+                nothing
+                if self.workload["kind"] == "Deployment"
+                else "no last revision to roll back to"
+            )
         return wanted or sorted(self.kept)[-2]
 
     def is_current(self, number: int) -> bool:
@@ -82,7 +89,10 @@ class Revisions:
         """
         template: dict[str, Any] = self.kept[number]["data"]["spec"]["template"]
         kept = {key: value for key, value in template.items() if key != "$patch"}
-        return bool(typed({**self.workload, "spec": {"template": kept}})["spec"]["template"] == self.template_now)
+        return bool(
+            typed({**self.workload, "spec": {"template": kept}})["spec"]["template"]
+            == self.template_now
+        )
 
     @property
     def template_now(self) -> Object:
@@ -97,23 +107,36 @@ async def revisions_of(found: Found, session: Session, what: str) -> Revisions:
     """
     resource = found.resource
     if resource.kind not in KEPT_IN or resource.group != "apps":
-        shown = go_quote(f"{resource.kind}.{resource.group}" if resource.group else resource.kind)
+        shown = go_quote(
+            f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        )
         if (resource.group, resource.kind) in KNOWN:
             raise CommandError(f"no {what} has been implemented for {shown}")
         about = f"{what.removesuffix(' viewer')} for {shown}"
         raise CommandError(
             f"error retrieving {about}, no visitor method exists for {{{resource.group} {resource.kind}}}"
         )
-    workload = typed(await session.send("GET", found.path, accept=TYPED))  # once more, through the client for that type
+    workload = typed(
+        await session.send("GET", found.path, accept=TYPED)
+    )  # once more, through the client for that type
     kind = KEPT_IN[resource.kind]
     keepers = await session.resource_for_kind("apps/v1", kind)
     selector = format_label_selector(workload["spec"]["selector"])
-    listed = await session.send("GET", keepers.path(found.namespace), {"labelSelector": selector}, accept=TYPED)
+    listed = await session.send(
+        "GET", keepers.path(found.namespace), {"labelSelector": selector}, accept=TYPED
+    )
     kept = {}
     for item in listed.get("items") or ():
         meta = item["metadata"]
-        owned = any(owner["uid"] == workload["metadata"]["uid"] for owner in meta.get("ownerReferences") or ())
-        number = str(item["revision"]) if "revision" in item else (meta.get("annotations") or {}).get(REVISION, "")
+        owned = any(
+            owner["uid"] == workload["metadata"]["uid"]
+            for owner in meta.get("ownerReferences") or ()
+        )
+        number = (
+            str(item["revision"])
+            if "revision" in item
+            else (meta.get("annotations") or {}).get(REVISION, "")
+        )
         if owned and number.isdecimal():
             kept[int(number)] = typed({"apiVersion": "apps/v1", "kind": kind, **item})
     return Revisions(workload, kept)

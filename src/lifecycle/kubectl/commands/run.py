@@ -99,9 +99,13 @@ async def run(argv: Sequence[str], session: Session) -> None:
         privileged=p["privileged"],
     )
     pod = recorded(pod, "run", p)
-    pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
+    pod = await _create(
+        overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run
+    )
     if p["expose"]:
-        service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
+        service = await _create(
+            typed(run_service(name, p["port"], labels)), session, p, dry_run
+        )
         session.print(printer.text(service, "created"))
         if printer.format == "yaml":
             session.print("---\n")
@@ -119,7 +123,9 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["pod-running-timeout"] <= 0:
         raise UsageError("--pod-running-timeout must be higher than zero", "run")
     if p["tty"] and not p["stdin"]:
-        raise UsageError("-i/--stdin is required for containers with -t/--tty=true", "run")
+        raise UsageError(
+            "-i/--stdin is required for containers with -t/--tty=true", "run"
+        )
     if p["expose"] and not p["port"]:
         raise UsageError("--port must be set when exposing a service", "run")
     if p["restart"] and p["restart"] not in RESTART_POLICIES:
@@ -128,9 +134,7 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["rm"] and not attach:
         raise UsageError("--rm should only be used for attached containers", "run")
     if attach and dry_run != "none":
-        message = (
-            "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
-        )
+        message = "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
         raise UsageError(message, "run")
     if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
         raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")

@@ -56,9 +56,13 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     if p["replicas"] < 0:
-        raise CommandError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
+        raise CommandError(
+            "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"
+        )
     if p["current-replicas"] < -1:
-        raise CommandError("The --current-replicas must specify an integer of -1 or greater")
+        raise CommandError(
+            "The --current-replicas must specify an integer of -1 or greater"
+        )
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
     async for each in visit(session, p, p.args, every=p["all"]):
@@ -71,12 +75,18 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     if not found and not wrong:
         raise CommandError("no objects passed to scale")
     for each in found:
-        replicas = p["replicas"] if dry_run == "client" else await _scaled(each, p, dry_run, session)
+        replicas = (
+            p["replicas"]
+            if dry_run == "client"
+            else await _scaled(each, p, dry_run, session)
+        )
         obj = each.obj
         if each.resource.group in SCALABLE:
             obj = {**obj, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
         if p["record"] and dry_run != "client":
-            note = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}}
+            note = {
+                "metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}
+            }
             await session.send("PATCH", each.path, {}, note, MERGE_PATCH)
         session.print(printer.text(in_key_order(obj), "scaled"))
     if wrong:
@@ -89,7 +99,9 @@ async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int
     query = {"dryRun": "All" if dry_run == "server" else ""}
     if p["current-replicas"] == -1 and not p["resource-version"]:
         patch = {"spec": {"replicas": p["replicas"]}}
-        answer = await session.send("PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING)
+        answer = await session.send(
+            "PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING
+        )
     else:
         current = await session.send("GET", path)
         _check_precondition(current, p)
@@ -104,7 +116,11 @@ async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int
 def _check_precondition(scale_now: Object, p: Parsed) -> None:
     replicas = (scale_now.get("spec") or {}).get("replicas", 0)
     if p["current-replicas"] != -1 and replicas != p["current-replicas"]:
-        raise CommandError(f"Expected replicas to be {p['current-replicas']}, was {replicas}")
+        raise CommandError(
+            f"Expected replicas to be {p['current-replicas']}, was {replicas}"
+        )
     revision = scale_now["metadata"].get("resourceVersion", "")
     if p["resource-version"] and revision != p["resource-version"]:
-        raise CommandError(f"Expected resource version to be {p['resource-version']}, was {revision}")
+        raise CommandError(
+            f"Expected resource version to be {p['resource-version']}, was {revision}"
+        )

@@ -27,7 +27,9 @@ ANNOTATION_MANAGER = "kubectl-last-applied"
 _PATH = ("f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
 
 
-async def migrated(info: Found, obj: Object, query: dict[str, str], session: Session) -> Object:
+async def migrated(
+    info: Found, obj: Object, query: dict[str, str], session: Session
+) -> Object:
     """Apply an object on the server, and put its managers in order if they are not.
     Raises StatusError.
     """
@@ -37,12 +39,16 @@ async def migrated(info: Found, obj: Object, query: dict[str, str], session: Ses
         if not await _managers_moved(info, live, query, session):
             return live
     except StatusError as refused:
-        session.warn(f"Warning: server rejected managed fields migration to Server-Side Apply. {refused.message}\n")
+        session.warn(
+            f"Warning: server rejected managed fields migration to Server-Side Apply. {refused.message}\n"
+        )
         return live
     return await session.send("PATCH", info.path, query, obj, APPLY_PATCH)
 
 
-async def _managers_moved(info: Found, live: Object, query: dict[str, str], session: Session) -> bool:
+async def _managers_moved(
+    info: Found, live: Object, query: dict[str, str], session: Session
+) -> bool:
     """Whether there was anything to move. Raises StatusError; a conflict is tried again
     with what is there by then.
     """
@@ -71,7 +77,9 @@ async def _managers_moved(info: Found, live: Object, query: dict[str, str], sess
     return False
 
 
-async def _annotation_kept(info: Found, live: Object, query: dict[str, str], session: Session) -> Object:
+async def _annotation_kept(
+    info: Found, live: Object, query: dict[str, str], session: Session
+) -> Object:
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if query["fieldManager"] != "kubectl" or text is None or _owners(live, "Apply"):
         return live
@@ -93,10 +101,17 @@ async def _annotation_kept(info: Found, live: Object, query: dict[str, str], ses
 def _owners(live: Object, operation: str) -> list[Object]:
     """Entries that own the annotation."""
     entries = live["metadata"].get("managedFields") or ()
-    return [e for e in entries if e.get("operation") == operation and has(normalized(e.get("fieldsV1") or {}), _PATH)]
+    return [
+        e
+        for e in entries
+        if e.get("operation") == operation
+        and has(normalized(e.get("fieldsV1") or {}), _PATH)
+    ]
 
 
-def upgraded_managed_fields(entries: Sequence[Object], old: Sequence[str], new: str) -> list[Object]:
+def upgraded_managed_fields(
+    entries: Sequence[Object], old: Sequence[str], new: str
+) -> list[Object]:
     """The entries, with the `Update`s of the `old` managers gone over into the `Apply`
     of the `new` one.
     """
@@ -119,9 +134,15 @@ def upgraded_managed_fields(entries: Sequence[Object], old: Sequence[str], new: 
     return found
 
 
-def _first(entries: Sequence[Object], manager: str, operation: str, version: str = "") -> Object | None:
+def _first(
+    entries: Sequence[Object], manager: str, operation: str, version: str = ""
+) -> Object | None:
     return next(
-        (e for e in entries if _is(e, manager, operation) and version in ("", e.get("apiVersion"))),
+        (
+            e
+            for e in entries
+            if _is(e, manager, operation) and version in ("", e.get("apiVersion"))
+        ),
         None,
     )
 

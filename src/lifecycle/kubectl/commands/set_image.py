@@ -62,9 +62,14 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
         try:
             patch, unknown = image_patch(each.obj, images)
         except CommandError as refused:
-            wrong.append(CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n"))
+            wrong.append(
+                CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n")
+            )
             continue
-        wrong += [CommandError(f"error: unable to find container named {go_quote(name)}") for name in unknown]
+        wrong += [
+            CommandError(f"error: unable to find container named {go_quote(name)}")
+            for name in unknown
+        ]
         if not patch and not p["record"]:
             continue
         if p["local"] or dry_run == "client":
@@ -73,7 +78,11 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
             try:
                 shown = await _send(each, patch, p, dry_run, session)
             except StatusError as refused:
-                wrong.append(CommandError(f"failed to patch image update to pod template: {refused.message}"))
+                wrong.append(
+                    CommandError(
+                        f"failed to patch image update to pod template: {refused.message}"
+                    )
+                )
                 continue
         session.print(printer.text(shown, "image updated"))
     if wrong:
@@ -89,7 +98,9 @@ async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[
     check_paths(p["filename"], recursive=p["recursive"])
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]):
+    async for each in visit(
+        session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]
+    ):
         if isinstance(each, Found):
             found.append(each)
         else:
@@ -99,7 +110,9 @@ async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[
     return found
 
 
-def _check(p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str) -> None:
+def _check(
+    p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str
+) -> None:
     wrong: list[CommandError | StatusError] = []
     if p["all"] and p["selector"]:
         wrong.append(CommandError("cannot set --all and --selector at the same time"))
@@ -109,17 +122,21 @@ def _check(p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run:
     if not images:
         wrong.append(CommandError("at least one image update is required"))
     elif len(images) > 1 and "*" in images:
-        message = (
-            "all containers are already specified by *, but saw more than one container_name=container_image pairs"
-        )
+        message = "all containers are already specified by *, but saw more than one container_name=container_image pairs"
         wrong.append(CommandError(message))
     if p["local"] and dry_run == "server":
-        wrong.append(CommandError("cannot specify --local and --dry-run=server - did you mean --dry-run=client?"))
+        wrong.append(
+            CommandError(
+                "cannot specify --local and --dry-run=server - did you mean --dry-run=client?"
+            )
+        )
     if wrong:
         raise several(wrong)
 
 
-async def _send(each: Found, patch: Object, p: Parsed, dry_run: str, session: Session) -> Object:
+async def _send(
+    each: Found, patch: Object, p: Parsed, dry_run: str, session: Session
+) -> Object:
     if p["record"]:
         patch = {
             "metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}},
@@ -152,11 +169,15 @@ def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
     if ((obj.get("spec") or {}).get("template") or {}).get("spec") is not None:
         return ("spec", "template", "spec")
     version = obj["apiVersion"].rpartition("/")[2]
-    raise CommandError(f"the object is not a pod or does not have a pod template: *{version}.{obj['kind']}")
+    raise CommandError(
+        f"the object is not a pod or does not have a pod template: *{version}.{obj['kind']}"
+    )
 
 
 def _wanted(container: Object, images: dict[str, str]) -> str:
-    return str(images.get(container["name"], images.get("*", container.get("image", ""))))
+    return str(
+        images.get(container["name"], images.get("*", container.get("image", "")))
+    )
 
 
 def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]:
@@ -171,12 +192,18 @@ def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]
     unknown = sorted(name for name in images if name != "*")
     for field in ("containers", "initContainers"):
         containers = pod.get(field) or []
-        unknown = [name for name in unknown if name not in {c["name"] for c in containers}]
+        unknown = [
+            name for name in unknown if name not in {c["name"] for c in containers}
+        ]
         changed = [
-            {"image": _wanted(c, images), "name": c["name"]} for c in containers if _wanted(c, images) != c.get("image")
+            {"image": _wanted(c, images), "name": c["name"]}
+            for c in containers
+            if _wanted(c, images) != c.get("image")
         ]
         if changed:
-            part[f"$setElementOrder/{field}"] = [{"name": c["name"]} for c in containers]
+            part[f"$setElementOrder/{field}"] = [
+                {"name": c["name"]} for c in containers
+            ]
             part[field] = changed
     if not part:
         return {}, unknown

@@ -42,7 +42,9 @@ async def version(argv: Sequence[str], session: Session) -> None:
         raise CommandError("--output must be 'yaml' or 'json'")
     told: Object = {"clientVersion": CLIENT_VERSION, "kustomizeVersion": KUSTOMIZE}
     if not p["client"]:
-        told["serverVersion"] = await session.send("GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING)
+        told["serverVersion"] = await session.send(
+            "GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING
+        )
     if p["output"]:
         written = json.dumps(told, indent=2) if p["output"] == "json" else to_yaml(told)
         session.print(f"{written}\n")

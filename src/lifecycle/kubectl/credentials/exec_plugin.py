@@ -69,12 +69,16 @@ class ExecPlugin:
         self._settings = settings
         self.api_version: str = settings.get("apiVersion", "")
         if self.api_version not in API_VERSIONS:
-            raise CommandError(f"exec plugin: invalid apiVersion {go_quote(self.api_version)}")
+            raise CommandError(
+                f"exec plugin: invalid apiVersion {go_quote(self.api_version)}"
+            )
         self._command = os.path.normpath(settings.get("command", ""))
         self._cluster = cluster
         self._clock = clock or Clock()
         self._environ = os.environ if environ is None else environ
-        self._stdin_is_terminal = stdin_is_terminal or (lambda: sys.stdin is not None and sys.stdin.isatty())
+        self._stdin_is_terminal = stdin_is_terminal or (
+            lambda: sys.stdin is not None and sys.stdin.isatty()
+        )
         self._kept: PluginCredentials | None = None
         self._lock = asyncio.Lock()
         self._hints = 0
@@ -85,7 +89,9 @@ class ExecPlugin:
         """What to use for the next request. Raises CommandError."""
         async with self._lock:
             kept = self._kept
-            if kept is not None and (not kept.expires or self._clock.now() < kept.expires):
+            if kept is not None and (
+                not kept.expires or self._clock.now() < kept.expires
+            ):
                 return kept
             try:
                 return await self._refresh()
@@ -109,7 +115,10 @@ class ExecPlugin:
         if self._settings.get("provideClusterInfo") and self._cluster is not None:
             spec["cluster"] = dict(self._cluster)
         told = {"kind": "ExecCredential", "apiVersion": self.api_version, "spec": spec}
-        own = {each["name"]: each.get("value", "") for each in self._settings.get("env") or ()}
+        own = {
+            each["name"]: each.get("value", "")
+            for each in self._settings.get("env") or ()
+        }
         environ = {**self._environ, **own, ENVIRONMENT: orjson.dumps(told).decode()}
         self.runs += 1
         self._kept = self._read(await self._run(environ, interactive))
@@ -124,9 +133,13 @@ class ExecPlugin:
             return self._stdin_is_terminal()
         if mode == "Always":
             if not self._stdin_is_terminal():
-                raise PluginError("exec plugin cannot support interactive mode: standard input is not a terminal")
+                raise PluginError(
+                    "exec plugin cannot support interactive mode: standard input is not a terminal"
+                )
             return True
-        raise PluginError(f"exec plugin cannot support interactive mode: unknown interactiveMode: {go_quote(mode)}")
+        raise PluginError(
+            f"exec plugin cannot support interactive mode: unknown interactiveMode: {go_quote(mode)}"
+        )
 
     async def _run(self, environ: Mapping[str, str], interactive: bool) -> bytes:
         arguments = [str(each) for each in self._settings.get("args") or ()]
@@ -140,7 +153,9 @@ class ExecPlugin:
                 stdout=asyncio.subprocess.PIPE,
             )
         except FileNotFoundError:
-            raise PluginError(f"exec: executable {self._command} not found{self._install_hint()}") from None
+            raise PluginError(
+                f"exec: executable {self._command} not found{self._install_hint()}"
+            ) from None
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise PluginError(f"exec: fork/exec {self._command}: {why}") from None
@@ -152,7 +167,9 @@ class ExecPlugin:
             raise
         if process.returncode:
             code = process.returncode if process.returncode > 0 else -1
-            raise PluginError(f"exec: executable {self._command} failed with exit code {code}")
+            raise PluginError(
+                f"exec: executable {self._command} failed with exit code {code}"
+            )
         return output
 
     def _install_hint(self) -> str:
@@ -168,13 +185,19 @@ class ExecPlugin:
         try:
             answer = orjson.loads(output)
         except orjson.JSONDecodeError as error:
-            raise PluginError(f"decoding stdout: couldn't get version/kind; json parse error: {error}") from error
+            raise PluginError(
+                f"decoding stdout: couldn't get version/kind; json parse error: {error}"
+            ) from error
         if not isinstance(answer, dict) or not answer.get("kind"):
-            raise PluginError(f"decoding stdout: Object 'Kind' is missing in '{output.decode(errors='replace')}'")
+            raise PluginError(
+                f"decoding stdout: Object 'Kind' is missing in '{output.decode(errors='replace')}'"
+            )
         version, kind = answer.get("apiVersion", ""), answer["kind"]
         if version not in API_VERSIONS or kind != "ExecCredential":
             known = 'scheme "client-go/plugin/pkg/client/auth/exec/exec.go:64"'
-            raise PluginError(f'decoding stdout: no kind "{kind}" is registered for version "{version}" in {known}')
+            raise PluginError(
+                f'decoding stdout: no kind "{kind}" is registered for version "{version}" in {known}'
+            )
         if version != self.api_version:
             wanted = f"exec plugin is configured to use API version {self.api_version}"
             raise PluginError(f"{wanted}, plugin returned version {version}")
@@ -190,7 +213,11 @@ class ExecPlugin:
             raise PluginError("exec plugin didn't return a token or cert/key pair")
         if bool(certificate) != bool(key):
             raise PluginError("exec plugin returned only certificate or key, not both")
-        expires = parse_time(status["expirationTimestamp"]) if status.get("expirationTimestamp") else 0.0
+        expires = (
+            parse_time(status["expirationTimestamp"])
+            if status.get("expirationTimestamp")
+            else 0.0
+        )
         return PluginCredentials(token, certificate.encode(), key.encode(), expires)
 
 

@@ -69,7 +69,9 @@ class OIDCProvider:
                 return token
             refresh = self.settings.get("refresh-token", "")
             if not refresh:
-                raise CommandError("No valid id-token, and cannot refresh without refresh-token")
+                raise CommandError(
+                    "No valid id-token, and cannot refresh without refresh-token"
+                )
             return await self._renew(refresh)
 
     def _lasts(self, token: str) -> bool:
@@ -83,7 +85,9 @@ class OIDCProvider:
 
     async def _renew(self, refresh: str) -> str:
         tls = ssl.create_default_context(cadata=self._authority() or None)
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session:
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=tls)
+        ) as session:
             try:
                 endpoint = await self._token_endpoint(session)
                 answer = await self._ask(session, endpoint, refresh)
@@ -104,32 +108,50 @@ class OIDCProvider:
 
     def _authority(self) -> str:
         if self.settings.get("idp-certificate-authority-data"):
-            return base64.b64decode(self.settings["idp-certificate-authority-data"]).decode()
+            return base64.b64decode(
+                self.settings["idp-certificate-authority-data"]
+            ).decode()
         path = self.settings.get("idp-certificate-authority")
         return Path(path).read_text() if path else ""
 
     async def _token_endpoint(self, session: aiohttp.ClientSession) -> str:
-        url = self.settings["idp-issuer-url"].rstrip("/") + "/.well-known/openid-configuration"
+        url = (
+            self.settings["idp-issuer-url"].rstrip("/")
+            + "/.well-known/openid-configuration"
+        )
         async with session.get(url) as answer:
             if answer.status != 200:
                 body = await answer.text()
                 said = f"{answer.status} {answer.reason}"
-                raise CommandError(f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}")
+                raise CommandError(
+                    f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}"
+                )
             document = await answer.json(content_type=None)
         if not document.get("token_endpoint"):
-            raise CommandError("oidc: discovery object doesn't contain a token_endpoint")
+            raise CommandError(
+                "oidc: discovery object doesn't contain a token_endpoint"
+            )
         return str(document["token_endpoint"])
 
-    async def _ask(self, session: aiohttp.ClientSession, endpoint: str, refresh: str) -> dict[str, Any]:
+    async def _ask(
+        self, session: aiohttp.ClientSession, endpoint: str, refresh: str
+    ) -> dict[str, Any]:
         """RFC 6749, section 6; who asks is said in the header, as the library that
         upstream uses tries first.
         """
-        pair = ":".join(percent(self.settings.get(key, ""), safe="") for key in ("client-id", "client-secret"))
+        pair = ":".join(
+            percent(self.settings.get(key, ""), safe="")
+            for key in ("client-id", "client-secret")
+        )
         headers = {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         async with session.post(endpoint, data=form, headers=headers) as answer:
             document = await answer.json(content_type=None)
             if answer.status >= 300:
-                code = go_quote(str(document.get("error", ""))) if isinstance(document, dict) else '""'
+                code = (
+                    go_quote(str(document.get("error", "")))
+                    if isinstance(document, dict)
+                    else '""'
+                )
                 raise CommandError(f"failed to refresh token: oauth2: {code}")
         return document if isinstance(document, dict) else {}

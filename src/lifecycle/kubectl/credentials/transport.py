@@ -58,7 +58,9 @@ class FileToken:
         except OSError as error:
             if self._token:
                 return self._token
-            raise CommandError(f'failed to read token file "{self._path}": {(error.strerror or "").lower()}') from None
+            raise CommandError(
+                f'failed to read token file "{self._path}": {(error.strerror or "").lower()}'
+            ) from None
         if not token:
             raise CommandError(f"read empty token from file {str(self._path)!r}")
         self._token, self._until = token, now + REREAD_SECONDS
@@ -77,7 +79,9 @@ class Credentials:
         plugin: ExecPlugin | None = None,
     ) -> None:
         if config.username and (config.token or config.token_file):
-            raise CommandError("username/password or bearer token may be set, but not both")
+            raise CommandError(
+                "username/password or bearer token may be set, but not both"
+            )
         self._config = config
         clock = clock or Clock()
         self._file = FileToken(config.token_file, clock) if config.token_file else None
@@ -89,7 +93,9 @@ class Credentials:
             name = config.auth_provider.get("name", "")
             if name != "oidc":
                 raise CommandError(f'no Auth Provider found for name "{name}"')
-            self.provider = OIDCProvider(config.auth_provider.get("config") or {}, persist, clock=clock)
+            self.provider = OIDCProvider(
+                config.auth_provider.get("config") or {}, persist, clock=clock
+            )
 
     async def connection(self) -> ConnectionConfig:
         """What the connection needs: where, whom to trust, and which certificate to
@@ -147,7 +153,9 @@ class Credentials:
             if config.impersonate_groups:
                 headers["impersonate-group"] = SEPARATOR.join(config.impersonate_groups)
             for key, values in config.impersonate_extra.items():
-                headers[f"impersonate-extra-{percent(key, safe=_TOKEN_CHARACTERS)}".lower()] = SEPARATOR.join(values)
+                headers[
+                    f"impersonate-extra-{percent(key, safe=_TOKEN_CHARACTERS)}".lower()
+                ] = SEPARATOR.join(values)
         return headers
 
 
@@ -169,7 +177,11 @@ class AuthenticatingTransport:
             if header:
                 headers["authorization"] = header
         answer = await self._inner.round_trip(replace(request, headers=headers))
-        if answer.status == 401 and used is not None and self._credentials.plugin is not None:
+        if (
+            answer.status == 401
+            and used is not None
+            and self._credentials.plugin is not None
+        ):
             await self._credentials.plugin.refused(used)
         return answer
 

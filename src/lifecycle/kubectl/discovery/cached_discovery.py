@@ -144,4 +144,8 @@ class CachedDiscoveryClient:
 def go_json(document: object) -> bytes:
     """Compact JSON with Go's escapes."""
     text = orjson.dumps(document)
-    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+    return (
+        text.replace(b"<", b"\\u003c")
+        .replace(b">", b"\\u003e")
+        .replace(b"&", b"\\u0026")
+    )

@@ -25,7 +25,9 @@ from lifecycle.client.rest import Client
 from lifecycle.kubectl.failures import CommandError
 
 ACCEPT_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-ACCEPT_V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+ACCEPT_V2BETA1 = (
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+)
 AGGREGATED = f"{ACCEPT_V2},{ACCEPT_V2BETA1},application/json"
 TIMEOUT = "32s"
 """Sent with every request of discovery; the server gives up after it too."""
@@ -38,7 +40,11 @@ def document_of(response: Response) -> Any:
     if response.obj is None and response.body:
         if response.headers.get("content-type", "").startswith("text/"):
             return text_status(response)
-        return protobuf.decode(response.body) if protobuf.is_protobuf(response.body) else orjson.loads(response.body)
+        return (
+            protobuf.decode(response.body)
+            if protobuf.is_protobuf(response.body)
+            else orjson.loads(response.body)
+        )
     return response.obj or {}
 
 
@@ -83,7 +89,11 @@ class DiscoveryClient:
             for root in ("/api", "/apis"):
                 found, resources = await self._download(root)
                 groups += found
-                lists = None if lists is None or resources is None else {**lists, **resources}
+                lists = (
+                    None
+                    if lists is None or resources is None
+                    else {**lists, **resources}
+                )
             self._groups = {
                 "kind": "APIGroupList",
                 "apiVersion": "v1",
@@ -101,8 +111,14 @@ class DiscoveryClient:
         if group_version in self._stale:
             raise CommandError(f"stale GroupVersion discovery: {group_version}")
         if group_version not in self._resources:
-            path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
-            document = document_of(await self._client.request("GET", path, query={"timeout": TIMEOUT}))
+            path = (
+                f"/apis/{group_version}"
+                if "/" in group_version
+                else f"/api/{group_version}"
+            )
+            document = document_of(
+                await self._client.request("GET", path, query={"timeout": TIMEOUT})
+            )
             self._resources[group_version] = {
                 "kind": "APIResourceList",
                 "apiVersion": "v1",
@@ -111,7 +127,9 @@ class DiscoveryClient:
             }
         return self._resources[group_version]
 
-    async def _download(self, root: str) -> tuple[list[Object], dict[str, Object] | None]:
+    async def _download(
+        self, root: str
+    ) -> tuple[list[Object], dict[str, Object] | None]:
         """(groups, resources by group version) of `/api` or `/apis`; no resources from
         a server that knows only the old form.
         """
@@ -121,7 +139,9 @@ class DiscoveryClient:
             headers={**self._client.headers, "accept": AGGREGATED},
         )
         try:
-            document = document_of(await asking.request("GET", root, query={"timeout": TIMEOUT}))
+            document = document_of(
+                await asking.request("GET", root, query={"timeout": TIMEOUT})
+            )
         except StatusError as refused:
             if refused.code in (403, 404):  # a server may hide either root
                 return [], {}
@@ -129,15 +149,21 @@ class DiscoveryClient:
         if document.get("kind") == "APIGroupDiscoveryList":
             return self._split(document)
         if document.get("kind") == "APIVersions":
-            versions = [group_version("", version) for version in document.get("versions", ())]
+            versions = [
+                group_version("", version) for version in document.get("versions", ())
+            ]
             core = {"name": "", "versions": versions}
-            return ([{**core, "preferredVersion": versions[0]}] if versions else []), None
+            return (
+                [{**core, "preferredVersion": versions[0]}] if versions else []
+            ), None
         return document.get("groups") or [], None
 
     def _split(self, document: Object) -> tuple[list[Object], dict[str, Object]]:
         groups, stale = split_groups_and_resources(document)
         self._stale |= stale
-        return [group for group, _ in groups], {gv: rows for _, lists in groups for gv, rows in lists.items()}
+        return [group for group, _ in groups], {
+            gv: rows for _, lists in groups for gv, rows in lists.items()
+        }
 
 
 def group_version(group: str, version: str) -> Object:
@@ -171,7 +197,11 @@ def split_groups_and_resources(
                 "kind": "APIResourceList",
                 "apiVersion": "v1",
                 "groupVersion": known["groupVersion"],
-                "resources": [row for resource in version.get("resources") or () for row in _rows(resource)],
+                "resources": [
+                    row
+                    for resource in version.get("resources") or ()
+                    for row in _rows(resource)
+                ],
             }
         group: Object = {"name": name, "versions": versions}
         if versions:
@@ -209,7 +239,9 @@ def _row(name: str, parent: Object, entry: Object, namespaced: bool) -> Object:
     }
     row |= {key: kind[key] for key in ("group", "version") if kind.get(key)}
     row |= {"kind": kind.get("kind", ""), "verbs": entry.get("verbs") or []}
-    return row | {key: entry[key] for key in ("shortNames", "categories") if entry.get(key)}
+    return row | {
+        key: entry[key] for key in ("shortNames", "categories") if entry.get(key)
+    }
 
 
 class Discovery(Protocol):
@@ -240,8 +272,12 @@ async def groups_and_resources(client: Discovery) -> tuple[list[Object], list[Ob
     server says nothing at all.
     """
     groups = (await client.server_groups())["groups"]
-    names = [version["groupVersion"] for group in groups for version in group["versions"]]
-    answers = await asyncio.gather(*(client.server_resources(name) for name in names), return_exceptions=True)
+    names = [
+        version["groupVersion"] for group in groups for version in group["versions"]
+    ]
+    answers = await asyncio.gather(
+        *(client.server_resources(name) for name in names), return_exceptions=True
+    )
     lists: list[Object] = []
     wrong: dict[str, BaseException] = {}
     for name, answer in zip(names, answers, strict=True):
@@ -253,5 +289,7 @@ async def groups_and_resources(client: Discovery) -> tuple[list[Object], list[Ob
             lists.append(answer)
     if wrong and not lists:
         shown = ", ".join(f"{name}: {error}" for name, error in sorted(wrong.items()))
-        raise CommandError(f"unable to retrieve the complete list of server APIs: {shown}")
+        raise CommandError(
+            f"unable to retrieve the complete list of server APIs: {shown}"
+        )
     return groups, lists

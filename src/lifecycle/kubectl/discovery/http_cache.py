@@ -47,7 +47,11 @@ class SumDiskCache:
         except OSError:
             return None
         kept = content[SUM:]
-        return kept if len(content) >= SUM and hashlib.sha256(kept).digest() == content[:SUM] else None
+        return (
+            kept
+            if len(content) >= SUM and hashlib.sha256(kept).digest() == content[:SUM]
+            else None
+        )
 
     def set(self, key: str, value: bytes) -> None:
         """Keep it, or fail silently: a cache is not worth an error."""
@@ -77,7 +81,11 @@ def dump_response(status: int, headers: Mapping[str, str], body: bytes) -> bytes
     """An answer as text, the way it came over the wire: length first, then the other
     headers by name.
     """
-    rest = {canonical(name): value for name, value in headers.items() if name.lower() != "content-length"}
+    rest = {
+        canonical(name): value
+        for name, value in headers.items()
+        if name.lower() != "content-length"
+    }
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
         f"Content-Length: {len(body)}",
@@ -114,7 +122,13 @@ class CacheTransport:
 
     def key(self, request: Request) -> str:
         """The URL, as it goes over the wire."""
-        query = urlencode(sorted((name, value) for name, values in request.query.items() for value in values))
+        query = urlencode(
+            sorted(
+                (name, value)
+                for name, values in request.query.items()
+                for value in values
+            )
+        )
         return f"{self._base}{request.path}" + (f"?{query}" if query else "")
 
     async def round_trip(self, request: Request) -> Response:
@@ -131,11 +145,15 @@ class CacheTransport:
         headers = dict(request.headers)
         if vary_matches(cached.headers, headers) and cached.headers.get("etag"):
             headers["if-none-match"] = cached.headers["etag"]
-        asked = Request(method="GET", path=request.path, query=request.query, headers=headers)
+        asked = Request(
+            method="GET", path=request.path, query=request.query, headers=headers
+        )
         answer = await self._inner.round_trip(asked)
         if answer.status == 304:
             hop = ("connection", "transfer-encoding", "content-length")
-            newer = {name: value for name, value in answer.headers.items() if name not in hop}
+            newer = {
+                name: value for name, value in answer.headers.items() if name not in hop
+            }
             answer = Response(
                 cached.status,
                 {**cached.headers, **newer, "x-from-cache": "1"},
@@ -146,12 +164,21 @@ class CacheTransport:
         return self._keep(key, request, answer)
 
     def _keep(self, key: str, request: Request, answer: Response) -> Response:
-        control = {word.strip().split("=")[0] for word in answer.headers.get("cache-control", "").split(",")}
+        control = {
+            word.strip().split("=")[0]
+            for word in answer.headers.get("cache-control", "").split(",")
+        }
         if answer.status != 200 or "no-store" in control:
             return answer
         if answer.body is None:
-            answer = Response(answer.status, answer.headers, body=orjson.dumps(answer.obj))
-        kept = {name: value for name, value in answer.headers.items() if name != "x-from-cache"}
+            answer = Response(
+                answer.status, answer.headers, body=orjson.dumps(answer.obj)
+            )
+        kept = {
+            name: value
+            for name, value in answer.headers.items()
+            if name != "x-from-cache"
+        }
         for name in _vary(answer.headers):
             if request.headers.get(name):
                 kept[f"x-varied-{name}"] = request.headers[name]
@@ -164,9 +191,16 @@ class CacheTransport:
 
 
 def _vary(headers: Mapping[str, str]) -> list[str]:
-    return [name.strip().lower() for name in headers.get("vary", "").split(",") if name.strip()]
+    return [
+        name.strip().lower()
+        for name in headers.get("vary", "").split(",")
+        if name.strip()
+    ]
 
 
 def vary_matches(cached: Mapping[str, str], asked: Mapping[str, str]) -> bool:
     """The headers on which the answer depended are the same now."""
-    return all(asked.get(name, "") == cached.get(f"x-varied-{name}", "") for name in _vary(cached))
+    return all(
+        asked.get(name, "") == cached.get(f"x-varied-{name}", "")
+        for name in _vary(cached)
+    )

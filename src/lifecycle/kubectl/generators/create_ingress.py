@@ -46,7 +46,8 @@ def create_ingress(
         hosts.setdefault(host, []).append(_path(rest, rule))
     if hosts:
         spec["rules"] = [
-            {**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in hosts.items()
+            {**({"host": host} if host else {}), "http": {"paths": paths}}
+            for host, paths in hosts.items()
         ]
     metadata: Object = {"name": name}
     if annotations:
@@ -59,7 +60,9 @@ def create_ingress(
     }
 
 
-def _check(rules: Sequence[str], default_backend: str, annotations: Sequence[str]) -> None:
+def _check(
+    rules: Sequence[str], default_backend: str, annotations: Sequence[str]
+) -> None:
     if not rules and not default_backend:
         raise CommandError(
             "not enough information provided: every ingress has to either specify a "
@@ -71,13 +74,19 @@ def _check(rules: Sequence[str], default_backend: str, annotations: Sequence[str
             raise _unreadable(rule)
     for text in annotations:
         if "=" not in text:
-            raise CommandError(f"annotation {text} is invalid and should be in format key=[value]")
+            raise CommandError(
+                f"annotation {text} is invalid and should be in format key=[value]"
+            )
     if default_backend and default_backend.count(":") != 1:
-        raise CommandError("default-backend should be in format servicename:serviceport")
+        raise CommandError(
+            "default-backend should be in format servicename:serviceport"
+        )
 
 
 def _unreadable(rule: str) -> CommandError:
-    return CommandError(f"rule {rule} is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]")
+    return CommandError(
+        f"rule {rule} is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]"
+    )
 
 
 def _tls(rules: Sequence[str]) -> list[Object]:
@@ -94,7 +103,9 @@ def _tls(rules: Sequence[str]) -> list[Object]:
         seen.add(host)
         words = parts[1].split("=")
         secret = words[1] if len(words) > 1 else ""
-        same = next((entry for entry in found if entry.get("secretName", "") == secret), None)
+        same = next(
+            (entry for entry in found if entry.get("secretName", "") == secret), None
+        )
         if same is not None:
             same["hosts"] = [*same.get("hosts", ()), host]
             continue

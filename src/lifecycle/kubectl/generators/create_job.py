@@ -45,7 +45,9 @@ def create_job_from_cronjob(name: str, cronjob: Object) -> Object:
         "kind": "CronJob",
         "name": cronjob["metadata"]["name"],
     }
-    metadata["ownerReferences"] = [{**owner, "uid": cronjob["metadata"].get("uid", ""), "controller": True}]
+    metadata["ownerReferences"] = [
+        {**owner, "uid": cronjob["metadata"].get("uid", ""), "controller": True}
+    ]
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

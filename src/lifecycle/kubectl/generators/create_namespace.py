@@ -33,7 +33,9 @@ def create_quota(name: str, hard: str = "", scopes: str = "") -> Object:
     for statement in hard.split(",") if hard else ():
         resource, equals, amount = statement.partition("=")
         if not equals or "=" in amount:
-            raise CommandError(f"Invalid argument syntax {statement}, expected <resource>=<value>")
+            raise CommandError(
+                f"Invalid argument syntax {statement}, expected <resource>=<value>"
+            )
         try:
             if amount != amount.strip():  # JSON forgives white space, a flag does not
                 raise ValueError(FORMAT_WRONG)
@@ -76,7 +78,9 @@ def create_priorityclass(
     return obj
 
 
-def create_pdb(name: str, selector: str, min_available: str = "", max_unavailable: str = "") -> Object:
+def create_pdb(
+    name: str, selector: str, min_available: str = "", max_unavailable: str = ""
+) -> Object:
     """A PodDisruptionBudget. Raises CommandError unless exactly one bound is given."""
     if not selector:
         raise CommandError("a selector must be specified")
@@ -114,7 +118,9 @@ def _label_selector(text: str) -> Object:
     try:
         selector = parse_selector(text)
     except StatusError as wrong:
-        raise CommandError(f"couldn't parse the selector string {go_quote(text)}: {wrong.message}") from None
+        raise CommandError(
+            f"couldn't parse the selector string {go_quote(text)}: {wrong.message}"
+        ) from None
     for requirement in selector.requirements:
         if requirement.operator in ("=", "=="):
             labels[requirement.key] = requirement.values[0]

@@ -74,7 +74,9 @@ def create_aggregated(name: str, labels: Mapping[str, str]) -> Object:
     }
     return {
         **about,
-        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": dict(sorted(labels.items()))}]},
+        "aggregationRule": {
+            "clusterRoleSelectors": [{"matchLabels": dict(sorted(labels.items()))}]
+        },
     }
 
 
@@ -91,13 +93,17 @@ def create_rolebinding(
     """A RoleBinding or ClusterRoleBinding; `service_accounts` as `NAMESPACE:NAME`.
     Raises CommandError for anything else.
     """
-    subjects: list[Object] = [{"kind": "User", "apiGroup": RBAC, "name": user} for user in users]
+    subjects: list[Object] = [
+        {"kind": "User", "apiGroup": RBAC, "name": user} for user in users
+    ]
     subjects += [{"kind": "Group", "apiGroup": RBAC, "name": group} for group in groups]
     for account in service_accounts:
         namespace, _, account_name = account.partition(":")
         if not namespace or not account_name or ":" in account_name:
             raise CommandError("serviceaccount must be <namespace>:<name>")
-        subjects.append({"kind": "ServiceAccount", "name": account_name, "namespace": namespace})
+        subjects.append(
+            {"kind": "ServiceAccount", "name": account_name, "namespace": namespace}
+        )
     ref = {
         "apiGroup": RBAC,
         "kind": "Role" if role else "ClusterRole",

@@ -43,9 +43,13 @@ def create_secret_generic(
 
     def add(key: str, content: bytes) -> None:
         if errors := config_map_key(key):
-            raise CommandError(f"{go_quote(key)} is not valid key name for a Secret {';'.join(errors)}")
+            raise CommandError(
+                f"{go_quote(key)} is not valid key name for a Secret {';'.join(errors)}"
+            )
         if key in found:
-            raise CommandError(f"cannot add key {key}, another key by that name already exists")
+            raise CommandError(
+                f"cannot add key {key}, another key by that name already exists"
+            )
         found[key] = content
 
     from_literals(literals, add)
@@ -68,8 +72,12 @@ def create_secret_docker(
     such a file itself.
     """
     if files:
-        named = [source if "=" in source else f"{DOCKER_KEY}={source}" for source in files]
-        return create_secret_generic(name, files=named, type_=DOCKER_TYPE, append_hash=append_hash)
+        named = [
+            source if "=" in source else f"{DOCKER_KEY}={source}" for source in files
+        ]
+        return create_secret_generic(
+            name, files=named, type_=DOCKER_TYPE, append_hash=append_hash
+        )
     entry = {"username": username, "password": password}
     if email:
         entry["email"] = email
@@ -82,7 +90,9 @@ def create_secret_docker(
     )
 
 
-def create_secret_tls(name: str, cert: str, key: str, *, append_hash: bool = False) -> Object:
+def create_secret_tls(
+    name: str, cert: str, key: str, *, append_hash: bool = False
+) -> Object:
     """A certificate and its key, read from files. Raises CommandError if the one is not
     the other's.
     """
@@ -98,10 +108,14 @@ def create_secret_tls(name: str, cert: str, key: str, *, append_hash: bool = Fal
     )
 
 
-def _secret(name: str, content: dict[str, bytes], type_: str, append_hash: bool) -> Object:
+def _secret(
+    name: str, content: dict[str, bytes], type_: str, append_hash: bool
+) -> Object:
     obj: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
     if content:
-        obj["data"] = {key: base64.b64encode(content[key]).decode() for key in sorted(content)}
+        obj["data"] = {
+            key: base64.b64encode(content[key]).decode() for key in sorted(content)
+        }
     if type_:
         obj["type"] = type_
     return with_hash(obj) if append_hash else obj

@@ -28,10 +28,14 @@ def create_service(
     that make no sense.
     """
     if cluster_ip == "None" and type_ != "ClusterIP":
-        raise CommandError("ClusterIP=None can only be used with ClusterIP service type")
+        raise CommandError(
+            "ClusterIP=None can only be used with ClusterIP service type"
+        )
     if cluster_ip != "None" and not tcp and type_ != "ExternalName":
         raise CommandError("at least one tcp port specifier must be provided")
-    if type_ == "ExternalName" and (validate_label_key(f"{external_name}/x") or len(external_name) > 253):
+    if type_ == "ExternalName" and (
+        validate_label_key(f"{external_name}/x") or len(external_name) > 253
+    ):
         raise CommandError(f"invalid service external name {external_name}")
     ports = []
     for text in tcp:
@@ -82,7 +86,9 @@ def _port_name(text: str) -> str:
     if len(text) > 15:
         wrong.append("must be no more than 15 characters")
     if not text or not all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in text):
-        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        wrong.append(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        )
     if not any(c.isalpha() for c in text):
         wrong.append("must contain at least one letter (a-z)")
     if "--" in text:

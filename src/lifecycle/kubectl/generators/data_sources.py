@@ -34,12 +34,18 @@ def env_name_errors(name: str) -> list[str]:
     `validation.IsEnvVarName`.
     """
     errors = []
-    if not name or name[0] not in _ENV_LETTERS or not all(c in _ENV_LETTERS or c in "0123456789" for c in name):
+    if (
+        not name
+        or name[0] not in _ENV_LETTERS
+        or not all(c in _ENV_LETTERS or c in "0123456789" for c in name)
+    ):
         message = (
             "a valid environment variable name must consist of alphabetic characters,"
             " digits, '_', '-', or '.', and must not start with a digit"
         )
-        errors.append(regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
+        errors.append(
+            regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
+        )
     if name in (".", ".."):
         errors.append(f"must not be '{name}'")
     elif name.startswith(".."):
@@ -92,7 +98,9 @@ def from_env_files(paths: Sequence[str], add: Add, what: str) -> None:
                 continue
             name, equals, value = line.partition("=")
             if errors := env_name_errors(name):
-                raise CommandError(f"{go_quote(name)} is not a valid key name: {';'.join(errors)}")
+                raise CommandError(
+                    f"{go_quote(name)} is not a valid key name: {';'.join(errors)}"
+                )
             add(name, (value if equals else os.environ.get(name, "")).encode())
 
 
@@ -114,7 +122,9 @@ def _exists(path: str) -> Path:
     try:
         os.stat(path)
     except OSError as wrong:
-        raise CommandError(f"error reading {path}: {(wrong.strerror or '').lower()}") from None
+        raise CommandError(
+            f"error reading {path}: {(wrong.strerror or '').lower()}"
+        ) from None
     return Path(path)
 
 

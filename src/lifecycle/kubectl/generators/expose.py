@@ -46,7 +46,11 @@ def service(
     metadata: Object = {"name": name}
     if labels:
         metadata["labels"] = dict(labels)
-    rows = [row for i, port in enumerate(ports) for row in _rows(i, port, len(ports) > 1, protocol, protocols or {})]
+    rows = [
+        row
+        for i, port in enumerate(ports)
+        for row in _rows(i, port, len(ports) > 1, protocol, protocols or {})
+    ]
     for row in rows:
         row["targetPort"] = _int_or_string(target_port) if target_port else row["port"]
     spec: Object = {"selector": dict(selector)}
@@ -81,7 +85,10 @@ def _rows(
     name = f"port-{i + 1}" if several else ""
     own = protocols.get(text, ()) if not protocol else ()
     if len(own) > 1:
-        return [{"name": f"port-{i + 1}-{each.lower()}", "protocol": each, "port": port} for each in own]
+        return [
+            {"name": f"port-{i + 1}-{each.lower()}", "protocol": each, "port": port}
+            for each in own
+        ]
     row: dict[str, Any] = {"name": name} if name else {}
     return [{**row, "protocol": protocol or (own[0] if own else "TCP"), "port": port}]
 
@@ -116,16 +123,21 @@ def selector_of(obj: Object) -> dict[str, str]:
         why = "" if found else "the pod has no labels and cannot be exposed"
     else:
         found = spec.get("selector") or {}
-        why = "" if found or kind != "Service" else "the service has no pod selector set"
+        why = (
+            "" if found or kind != "Service" else "the service has no pod selector set"
+        )
     if why:
-        raise CommandError(f"couldn't retrieve selectors via --selector flag or introspection: {why}")
+        raise CommandError(
+            f"couldn't retrieve selectors via --selector flag or introspection: {why}"
+        )
     return dict(found)
 
 
 def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
     """As Go's `%+v` shows them."""
     each = (
-        f"{{Key:{e['key']} Operator:{e['operator']} Values:[{' '.join(e.get('values') or ())}]}}" for e in expressions
+        f"{{Key:{e['key']} Operator:{e['operator']} Values:[{' '.join(e.get('values') or ())}]}}"
+        for e in expressions
     )
     return f"[{' '.join(each)}]"
 
@@ -135,11 +147,21 @@ def ports_of(obj: Object) -> dict[str, list[str]]:
     spec = obj.get("spec") or {}
     found: dict[str, list[str]] = {}
     if obj["kind"] == "Service":
-        rows = [(row.get("port", 0), row.get("protocol")) for row in spec.get("ports") or ()]
+        rows = [
+            (row.get("port", 0), row.get("protocol")) for row in spec.get("ports") or ()
+        ]
     else:
-        pod = spec if obj["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
+        pod = (
+            spec
+            if obj["kind"] == "Pod"
+            else (spec.get("template") or {}).get("spec") or {}
+        )
         containers = pod.get("containers") or ()
-        rows = [(row.get("containerPort", 0), row.get("protocol")) for c in containers for row in c.get("ports") or ()]
+        rows = [
+            (row.get("containerPort", 0), row.get("protocol"))
+            for c in containers
+            for row in c.get("ports") or ()
+        ]
     for port, protocol in rows:
         found.setdefault(str(port), []).append(protocol or "TCP")
     return found

@@ -31,7 +31,9 @@ DEPRECATION = (
     "kubectl run --generator={} is DEPRECATED and will be removed in a future version. "
     "Use kubectl run --generator=run-pod/v1 or kubectl create instead."
 )
-NO_EFFECT = "Flag --{} has been deprecated, has no effect and will be removed in the future."
+NO_EFFECT = (
+    "Flag --{} has been deprecated, has no effect and will be removed in the future."
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,7 +66,13 @@ def default_generator(
         return "job/v1"
     if restart == "Never":
         return "run-pod/v1"
-    wanted = ["deployment/apps.v1"] if minor >= 14 else ["deployment/apps.v1beta1"] if minor >= 6 else []
+    wanted = (
+        ["deployment/apps.v1"]
+        if minor >= 14
+        else ["deployment/apps.v1beta1"]
+        if minor >= 6
+        else []
+    )
     for name in [*wanted, "deployment/v1beta1"]:
         if served is None or DEPLOYMENT_KINDS[name] in served:
             return name
@@ -94,7 +102,9 @@ def run(
             ("schedule", schedule),
         ):
             if value not in ("", None):
-                raise CommandError(f"unknown flag: --{flag}\nSee 'kubectl run --help' for usage.")
+                raise CommandError(
+                    f"unknown flag: --{flag}\nSee 'kubectl run --help' for usage."
+                )
     warnings = []
     if minor >= 18:
         given = (
@@ -102,7 +112,9 @@ def run(
             ("replicas", replicas),
             ("schedule", schedule),
         )
-        warnings = [NO_EFFECT.format(flag) for flag, value in given if value not in ("", None)]
+        warnings = [
+            NO_EFFECT.format(flag) for flag, value in given if value not in ("", None)
+        ]
         return RunResult(
             run_pod(name, image, restart=restart, port=port, args=args),
             "run-pod/v1",
@@ -111,7 +123,9 @@ def run(
     chosen = generator or default_generator(minor, restart, schedule, served)
     make = GENERATORS.get(chosen)
     if make is None:
-        raise CommandError(f"generator \"{chosen}\" not found\nSee 'kubectl run -h' for help and examples")
+        raise CommandError(
+            f"generator \"{chosen}\" not found\nSee 'kubectl run -h' for help and examples"
+        )
     if minor >= 12 and chosen != "run-pod/v1":
         warnings.append(DEPRECATION.format(chosen))
     obj = make(
@@ -124,7 +138,9 @@ def run(
     return RunResult(obj, chosen, tuple(warnings))
 
 
-def _pod_spec(name: str, image: str, restart: str, port: str, args: Sequence[str]) -> Object:
+def _pod_spec(
+    name: str, image: str, restart: str, port: str, args: Sequence[str]
+) -> Object:
     spec: Object = run_pod(name, image, restart=restart, port=port, args=args)["spec"]
     return spec
 
@@ -133,7 +149,9 @@ def _without_policies(spec: Object) -> Object:
     return {"containers": spec["containers"]}
 
 
-def _deployment(generator: str, name: str, spec: Object, replicas: int, schedule: str) -> Object:
+def _deployment(
+    generator: str, name: str, spec: Object, replicas: int, schedule: str
+) -> Object:
     labels = {"run": name}
     return {
         "apiVersion": DEPLOYMENT_KINDS[generator],
@@ -150,7 +168,9 @@ def _deployment(generator: str, name: str, spec: Object, replicas: int, schedule
     }
 
 
-def _replication_controller(generator: str, name: str, spec: Object, replicas: int, schedule: str) -> Object:
+def _replication_controller(
+    generator: str, name: str, spec: Object, replicas: int, schedule: str
+) -> Object:
     labels = {"run": name}
     return {
         "apiVersion": "v1",
@@ -181,7 +201,9 @@ def _job_template(name: str, spec: Object) -> Object:
     }
 
 
-def _job(generator: str, name: str, spec: Object, replicas: int, schedule: str) -> Object:
+def _job(
+    generator: str, name: str, spec: Object, replicas: int, schedule: str
+) -> Object:
     template = _job_template(name, spec)
     metadata = {"name": name, **template["metadata"]}
     return {
@@ -192,7 +214,9 @@ def _job(generator: str, name: str, spec: Object, replicas: int, schedule: str) 
     }
 
 
-def _cron_job(generator: str, name: str, spec: Object, replicas: int, schedule: str) -> Object:
+def _cron_job(
+    generator: str, name: str, spec: Object, replicas: int, schedule: str
+) -> Object:
     body = {
         "schedule": schedule,
         "concurrencyPolicy": "Allow",
@@ -207,7 +231,9 @@ def _cron_job(generator: str, name: str, spec: Object, replicas: int, schedule: 
     }
 
 
-def _pod(generator: str, name: str, spec: Object, replicas: int, schedule: str) -> Object:
+def _pod(
+    generator: str, name: str, spec: Object, replicas: int, schedule: str
+) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -38,7 +38,9 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
             f" skipping PEM blocks of the "
             f"following types: [{' '.join(kinds)}]"
         )
-    first = next(match[0] for match in _BLOCK.finditer(certificate) if match[1] == b"CERTIFICATE")
+    first = next(
+        match[0] for match in _BLOCK.finditer(certificate) if match[1] == b"CERTIFICATE"
+    )
     key = _private_key(private)
     try:
         public = x509.load_pem_x509_certificate(first).public_key()
@@ -47,7 +49,10 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
     own = key.public_key()
     if type(own).__mro__[0] is not type(public).__mro__[0]:
         raise CommandError("tls: private key type does not match public key type")
-    written = (each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for each in (own, public))
+    written = (
+        each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        for each in (own, public)
+    )
     if len(set(written)) > 1:
         raise CommandError("tls: private key does not match public key")
 
@@ -63,7 +68,9 @@ def _private_key(private: bytes) -> PrivateKeyTypes:
         if not kinds:
             raise CommandError("tls: failed to find any PEM data in key input")
         if kinds == ["CERTIFICATE"]:
-            raise CommandError("tls: found a certificate rather than a key in the PEM for the private key")
+            raise CommandError(
+                "tls: found a certificate rather than a key in the PEM for the private key"
+            )
         raise CommandError(
             'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key'
             " input after skipping PEM blocks of the "

@@ -61,7 +61,10 @@ def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list
     """(what names resources, the changes). Raises CommandError if a resource comes
     after a change.
     """
-    changes = [("=" in arg and arg[0] != "=") or (arg.endswith("-") and arg != "-") for arg in args]
+    changes = [
+        ("=" in arg and arg[0] != "=") or (arg.endswith("-") and arg != "-")
+        for arg in args
+    ]
     first = changes.index(True) if True in changes else len(args)
     if False in changes[first:]:
         raise CommandError(

@@ -45,7 +45,9 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
     except StatusError as wrong:
         message = wrong.message
         causes = (wrong.status.get("details") or {}).get("causes") or ()
-        raise CommandError(causes[0]["message"] if causes and wrong.reason == "Invalid" else message) from None
+        raise CommandError(
+            causes[0]["message"] if causes and wrong.reason == "Invalid" else message
+        ) from None
 
 
 def _no_json(text: str, how: str) -> str:
@@ -68,10 +70,14 @@ def _patched(obj: Object, patch: Any, how: str) -> Any:
     if how == "json":
         return _json_patched(obj, patch)
     if how == "strategic":
-        return strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"]))
+        return strategic_merge_patch(
+            obj, patch, schema_for(obj["apiVersion"], obj["kind"])
+        )
     patched = apply_merge_patch(obj, patch)
     if not isinstance(patched, dict):
-        raise CommandError(_NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch")
+        raise CommandError(
+            _NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch"
+        )
     return patched
 
 
@@ -89,13 +95,17 @@ def _json_patched(obj: Object, patch: Any) -> Any:
                 raise
             op, path = operation.get("op"), operation.get("path", "")
             if op == "test":
-                raise CommandError(f"testing value {path} failed: test failed") from None
+                raise CommandError(
+                    f"testing value {path} failed: test failed"
+                ) from None
             if op == "remove":
                 key = path.rpartition("/")[2]
                 raise CommandError(
                     f"error in remove for path: '{path}': unable to remove nonexistent key: {key}: missing value"
                 ) from None
-            raise CommandError(f"{op} operation does not apply: doc is missing path: {path}: missing value") from None
+            raise CommandError(
+                f"{op} operation does not apply: doc is missing path: {path}: missing value"
+            ) from None
     return obj
 
 
@@ -114,5 +124,6 @@ def _typed(obj: Object) -> Object:
         ) from None
     except StatusError as wrong:
         raise CommandError(
-            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2] or wrong.message
+            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
+            or wrong.message
         ) from None

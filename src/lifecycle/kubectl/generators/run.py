@@ -25,7 +25,9 @@ _DOMAIN_COMPONENT = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN = rf"(?:{_DOMAIN_COMPONENT}(?:\.{_DOMAIN_COMPONENT})*|\[(?:[a-fA-F0-9:]+)\])(?::[0-9]+)?"
 _NAME = rf"(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*[:][0-9A-Fa-f]{32,}"
-_reference = re.compile(rf"({_NAME})(?::([\w][\w.-]{{0,127}}))?(?:@({_DIGEST}))?", re.ASCII)
+_reference = re.compile(
+    rf"({_NAME})(?::([\w][\w.-]{{0,127}}))?(?:@({_DIGEST}))?", re.ASCII
+)
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -36,7 +38,9 @@ def check_image(image: str) -> None:
     made.
     """
     if not _reference.fullmatch(image):
-        raise CommandError(f"Invalid image name {go_quote(image)}: invalid reference format")
+        raise CommandError(
+            f"Invalid image name {go_quote(image)}: invalid reference format"
+        )
 
 
 def run_pod(
@@ -90,11 +94,15 @@ def run_pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def run_service(name: str, port: str, labels: Mapping[str, str] | None = None) -> Object:
+def run_service(
+    name: str, port: str, labels: Mapping[str, str] | None = None
+) -> Object:
     """The Service of `--expose`: same name as the pod, selecting by its labels, which
     the Service itself carries too if they were given.
     """
-    return service(name, dict(labels) if labels else {"run": name}, [port], labels=labels)
+    return service(
+        name, dict(labels) if labels else {"run": name}, [port], labels=labels
+    )
 
 
 def _atoi(text: str) -> int:

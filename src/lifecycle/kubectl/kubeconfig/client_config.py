@@ -193,7 +193,9 @@ class DirectClientConfig:
         """
         name = self.context_name
         if name and find(self.config, "contexts", name) is None:
-            raise ConfigurationError([f"context was not found for specified context: {name}"])
+            raise ConfigurationError(
+                [f"context was not found for specified context: {name}"]
+            )
         context = self._or_nothing(self.context)
         errors = user_errors(context.get("user", ""), self._or_nothing(self.user))
         try:
@@ -219,7 +221,10 @@ class DirectClientConfig:
         server = str(cluster["server"]).rstrip("/")
         if server == DEFAULT_SERVER and not context and in_cluster_possible(environ):
             return in_cluster(environ, self.overrides)
-        extra = {key: tuple(values) for key, values in (user.get("as-user-extra") or {}).items()}
+        extra = {
+            key: tuple(values)
+            for key, values in (user.get("as-user-extra") or {}).items()
+        }
         who: dict[str, Any] = {
             "impersonate": user.get("as", ""),
             "impersonate_uid": user.get("as-uid", ""),
@@ -267,7 +272,11 @@ def _extra(pairs: Iterable[str]) -> dict[str, list[str]]:
 
 def _plugin(user: Mapping[str, Any]) -> Mapping[str, Any] | None:
     plugin = user.get("exec")
-    return {**plugin, "interactiveMode": interactive_mode(plugin)} if plugin is not None else None
+    return (
+        {**plugin, "interactiveMode": interactive_mode(plugin)}
+        if plugin is not None
+        else None
+    )
 
 
 def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
@@ -282,7 +291,11 @@ def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
     if ca:
         told["certificate-authority-data"] = base64.b64encode(ca).decode()
     config = next(
-        (each.get("extension") for each in cluster.get("extensions") or () if each.get("name") == EXEC_EXTENSION),
+        (
+            each.get("extension")
+            for each in cluster.get("extensions") or ()
+            if each.get("name") == EXEC_EXTENSION
+        ),
         None,
     )
     told["config"] = config
@@ -302,7 +315,9 @@ def read(body: Mapping[str, Any], key: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as wrong:
-        raise CommandError(f"unable to read {key} {path}: {(wrong.strerror or '').lower()}") from None
+        raise CommandError(
+            f"unable to read {key} {path}: {(wrong.strerror or '').lower()}"
+        ) from None
 
 
 def _token_file(body: Mapping[str, Any]) -> str:
@@ -315,10 +330,14 @@ def _token_file(body: Mapping[str, Any]) -> str:
         raise CommandError(f"open {path}: {(wrong.strerror or '').lower()}") from None
 
 
-def in_cluster_possible(environ: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT) -> bool:
+def in_cluster_possible(
+    environ: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT
+) -> bool:
     """Whether this process runs in a pod that knows its API server."""
     environ = os.environ if environ is None else environ
-    known = environ.get("KUBERNETES_SERVICE_HOST") and environ.get("KUBERNETES_SERVICE_PORT")
+    known = environ.get("KUBERNETES_SERVICE_HOST") and environ.get(
+        "KUBERNETES_SERVICE_PORT"
+    )
     return bool(known) and (folder / "token").is_file()
 
 
@@ -343,10 +362,16 @@ def in_cluster(
             "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"
             " KUBERNETES_SERVICE_PORT must be defined"
         )
-    authority = Path(flags.certificate_authority) if flags.certificate_authority else folder / "ca.crt"
+    authority = (
+        Path(flags.certificate_authority)
+        if flags.certificate_authority
+        else folder / "ca.crt"
+    )
     inside = folder / "namespace"
     namespace = (
-        flags.namespace or environ.get("POD_NAMESPACE", "") or (inside.read_text().strip() if inside.exists() else "")
+        flags.namespace
+        or environ.get("POD_NAMESPACE", "")
+        or (inside.read_text().strip() if inside.exists() else "")
     )
     address = f"[{host}]" if ":" in host else host
     return ClientConfig(

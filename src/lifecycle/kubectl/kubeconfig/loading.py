@@ -26,7 +26,9 @@ from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empt
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
 
 
-def loading_precedence(explicit: str = "", environ: Mapping[str, str] | None = None) -> list[Path]:
+def loading_precedence(
+    explicit: str = "", environ: Mapping[str, str] | None = None
+) -> list[Path]:
     """The files to read: `--kubeconfig` alone, else those of `KUBECONFIG`, else
     `~/.kube/config`.
     """
@@ -34,11 +36,17 @@ def loading_precedence(explicit: str = "", environ: Mapping[str, str] | None = N
     if explicit:
         return [Path(explicit)]
     if environ.get("KUBECONFIG"):
-        return [Path(part) for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep)) if part]
+        return [
+            Path(part)
+            for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep))
+            if part
+        ]
     return [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
 
 
-def load(paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True) -> Config:
+def load(
+    paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True
+) -> Config:
     """All files merged. Missing ones are skipped unless one was named explicitly.
     Raises CommandError for what cannot be read.
 
@@ -46,11 +54,15 @@ def load(paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True)
     """
     merged = empty_config()
     for path, document in read_all(paths, explicit=explicit):
-        merge(merged, resolved(document, path.parent.absolute()) if resolve else document)
+        merge(
+            merged, resolved(document, path.parent.absolute()) if resolve else document
+        )
     return merged
 
 
-def read_all(paths: Sequence[Path], *, explicit: bool = False) -> list[tuple[Path, Config]]:
+def read_all(
+    paths: Sequence[Path], *, explicit: bool = False
+) -> list[tuple[Path, Config]]:
     """The files that are there, in order, each by itself. Raises CommandError."""
     found, wrong = [], []
     for path in paths:
@@ -61,11 +73,15 @@ def read_all(paths: Sequence[Path], *, explicit: bool = False) -> list[tuple[Pat
         try:
             found.append((path, parse(path.read_text())))
         except OSError as error:
-            wrong.append(f'error loading config file "{path}": open {path}: {(error.strerror or "").lower()}')
+            wrong.append(
+                f'error loading config file "{path}": open {path}: {(error.strerror or "").lower()}'
+            )
         except ValueError as error:
             wrong.append(f'error loading config file "{path}": {error}')
     if wrong:
-        raise CommandError(wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]")
+        raise CommandError(
+            wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]"
+        )
     return found
 
 
@@ -98,7 +114,9 @@ def parse(text: str) -> Config:
             if name in seen:
                 one = _GO_NAMES[section]
                 named = f"error converting *[]Named{one} into *map[string]*api.{one}"
-                raise ValueError(f'{named}: duplicate name "{name}" in list: {document[section]}')
+                raise ValueError(
+                    f'{named}: duplicate name "{name}" in list: {document[section]}'
+                )
             seen.add(name)
     return document
 
@@ -107,13 +125,19 @@ def merge(into: Config, other: Config) -> None:
     """Add what `other` says and `into` does not. Changes `into`."""
     for section in SECTIONS:
         known = {entry.get("name") for entry in into[section]}
-        into[section] += [entry for entry in other.get(section) or () if entry.get("name") not in known]
+        into[section] += [
+            entry
+            for entry in other.get(section) or ()
+            if entry.get("name") not in known
+        ]
     if not into["current-context"]:
         into["current-context"] = other.get("current-context") or ""
     into["preferences"] = {**(other.get("preferences") or {}), **into["preferences"]}
     if other.get("extensions"):
         known = {entry.get("name") for entry in into.get("extensions") or ()}
-        extra = [entry for entry in other["extensions"] if entry.get("name") not in known]
+        extra = [
+            entry for entry in other["extensions"] if entry.get("name") not in known
+        ]
         into["extensions"] = [*(into.get("extensions") or ()), *extra]
 
 

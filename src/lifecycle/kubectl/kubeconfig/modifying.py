@@ -61,7 +61,9 @@ class KubeconfigFiles:
         """The file that messages speak of."""
         return Path(self.explicit) if self.explicit else self.default_file()
 
-    def set_entry(self, section: str, name: str, change: Change, *, relative: bool = True) -> bool:
+    def set_entry(
+        self, section: str, name: str, change: Change, *, relative: bool = True
+    ) -> bool:
         """Change an entry, or make it; whether it was there before. Paths are written
         `relative` to the file. Raises CommandError.
         """
@@ -75,7 +77,9 @@ class KubeconfigFiles:
         body = _relative(section, body, path.parent) if relative else body
         if body == before:
             return existed  # nothing to write
-        others = [entry for entry in document.get(section) or () if entry["name"] != name]
+        others = [
+            entry for entry in document.get(section) or () if entry["name"] != name
+        ]
         document[section] = [*others, {"name": name, kind: body}]
         self._write(document, path)
         return existed
@@ -87,10 +91,14 @@ class KubeconfigFiles:
         path = self._origin(section, name)
         if path is None:
             what = SECTIONS[section]
-            raise CommandError(f"cannot delete {what} {name}, not in {self.named_file()}")
+            raise CommandError(
+                f"cannot delete {what} {name}, not in {self.named_file()}"
+            )
         current = self.starting_config()["current-context"]
         document = self._read(path)
-        document[section] = [entry for entry in document[section] if entry["name"] != name]
+        document[section] = [
+            entry for entry in document[section] if entry["name"] != name
+        ]
         self._write(document, path)
         return section == "contexts" and current == name
 
@@ -111,7 +119,9 @@ class KubeconfigFiles:
         """
         config, path = self.starting_config(), self._origin("contexts", old)
         if path is None:
-            raise CommandError(f'cannot rename the context "{old}", it\'s not in {self.named_file()}')
+            raise CommandError(
+                f'cannot rename the context "{old}", it\'s not in {self.named_file()}'
+            )
         if find(config, "contexts", new) is not None:
             message = f'cannot rename the context "{old}", the context "{new}" already exists in {self.named_file()}'
             raise CommandError(message)
@@ -127,7 +137,9 @@ class KubeconfigFiles:
         """Write which context is the current one, whether it is there or not; none at
         all if the name is empty. Raises CommandError.
         """
-        path = self.default_file()  # of all files that exist, the first: nobody before it can set another
+        path = (
+            self.default_file()
+        )  # of all files that exist, the first: nobody before it can set another
         if not name:
             path = next(
                 (each for each in self.paths if self._read(each)["current-context"]),
@@ -139,7 +151,11 @@ class KubeconfigFiles:
 
     def _origin(self, section: str, name: str) -> Path | None:
         return next(
-            (path for path in self.paths if find(self._read(path), section, name) is not None),
+            (
+                path
+                for path in self.paths
+                if find(self._read(path), section, name) is not None
+            ),
             None,
         )
 

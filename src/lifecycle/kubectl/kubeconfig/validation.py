@@ -24,7 +24,9 @@ class ConfigurationError(CommandError):
     def __init__(self, errors: list[str], prefix: str = "") -> None:
         text = errors[0]
         if len(errors) > 1:
-            text = "Error in configuration: \n" + "\n".join(f"* {each}" for each in errors)
+            text = "Error in configuration: \n" + "\n".join(
+                f"* {each}" for each in errors
+            )
         elif text.startswith("context was not found"):
             text = f"Error in configuration: {text}"
         super().__init__(text)
@@ -39,7 +41,9 @@ def cluster_errors(name: str, cluster: dict[str, Any]) -> list[str]:
     errors = []
     if not cluster.get("server"):
         errors.append(
-            f"no server found for cluster {go_quote(name)}" if name else "default cluster has no server defined"
+            f"no server found for cluster {go_quote(name)}"
+            if name
+            else "default cluster has no server defined"
         )
     path = cluster.get("certificate-authority")
     if path and cluster.get("certificate-authority-data"):
@@ -48,7 +52,9 @@ def cluster_errors(name: str, cluster: dict[str, Any]) -> list[str]:
             f" for {name}. certificate-authority-data will override."
         )
     if path and (why := _cannot_open(path)):
-        errors.append(f"unable to read certificate-authority {path} for {name} due to {why}")
+        errors.append(
+            f"unable to read certificate-authority {path} for {name} due to {why}"
+        )
     return errors
 
 
@@ -78,7 +84,9 @@ def user_errors(name: str, user: dict[str, Any]) -> list[str]:
                 " clientCert authentication method."
             )
         if certificate and (why := _cannot_open(certificate)):
-            errors.append(f"unable to read client-cert {certificate} for {name} due to {why}")
+            errors.append(
+                f"unable to read client-cert {certificate} for {name} due to {why}"
+            )
         if key and (why := _cannot_open(key)):
             errors.append(f"unable to read client-key {key} for {name} due to {why}")
     if user.get("exec") is not None:
@@ -87,8 +95,12 @@ def user_errors(name: str, user: dict[str, Any]) -> list[str]:
         errors.append(
             f"more than one authentication method found for {name}; found [{' '.join(methods)}], only one is allowed"
         )
-    if (user.get("as-uid") or user.get("as-groups") or user.get("as-user-extra")) and not user.get("as"):
-        errors.append(f"requesting uid, groups or user-extra for {name} without impersonating a user")
+    if (
+        user.get("as-uid") or user.get("as-groups") or user.get("as-user-extra")
+    ) and not user.get("as"):
+        errors.append(
+            f"requesting uid, groups or user-extra for {name} without impersonating a user"
+        )
     return errors
 
 
@@ -96,13 +108,17 @@ def _plugin_errors(name: str, user: dict[str, Any]) -> list[str]:
     plugin, method = user["exec"], f"for {name} to use exec authentication plugin"
     errors = []
     if user.get("auth-provider"):
-        errors.append(f"authProvider cannot be provided in combination with an exec plugin for {name}")
+        errors.append(
+            f"authProvider cannot be provided in combination with an exec plugin for {name}"
+        )
     if not plugin.get("command"):
         errors.append(f"command must be specified {method}")
     if not plugin.get("apiVersion"):
         errors.append(f"apiVersion must be specified {method}")
     errors += [
-        f"env variable name must be specified {method}" for each in plugin.get("env") or () if not each.get("name")
+        f"env variable name must be specified {method}"
+        for each in plugin.get("env") or ()
+        if not each.get("name")
     ]
     mode = interactive_mode(plugin)
     if not mode:

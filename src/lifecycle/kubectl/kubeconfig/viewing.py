@@ -64,7 +64,9 @@ def minified(config: Config, context: str = "") -> Config:
     ):
         if wanted and find(config, section, wanted) is None:
             raise CommandError(f"cannot locate {what} {wanted}")
-        kept[section] = [entry for entry in config[section] if wanted and entry["name"] == wanted]
+        kept[section] = [
+            entry for entry in config[section] if wanted and entry["name"] == wanted
+        ]
     kept["contexts"] = [entry for entry in config["contexts"] if entry["name"] == name]
     return kept
 
@@ -82,9 +84,13 @@ def flattened(config: Config) -> Config:
                 if key == "tokenFile" or not body.get(key):
                     continue
                 try:
-                    body[f"{key}-data"] = base64.b64encode(Path(body[key]).read_bytes()).decode()
+                    body[f"{key}-data"] = base64.b64encode(
+                        Path(body[key]).read_bytes()
+                    ).decode()
                 except OSError as wrong:
-                    raise CommandError(f"open {body[key]}: {(wrong.strerror or '').lower()}") from None
+                    raise CommandError(
+                        f"open {body[key]}: {(wrong.strerror or '').lower()}"
+                    ) from None
                 del body[key]
             entries.append({**entry, kind: body})
         out[section] = entries
@@ -97,7 +103,10 @@ def without_secrets(config: Config) -> Config:
     for section, hidden in _HIDDEN.items():
         kind, entries = SECTIONS[section], []
         for entry in config[section]:
-            body = {key: hidden.get(key, value) if value else value for key, value in (entry.get(kind) or {}).items()}
+            body = {
+                key: hidden.get(key, value) if value else value
+                for key, value in (entry.get(kind) or {}).items()
+            }
             provider = body.get("auth-provider")
             if provider and provider.get("config"):
                 body["auth-provider"] = {
@@ -108,7 +117,10 @@ def without_secrets(config: Config) -> Config:
             if plugin and plugin.get("env"):
                 body["exec"] = {
                     **plugin,
-                    "env": [{**each, "value": each.get("value", "")} for each in plugin["env"]],
+                    "env": [
+                        {**each, "value": each.get("value", "")}
+                        for each in plugin["env"]
+                    ],
                 }
             entries.append({**entry, kind: body})
         out[section] = entries
@@ -139,7 +151,9 @@ def external(config: Config) -> Config:
     """A document as kubectl writes it: sections by name, fields in their order, nothing
     that is empty.
     """
-    preferences = {key: value for key, value in (config.get("preferences") or {}).items() if value}
+    preferences = {
+        key: value for key, value in (config.get("preferences") or {}).items() if value
+    }
     out: Config = {"kind": "Config", "apiVersion": "v1"}
     if preferences:
         out["preferences"] = preferences
@@ -148,11 +162,18 @@ def external(config: Config) -> Config:
         ("users", "user"),
         ("contexts", "context"),
     ):
-        entries = sorted(config.get(section) or (), key=lambda entry: str(entry.get("name", "")))
-        out[section] = [{"name": e["name"], kind: _body(section, e.get(kind) or {})} for e in entries] or None
+        entries = sorted(
+            config.get(section) or (), key=lambda entry: str(entry.get("name", ""))
+        )
+        out[section] = [
+            {"name": e["name"], kind: _body(section, e.get(kind) or {})}
+            for e in entries
+        ] or None
     out["current-context"] = config.get("current-context") or ""
     if config.get("extensions"):
-        out["extensions"] = sorted(config["extensions"], key=lambda entry: str(entry.get("name", "")))
+        out["extensions"] = sorted(
+            config["extensions"], key=lambda entry: str(entry.get("name", ""))
+        )
     return out
 
 
@@ -176,7 +197,11 @@ def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
         "provideClusterInfo": bool(plugin.get("provideClusterInfo")),
         "interactiveMode": plugin.get("interactiveMode") or _default_mode(plugin),
     }
-    return {key: shown[key] for key in _EXEC if shown[key] or key in ("command", "args", "env", "provideClusterInfo")}
+    return {
+        key: shown[key]
+        for key in _EXEC
+        if shown[key] or key in ("command", "args", "env", "provideClusterInfo")
+    }
 
 
 def _default_mode(plugin: dict[str, Any]) -> str:
@@ -193,7 +218,10 @@ def contexts_table(
     only_names: bool = False,
 ) -> tuple[str, list[str]]:
     """What `get-contexts` prints, and what it could not find."""
-    known = {entry["name"]: entry.get("context") or {} for entry in config.get("contexts") or ()}
+    known = {
+        entry["name"]: entry.get("context") or {}
+        for entry in config.get("contexts") or ()
+    }
     missing = [f"context {name} not found" for name in wanted if name not in known]
     chosen = sorted(name for name in (wanted or known) if name in known)
     if only_names:

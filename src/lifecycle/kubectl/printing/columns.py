@@ -13,8 +13,15 @@ def align(rows: Sequence[Sequence[str]], remembered: list[int] | None = None) ->
     """Columns three apart and at least six wide, or as wide as they were before;
     nothing is added after the last.
     """
-    widths = [max(6, *(len(row[i]) + 3 for row in rows)) for i in range(len(rows[0]) - 1)] if rows else []
+    widths = (
+        [max(6, *(len(row[i]) + 3 for row in rows)) for i in range(len(rows[0]) - 1)]
+        if rows
+        else []
+    )
     if remembered is not None:
         widths = [max(pair) for pair in zip_longest(widths, remembered, fillvalue=0)]
         remembered[:] = widths
-    return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)) + row[-1] + "\n" for row in rows)
+    return "".join(
+        "".join(cell.ljust(width) for cell, width in zip(row, widths)) + row[-1] + "\n"
+        for row in rows
+    )

@@ -43,12 +43,16 @@ def relaxed_jsonpath(text: str) -> str:
 def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
     """(header, lookup) of each column. Raises CommandError."""
     if not spec:
-        raise CommandError("custom-columns format specified but no custom columns given")
+        raise CommandError(
+            "custom-columns format specified but no custom columns given"
+        )
     columns = []
     for part in spec.split(","):
         header, colon, path = part.partition(":")
         if not colon:
-            raise CommandError(f"unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>")
+            raise CommandError(
+                f"unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>"
+            )
         columns.append((header, _lookup(path)))
     return columns
 
@@ -66,8 +70,12 @@ def parse_template(text: str) -> list[tuple[str, Lookup]]:
             )
     headers, specs = lines[0].split(), lines[1].split()
     if len(headers) != len(specs):
-        raise CommandError(f"number of headers ({len(headers)}) and field specifications ({len(specs)}) don't match")
-    return [(header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)]
+        raise CommandError(
+            f"number of headers ({len(headers)}) and field specifications ({len(specs)}) don't match"
+        )
+    return [
+        (header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)
+    ]
 
 
 def _lookup(text: str) -> Lookup:
@@ -91,11 +99,18 @@ def render_columns(
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
         found = [_values(path, obj) for _, path in columns]
-        rows.append([",".join(go_sprint(value) for value in values) or "<none>" for values in found])
+        rows.append(
+            [
+                ",".join(go_sprint(value) for value in values) or "<none>"
+                for values in found
+            ]
+        )
     return align(rows, remembered)
 
 
-def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item) -> list[Any]:
+def sort_objects(
+    objects: Sequence[Any], field: str, of: Any = lambda item: item
+) -> list[Any]:
     """Sorted by a lookup; those without a value come first. `of` gives the object of an
     item.
 
@@ -103,9 +118,13 @@ def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item
     """
     expression = relaxed_jsonpath(field)
     path = _lookup(field)
-    keyed: list[tuple[list[Any], Any]] = [(_values(path, of(item))[:1], item) for item in objects]
+    keyed: list[tuple[list[Any], Any]] = [
+        (_values(path, of(item))[:1], item) for item in objects
+    ]
     if objects and not any(values for values, _ in keyed):
-        raise CommandError(f"couldn't find any field with path {go_quote(expression)} in the list of objects")
+        raise CommandError(
+            f"couldn't find any field with path {go_quote(expression)} in the list of objects"
+        )
     keyed.sort(key=cmp_to_key(_compare_keyed))
     return [item for _, item in keyed]
 

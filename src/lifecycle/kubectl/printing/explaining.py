@@ -34,13 +34,17 @@ def explained(
     """
     kind = _kind(document, group, version, resource)
     if not kind:
-        raise CommandError(f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI schema")
+        raise CommandError(
+            f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI schema"
+        )
     text = f"GROUP:      {kind['group']}\n" if kind.get("group") else ""
     text += f"KIND:       {kind['kind']}\nVERSION:    {kind['version']}\n\n"
     schemas = document["components"]["schemas"]
     for name in sorted(schemas):
         if kind in (schemas[name].get(KIND) or ()):
-            told = _Explanation(document, deep).at(schemas[name], list(fields), frozenset())
+            told = _Explanation(document, deep).at(
+                schemas[name], list(fields), frozenset()
+            )
             if not told:
                 raise PartlyPrinted(f'error: field "{fields[-1]}" does not exist', text)
             return f"{text}{told}\n"
@@ -99,7 +103,10 @@ class _Explanation:
             return head + self.at(field, fields[1:], frozenset())
         if resolved.get("items"):
             return self.at(resolved["items"], fields, seen)
-        if isinstance(resolved.get("additionalProperties"), dict) and resolved["additionalProperties"]:
+        if (
+            isinstance(resolved.get("additionalProperties"), dict)
+            and resolved["additionalProperties"]
+        ):
             return self.at(resolved["additionalProperties"], fields, seen)
         return next(
             filter(
@@ -110,7 +117,9 @@ class _Explanation:
         )
 
     def _whole(self, schema: Schema) -> str:
-        described = "".join(f"{text}\n" for text in self._descriptions(schema)) or "<empty>"
+        described = (
+            "".join(f"{text}\n" for text in self._descriptions(schema)) or "<empty>"
+        )
         text = f"DESCRIPTION:\n{_indented(wrapped(described, 76), 4)}\n"
         if schema.get("externalDocs"):
             text += f"\n{_external(schema['externalDocs'], 0)}"
@@ -124,13 +133,17 @@ class _Explanation:
         for part in _parts(schema):
             yield from self._descriptions(part)
 
-    def _fields(self, schema: Schema, level: int, seen: frozenset[str]) -> Iterator[str]:
+    def _fields(
+        self, schema: Schema, level: int, seen: frozenset[str]
+    ) -> Iterator[str]:
         reference = schema.get("$ref") or ""
         if reference and reference in seen:
             return
         seen, resolved = seen | {reference}, self._referred(schema)
         for name, field in sorted((resolved.get("properties") or {}).items()):
-            yield self._field(name, field, name in (resolved.get("required") or ()), level * 2)
+            yield self._field(
+                name, field, name in (resolved.get("required") or ()), level * 2
+            )
             if self._deep:
                 yield from self._fields(field, level + 1, seen)
         for part in _parts(resolved):
@@ -151,16 +164,26 @@ class _Explanation:
         """A type in short: `string`, `[]Container`, `map[string]Quantity`."""
         if schema.get("items"):
             return f"[]{self.type_of(schema['items'])}"
-        if isinstance(schema.get("additionalProperties"), dict) and schema["additionalProperties"]:
+        if (
+            isinstance(schema.get("additionalProperties"), dict)
+            and schema["additionalProperties"]
+        ):
             return f"map[string]{self.type_of(schema['additionalProperties'])}"
         if len(schema.get("allOf") or ()) == 1 and not schema.get("properties"):
             return self.type_of(schema["allOf"][0])
         if schema.get("$ref"):
             referred = self._referred(schema)
             if referred is schema or referred.get("type") in (None, "", "object"):
-                return str(schema["$ref"]).rpartition("/")[2].rpartition(".")[2] or "Object"
+                return (
+                    str(schema["$ref"]).rpartition("/")[2].rpartition(".")[2]
+                    or "Object"
+                )
             return str(referred["type"])
-        return "Object" if schema.get("type") in (None, "", "object") else str(schema["type"])
+        return (
+            "Object"
+            if schema.get("type") in (None, "", "object")
+            else str(schema["type"])
+        )
 
 
 def _parts(schema: Schema) -> list[Schema]:
@@ -168,7 +191,10 @@ def _parts(schema: Schema) -> list[Schema]:
     found = [*(schema.get("allOf") or ())]
     if schema.get("items"):
         found.append(schema["items"])
-    if isinstance(schema.get("additionalProperties"), dict) and schema["additionalProperties"]:
+    if (
+        isinstance(schema.get("additionalProperties"), dict)
+        and schema["additionalProperties"]
+    ):
         found.append(schema["additionalProperties"])
     return found
 
@@ -181,7 +207,12 @@ def _indented(text: str, by: int) -> str:
 def _external(docs: Schema, indent: int, width: int = 76) -> str:
     text = _indented("EXTERNAL DOCS:", indent) + "\n"
     if docs.get("description"):
-        text += _indented(wrapped(docs["description"], width), indent + (2 if indent else 4)) + "\n"
+        text += (
+            _indented(
+                wrapped(docs["description"], width), indent + (2 if indent else 4)
+            )
+            + "\n"
+        )
     if docs.get("url"):
         text += _indented(f"URL: {docs['url']}", indent + (2 if indent else 4)) + "\n"
     return text
@@ -196,9 +227,17 @@ def _values(schema: Schema, margin: str) -> str:
     values = schema.get("enum")
     if not values:
         return ""
-    return f"\n{margin}enum: " + ", ".join(map(_shown, values[:4])) + (", ...." if len(values) > 4 else "")
+    return (
+        f"\n{margin}enum: "
+        + ", ".join(map(_shown, values[:4]))
+        + (", ...." if len(values) > 4 else "")
+    )
 
 
 def _all_values(schema: Schema) -> str:
     values = schema.get("enum")
-    return "ENUM:" + "".join(f"\n    {_shown(value)}" for value in values) if values else ""
+    return (
+        "ENUM:" + "".join(f"\n    {_shown(value)}" for value in values)
+        if values
+        else ""
+    )

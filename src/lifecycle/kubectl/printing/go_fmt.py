@@ -41,7 +41,11 @@ class _Format:
         """As wide as asked for."""
         if self.width is None:
             return text
-        return text.ljust(self.width) if "-" in self.flags else text.rjust(self.width, "0" if self.zeros else " ")
+        return (
+            text.ljust(self.width)
+            if "-" in self.flags
+            else text.rjust(self.width, "0" if self.zeros else " ")
+        )
 
     def with_spaces(self, text: str) -> str:
         """As wide as asked for, the zeros being there already."""
@@ -80,7 +84,11 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
             return (int(given) if given else None), ""
         value = values[used] if used < len(values) else None
         used += 1
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 1_000_000:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and abs(value) <= 1_000_000
+        ):
             return value, ""
         return None, "*"
 
@@ -97,7 +105,9 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
             flags, width = flags + "-", -width
         precision, wrong_precision = number(match["precision"])
         if wrong_precision or (precision or 0) < 0:
-            out.append("%!(BADPREC)" if wrong_precision or match["precision"] == "*" else "")
+            out.append(
+                "%!(BADPREC)" if wrong_precision or match["precision"] == "*" else ""
+            )
             precision = None
         elif match["precision"] == "":
             precision = 0
@@ -116,13 +126,20 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
         elif used >= len(values):
             out.append(f"%!{verb}(MISSING)")
         else:
-            out.append(_shown(values[used], verb, _Format(flags, width, precision, type_of)))
+            out.append(
+                _shown(values[used], verb, _Format(flags, width, precision, type_of))
+            )
             used += 1
     out.append(template[at:])
     if used < len(values) and not reordered:
         plain = _Format("", None, None, type_of)
         extra = ", ".join(
-            ("<nil>" if value is None else f"{type_of(value)}={_shown(value, 'v', plain)}") for value in values[used:]
+            (
+                "<nil>"
+                if value is None
+                else f"{type_of(value)}={_shown(value, 'v', plain)}"
+            )
+            for value in values[used:]
         )
         out.append(f"%!(EXTRA {extra})")
     return "".join(out)
@@ -136,7 +153,9 @@ def _shown(value: Any, verb: str, form: _Format, depth: int = 0) -> str:
             return "interface {}(nil)" if verb == "v" and "#" in form.flags else "<nil>"
         return form.padded("<nil>") if verb == "v" else f"%!{verb}(<nil>)"
     if isinstance(value, bool):
-        return form.padded(str(value).lower()) if verb in "vt" else _bad(value, verb, form)
+        return (
+            form.padded(str(value).lower()) if verb in "vt" else _bad(value, verb, form)
+        )
     if isinstance(value, int):
         return _integer(value, verb, form)
     if isinstance(value, float):
@@ -152,17 +171,24 @@ def _bad(value: Any, verb: str, form: _Format) -> str:
     return f"%!{verb}({form.type_of(value)}={_shown(value, 'v', form, 1)})"
 
 
-def _many(value: dict[str, Any] | list[Any], verb: str, form: _Format, depth: int) -> str:
+def _many(
+    value: dict[str, Any] | list[Any], verb: str, form: _Format, depth: int
+) -> str:
     if verb == "p":
         return _bad(value, verb, form)
     go_syntax = verb == "v" and "#" in form.flags
     if isinstance(value, dict):
-        pairs = [f"{_shown(k, verb, form, depth + 1)}:{_shown(value[k], verb, form, depth + 1)}" for k in sorted(value)]
+        pairs = [
+            f"{_shown(k, verb, form, depth + 1)}:{_shown(value[k], verb, form, depth + 1)}"
+            for k in sorted(value)
+        ]
         opened = "map[string]interface {}{" if go_syntax else "map["
     else:
         pairs = [_shown(item, verb, form, depth + 1) for item in value]
         opened = "[]interface {}{" if go_syntax else "["
-    return opened + (", " if go_syntax else " ").join(pairs) + ("}" if go_syntax else "]")
+    return (
+        opened + (", " if go_syntax else " ").join(pairs) + ("}" if go_syntax else "]")
+    )
 
 
 def _text(value: str, verb: str, form: _Format) -> str:
@@ -172,7 +198,13 @@ def _text(value: str, verb: str, form: _Format) -> str:
         cut = value if form.precision is None else value[: form.precision]
         if verb == "q":
             backticks = "#" in form.flags and "`" not in cut and cut.isprintable()
-            cut = f"`{cut}`" if backticks else _ascii(go_quote(cut)) if "+" in form.flags else go_quote(cut)
+            cut = (
+                f"`{cut}`"
+                if backticks
+                else _ascii(go_quote(cut))
+                if "+" in form.flags
+                else go_quote(cut)
+            )
         return form.padded(cut)
     if verb in "xX":
         raw = value.encode(errors="surrogateescape")
@@ -184,7 +216,16 @@ def _text(value: str, verb: str, form: _Format) -> str:
 
 
 def _ascii(text: str) -> str:
-    return "".join((c if c.isascii() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}") for c in text)
+    return "".join(
+        (
+            c
+            if c.isascii()
+            else f"\\u{ord(c):04x}"
+            if ord(c) < 0x10000
+            else f"\\U{ord(c):08x}"
+        )
+        for c in text
+    )
 
 
 _BASES = {"d": "d", "v": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "X"}
@@ -195,16 +236,44 @@ def _integer(value: int, verb: str, form: _Format) -> str:
         return form.padded(_letter(value))
     if verb == "q":
         letter = _letter(value)
-        return form.padded("'" + ("\\'" if letter == "'" else '"' if letter == '"' else go_quote(letter)[1:-1]) + "'")
+        return form.padded(
+            "'"
+            + (
+                "\\'"
+                if letter == "'"
+                else '"'
+                if letter == '"'
+                else go_quote(letter)[1:-1]
+            )
+            + "'"
+        )
     if verb == "U":
         shown = f"U+{value:04X}"
-        return form.padded(f"{shown} '{chr(value)}'" if "#" in form.flags and chr(value).isprintable() else shown)
+        return form.padded(
+            f"{shown} '{chr(value)}'"
+            if "#" in form.flags and chr(value).isprintable()
+            else shown
+        )
     if verb not in _BASES:
         return _bad(value, verb, form)
     digits = format(abs(value), _BASES[verb])
     if form.precision is not None:
-        digits = "" if form.precision == 0 and value == 0 else digits.rjust(form.precision, "0")
-    sign = "-" if value < 0 else ("+" if "+" in form.flags and verb != "v" else " " if " " in form.flags else "")
+        digits = (
+            ""
+            if form.precision == 0 and value == 0
+            else digits.rjust(form.precision, "0")
+        )
+    sign = (
+        "-"
+        if value < 0
+        else (
+            "+"
+            if "+" in form.flags and verb != "v"
+            else " "
+            if " " in form.flags
+            else ""
+        )
+    )
     prefix = "0o" if verb == "O" else ""
     if "#" in form.flags and verb != "v":
         prefix = {
@@ -220,7 +289,11 @@ def _integer(value: int, verb: str, form: _Format) -> str:
 
 
 def _letter(code: int) -> str:
-    return chr(code) if 0 <= code <= 0x10FFFF and not 0xD800 <= code < 0xE000 else "\N{REPLACEMENT CHARACTER}"
+    return (
+        chr(code)
+        if 0 <= code <= 0x10FFFF and not 0xD800 <= code < 0xE000
+        else "\N{REPLACEMENT CHARACTER}"
+    )
 
 
 def _float(value: float, verb: str, form: _Format) -> str:
@@ -232,11 +305,19 @@ def _float(value: float, verb: str, form: _Format) -> str:
     elif verb in "fF":
         text = format(value, f".{6 if form.precision is None else form.precision}f")
     elif verb in "eE":
-        text = format(value, f".{6 if form.precision is None else form.precision}{verb}")
+        text = format(
+            value, f".{6 if form.precision is None else form.precision}{verb}"
+        )
     else:
         return _bad(value, verb, form)
     if not text.startswith("-"):
-        text = ("+" if "+" in form.flags and verb != "v" else " " if " " in form.flags else "") + text
+        text = (
+            "+"
+            if "+" in form.flags and verb != "v"
+            else " "
+            if " " in form.flags
+            else ""
+        ) + text
     if form.zeros and form.width:
         sign = text[:1] if text[:1] in "+- " else ""
         text = sign + text[len(sign) :].rjust(form.width - len(sign), "0")

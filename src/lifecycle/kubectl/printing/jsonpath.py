@@ -44,10 +44,15 @@ def execute(parts: Sequence[Any], root: Any, *, strict: bool = False) -> str:
     """What a parsed template prints for an object. Raises CommandError for lookups that
     make no sense there.
     """
-    return "".join(" ".join(_shown(value) for value in values) for values in find_all(parts, root, strict=strict))
+    return "".join(
+        " ".join(_shown(value) for value in values)
+        for values in find_all(parts, root, strict=strict)
+    )
 
 
-def find_all(parts: Sequence[Any], root: Any, *, strict: bool = False) -> list[list[Any]]:
+def find_all(
+    parts: Sequence[Any], root: Any, *, strict: bool = False
+) -> list[list[Any]]:
     """The results of each part of a template, in order; those between a `range` and its
     `end` once for each value.
 
@@ -56,7 +61,9 @@ def find_all(parts: Sequence[Any], root: Any, *, strict: bool = False) -> list[l
     return _block(parts, 0, root, strict, inside=False)
 
 
-def _block(parts: Sequence[Any], at: int, root: Any, strict: bool, *, inside: bool) -> list[list[Any]]:
+def _block(
+    parts: Sequence[Any], at: int, root: Any, strict: bool, *, inside: bool
+) -> list[list[Any]]:
     """The results from part `at` on, to the `end` of this block. What no `end` closes
     is gone through once more after the loop.
     """
@@ -88,11 +95,19 @@ def _after_end(parts: Sequence[Any], start: int) -> int:
 
 def _first_word(part: Any) -> str:
     first = part.steps[0] if isinstance(part, syntax.Action) and part.steps else None
-    return first.name if isinstance(first, syntax.Word) and first.name in ("range", "end") else ""
+    return (
+        first.name
+        if isinstance(first, syntax.Word) and first.name in ("range", "end")
+        else ""
+    )
 
 
 def _evaluated(part: Any, root: Any, strict: bool) -> list[Any]:
-    return [part.value] if isinstance(part, syntax.Literal) else _steps(part.steps, [root], strict)
+    return (
+        [part.value]
+        if isinstance(part, syntax.Literal)
+        else _steps(part.steps, [root], strict)
+    )
 
 
 def _steps(steps: Sequence[Any], values: list[Any], strict: bool) -> list[Any]:
@@ -103,12 +118,21 @@ def _steps(steps: Sequence[Any], values: list[Any], strict: bool) -> list[Any]:
 
 def _step(step: Any, values: list[Any], strict: bool) -> list[Any]:
     if isinstance(step, syntax.Field):
-        found = [value[step.name] for value in values if isinstance(value, dict) and step.name in value]
+        found = [
+            value[step.name]
+            for value in values
+            if isinstance(value, dict) and step.name in value
+        ]
         if strict and values and not found:
             raise CommandError(f"{step.name} is not found")
         return found
     if isinstance(step, syntax.Slice):
-        return [found for value in values if value is not None for found in _sliced(step, value)]
+        return [
+            found
+            for value in values
+            if value is not None
+            for found in _sliced(step, value)
+        ]
     if isinstance(step, syntax.Wildcard):
         return [child for value in values for child in _children(value)]
     if isinstance(step, syntax.Recursive):
@@ -118,7 +142,11 @@ def _step(step: Any, values: list[Any], strict: bool) -> list[Any]:
     if isinstance(step, syntax.Filter):
         return [item for value in values for item in _filtered(step, value, strict)]
     if isinstance(step, syntax.Literal):
-        return [step.value] if isinstance(step.value, str) else [step.value for _ in values]
+        return (
+            [step.value]
+            if isinstance(step.value, str)
+            else [step.value for _ in values]
+        )
     raise CommandError(f"unrecognized identifier {step.name}")
 
 
@@ -134,9 +162,13 @@ def _sliced(step: syntax.Slice, value: Any) -> list[Any]:
         return []
     for bound, inside in ((start, 0 <= start < size), (stop - 1, 0 <= stop <= size)):
         if not inside:
-            raise CommandError(f"array index out of bounds: index {bound}, length {size}")
+            raise CommandError(
+                f"array index out of bounds: index {bound}, length {size}"
+            )
     if start > stop:
-        raise CommandError(f"starting index {start} is greater than ending index {stop}")
+        raise CommandError(
+            f"starting index {start} is greater than ending index {stop}"
+        )
     if step.step is not None and step.step <= 0:
         raise CommandError("step must be > 0")
     return value[start : stop : step.step]
@@ -161,7 +193,9 @@ def _all_below(values: list[Any]) -> list[Any]:
 
 def _filtered(step: syntax.Filter, value: Any, strict: bool) -> list[Any]:
     if not isinstance(value, list):
-        raise CommandError(f"{go_sprint(value)} is not array or slice and cannot be filtered")
+        raise CommandError(
+            f"{go_sprint(value)} is not array or slice and cannot be filtered"
+        )
     return [item for item in value if _matches(step, item, strict)]
 
 
@@ -202,7 +236,11 @@ def _compared(left: Any, operator: str, right: Any) -> bool:
 def go_sprint(value: Any) -> str:
     """A value as Go's `fmt.Sprint` prints it: `map[a:1 b:2]`, `[x y]`, `<nil>`."""
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_sprint(value[key])}" for key in sorted(value)) + "]"
+        return (
+            "map["
+            + " ".join(f"{key}:{go_sprint(value[key])}" for key in sorted(value))
+            + "]"
+        )
     if isinstance(value, list):
         return "[" + " ".join(go_sprint(item) for item in value) + "]"
     if isinstance(value, bool):

@@ -165,7 +165,9 @@ class _Reader:
             self._at -= 1
             self._word()
         else:
-            raise ValueError(f"unrecognized character in action: U+{ord(letter):04X} '{letter}'")
+            raise ValueError(
+                f"unrecognized character in action: U+{ord(letter):04X} '{letter}'"
+            )
 
     def _until(self, found: Any) -> str:
         start = self._at
@@ -175,14 +177,18 @@ class _Reader:
 
     def _field(self) -> None:
         start = self._at
-        while (letter := self._text[self._at : self._at + 1]) and letter not in _TERMINATORS:
+        while (
+            letter := self._text[self._at : self._at + 1]
+        ) and letter not in _TERMINATORS:
             self._at += 2 if letter == "\\" else 1
         name = self._text[start : self._at]
         self._steps.append(Wildcard() if name == "*" else Field(name.replace("\\", "")))
 
     def _word(self) -> None:
         name = self._until(_TERMINATORS.__contains__)
-        self._steps.append(Literal(name == "true") if name in ("true", "false") else Word(name))
+        self._steps.append(
+            Literal(name == "true") if name in ("true", "false") else Word(name)
+        )
 
     def _number(self) -> None:
         sign = self._next() if self._text[self._at] in "+-" else ""
@@ -213,7 +219,9 @@ class _Reader:
             if letter == quote and self._text[self._at - 2] != "\\":
                 break
         inside = self._text[start : self._at - 1]
-        self._steps.append(Literal(re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), inside)))
+        self._steps.append(
+            Literal(re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), inside))
+        )
 
     def _array(self) -> None:
         text = self._until("]\n".__contains__)
@@ -221,7 +229,9 @@ class _Reader:
             raise ValueError("unterminated array")
         text = ":" if text == "*" else text
         if "," in text:
-            self._steps.append(Union(tuple(_inner(f"[{part.strip(' ')}]") for part in text.split(","))))
+            self._steps.append(
+                Union(tuple(_inner(f"[{part.strip(' ')}]") for part in text.split(",")))
+            )
         elif match := _DICT_KEY.fullmatch(text):
             self._steps += _inner(f".{match[1]}")
         elif match := _SLICE.fullmatch(text):
@@ -255,7 +265,9 @@ class _Reader:
 
 
 def _slice(first: str, second: str | None, third: str | None) -> Slice:
-    start, stop, step = (_number(text) for text in (first, (second or "")[1:], (third or "")[1:]))
+    start, stop, step = (
+        _number(text) for text in (first, (second or "")[1:], (third or "")[1:])
+    )
     if second is None:
         return Slice(start, (start or 0) + 1, step, derived=True)
     return Slice(start, stop, step)

@@ -38,14 +38,18 @@ _WORDS = frozenset(
         ".nan",
     ]
 )
-_PARSE_BOOL = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
+_PARSE_BOOL = frozenset(
+    ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"]
+)
 _NUMBER = re.compile(
     r"[+-]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]*|[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+|(inf|infinity))|[+-]?nan",
     re.IGNORECASE,
 )
 _BASE_60 = re.compile(r"[+-]?[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
-_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt ][0-9:.]+(Z|[-+][0-9]{2}:[0-9]{2})?)?")
+_DATE = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt ][0-9:.]+(Z|[-+][0-9]{2}:[0-9]{2})?)?"
+)
 _ESCAPES = {
     '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\r": "\\r",
     "\v": "\\v",
@@ -77,7 +81,9 @@ def _map(value: dict[str, Any], indent: int) -> str:
     if not value:
         return "{}"
     inside = "  " * (indent + 1)
-    lines = "".join(f"{inside}{_key(key)}: {_node(value[key], indent + 1)},\n" for key in value)
+    lines = "".join(
+        f"{inside}{_key(key)}: {_node(value[key], indent + 1)},\n" for key in value
+    )
     return "{\n" + lines + "  " * indent + "}"
 
 
@@ -88,7 +94,12 @@ def _list(value: list[Any], indent: int) -> str:
     if all(isinstance(item, (dict, list)) for item in value):
         return "[" + ", ".join(_node(item, indent) for item in value) + "]"
     outside, inside = "  " * indent, "  " * (indent + 1)
-    return "[\n" + "".join(f"{inside}{_node(item, indent + 1)},\n" for item in value) + outside + "]"
+    return (
+        "[\n"
+        + "".join(f"{inside}{_node(item, indent + 1)},\n" for item in value)
+        + outside
+        + "]"
+    )
 
 
 def _key(text: str) -> str:
@@ -138,7 +149,10 @@ def _needs_quotes(text: str) -> bool:
     if _reads_otherwise(text):
         return True
     last = len(text) - 1
-    return not all(c.isalnum() or c == "_" or (0 < i < last and c in "-./") for i, c in enumerate(text))
+    return not all(
+        c.isalnum() or c == "_" or (0 < i < last and c in "-./")
+        for i, c in enumerate(text)
+    )
 
 
 def _reads_otherwise(text: str) -> bool:

@@ -20,7 +20,9 @@ def with_label_columns(table: Object, keys: Sequence[str], show_labels: bool) ->
     """
     if not keys and not show_labels:
         return table
-    names = [key.rpartition("/")[2] for key in keys] + (["Labels"] if show_labels else [])
+    names = [key.rpartition("/")[2] for key in keys] + (
+        ["Labels"] if show_labels else []
+    )
     columns = [
         *(table.get("columnDefinitions") or ()),
         *({"name": name, "type": "string"} for name in names),
@@ -30,6 +32,8 @@ def with_label_columns(table: Object, keys: Sequence[str], show_labels: bool) ->
         labels = ((row.get("object") or {}).get("metadata") or {}).get("labels") or {}
         cells = [labels.get(key, "") for key in keys]
         if show_labels:
-            cells.append(",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE)
+            cells.append(
+                ",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE
+            )
         rows.append({**row, "cells": [*row["cells"], *cells]})
     return {**table, "columnDefinitions": columns, "rows": rows}

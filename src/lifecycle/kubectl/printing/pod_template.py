@@ -52,8 +52,12 @@ def _several(indent: str, title: str, values: list[str]) -> list[str]:
     ]
 
 
-def _map(indent: str, title: str, values: Mapping[str, str], between: str = "=") -> list[str]:
-    return _several(indent, title, [f"{key}{between}{values[key]}" for key in sorted(values)])
+def _map(
+    indent: str, title: str, values: Mapping[str, str], between: str = "="
+) -> list[str]:
+    return _several(
+        indent, title, [f"{key}{between}{values[key]}" for key in sorted(values)]
+    )
 
 
 def _container(container: Object) -> list[str]:
@@ -71,20 +75,41 @@ def _container(container: Object) -> list[str]:
     for field in ("command", "args"):
         if container.get(field):
             lines.append(f"    {field.capitalize()}:")
-            lines += [f"      {part}" for text in container[field] for part in text.split("\n")]
+            lines += [
+                f"      {part}"
+                for text in container[field]
+                for part in text.split("\n")
+            ]
     resources = container.get("resources") or {}
     for field in ("limits", "requests"):
         if resources.get(field):
             lines.append(f"    {field.capitalize()}:")
-            lines += [f"      {name}:\t{resources[field][name]}" for name in sorted(resources[field])]
+            lines += [
+                f"      {name}:\t{resources[field][name]}"
+                for name in sorted(resources[field])
+            ]
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if container.get(field):
-            lines.append(f"    {field.removesuffix('Probe').capitalize()}:\t{_probe(container[field])}")
-    environment = [f"      {each['name']}:\t{_variable(each)}" for each in container.get("env") or ()]
-    lines += ["    Environment:", *environment] if environment else ["    Environment:\t<none>"]
-    mounts = sorted(container.get("volumeMounts") or (), key=lambda mount: str(mount["mountPath"]))
+            lines.append(
+                f"    {field.removesuffix('Probe').capitalize()}:\t{_probe(container[field])}"
+            )
+    environment = [
+        f"      {each['name']}:\t{_variable(each)}"
+        for each in container.get("env") or ()
+    ]
+    lines += (
+        ["    Environment:", *environment]
+        if environment
+        else ["    Environment:\t<none>"]
+    )
+    mounts = sorted(
+        container.get("volumeMounts") or (), key=lambda mount: str(mount["mountPath"])
+    )
     lines.append("    Mounts:" if mounts else "    Mounts:\t<none>")
-    return lines + [f"      {each['mountPath']} from {each['name']} ({_flags(each)})" for each in mounts]
+    return lines + [
+        f"      {each['mountPath']} from {each['name']} ({_flags(each)})"
+        for each in mounts
+    ]
 
 
 def _flags(mount: Object) -> str:
@@ -116,7 +141,11 @@ def _probe(probe: Object) -> str:
         return f"exec [{' '.join(probe['exec'].get('command') or ())}] {times}"
     if "httpGet" in probe:
         get = probe["httpGet"]
-        host = f"{get.get('host', '')}:{get['port']}" if get.get("port") else get.get("host", "")
+        host = (
+            f"{get.get('host', '')}:{get['port']}"
+            if get.get("port")
+            else get.get("host", "")
+        )
         return f"http-get {get.get('scheme', 'HTTP').lower()}://{host}{get.get('path', '')} {times}"
     if "tcpSocket" in probe:
         return f"tcp-socket {probe['tcpSocket'].get('host', '')}:{probe['tcpSocket']['port']} {times}"
@@ -164,7 +193,9 @@ def _volume(volume: Object) -> list[tuple[str, str]]:
         return [
             (
                 "Type",
-                ("PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)"),
+                (
+                    "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)"
+                ),
             ),
             ("ClaimName", source["claimName"]),
             ("ReadOnly", str(bool(source.get("readOnly"))).lower()),

@@ -29,7 +29,9 @@ GO_TEMPLATE = ("go-template", "go-template-file", "template", "templatefile")
 COLUMNS = ("custom-columns", "custom-columns-file")
 
 
-def template_printer(output: str, template: str = "", *, strict: bool = False) -> Render | None:
+def template_printer(
+    output: str, template: str = "", *, strict: bool = False
+) -> Render | None:
     """What prints in one of these formats; None for any other format.
 
     The template stands in the format itself (`jsonpath={.a}`), or in `--template`.
@@ -42,10 +44,16 @@ def template_printer(output: str, template: str = "", *, strict: bool = False) -
         raise CommandError("template format specified but no template given")
     if name.endswith("file"):
         text = _read(text, "--template ", "")
-    return _jsonpath(name, text, strict) if name in JSONPATH else _go_template(text, strict)
+    return (
+        _jsonpath(name, text, strict)
+        if name in JSONPATH
+        else _go_template(text, strict)
+    )
 
 
-def columns_printer(output: str, template: str = "", *, headers: bool = True, once: bool = False) -> Render | None:
+def columns_printer(
+    output: str, template: str = "", *, headers: bool = True, once: bool = False
+) -> Render | None:
     """What prints tables of one's own; None for any other format. Raises CommandError.
 
     `once`: what is printed later goes on below what was printed before.
@@ -54,7 +62,9 @@ def columns_printer(output: str, template: str = "", *, headers: bool = True, on
     if name not in COLUMNS:
         return None
     if not text:
-        raise CommandError("custom-columns format specified but no custom columns given")
+        raise CommandError(
+            "custom-columns format specified but no custom columns given"
+        )
     if name == "custom-columns-file":
         columns, headers = (
             custom_columns.parse_template(_read(text, "template ", "\n")),
@@ -68,7 +78,9 @@ def columns_printer(output: str, template: str = "", *, headers: bool = True, on
     def render(obj: Object) -> str:
         nonlocal headers
         items = obj["items"] if obj.get("kind") == "List" else [obj]
-        text = custom_columns.render_columns(items, columns, no_headers=not headers, remembered=widths)
+        text = custom_columns.render_columns(
+            items, columns, no_headers=not headers, remembered=widths
+        )
         headers = headers and not once
         return text
 
@@ -96,7 +108,10 @@ def _jsonpath(name: str, text: str, strict: bool) -> Render:
     def render(obj: Object) -> str:
         try:
             if name == "jsonpath-as-json":
-                return "".join(_as_json(values) for values in jsonpath.find_all(parts, obj, strict=strict))
+                return "".join(
+                    _as_json(values)
+                    for values in jsonpath.find_all(parts, obj, strict=strict)
+                )
             return jsonpath.execute(parts, obj, strict=strict)
         except CommandError as wrong:
             raise CommandError(_debugging(text, str(wrong), obj)) from None
@@ -141,7 +156,9 @@ def _debugging(template: str, why: str, obj: Object) -> str:
 def _go_syntax(value: Any) -> str:
     """A JSON value as Go's `%#v` prints it."""
     if isinstance(value, dict):
-        inside = ", ".join(f"{go_quote(key)}:{_go_syntax(value[key])}" for key in sorted(value))
+        inside = ", ".join(
+            f"{go_quote(key)}:{_go_syntax(value[key])}" for key in sorted(value)
+        )
         return "map[string]interface {}{" + inside + "}"
     if isinstance(value, list):
         return "[]interface {}{" + ", ".join(map(_go_syntax, value)) + "}"
@@ -156,4 +173,7 @@ def _as_json(values: list[Any]) -> str:
     if not values:
         return "[]\n"
     text = json.dumps(values, indent=4, sort_keys=True, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+    return (
+        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        + "\n"
+    )

@@ -70,7 +70,11 @@ def _value(value: object) -> str:
     text = str(value)
     if "\n" not in text:
         return go_quote(text)
-    return "<\n" + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n")) + " >"
+    return (
+        "<\n"
+        + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n"))
+        + " >"
+    )
 
 
 def truncate_body(text: str, level: int) -> str:
@@ -88,13 +92,19 @@ def hex_dump(data: bytes) -> str:
         row = data[offset : offset + 16]
         cells = [f"{byte:02x}" for byte in row] + ["  "] * (16 - len(row))
         shown = "".join(chr(byte) if 32 <= byte <= 126 else "." for byte in row)
-        lines.append(f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n")
+        lines.append(
+            f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n"
+        )
     return "".join(lines)
 
 
 def body_text(body: bytes) -> str:
     """A body for people: as it is if it is text, else as a hex dump."""
-    return hex_dump(body) if any(byte < 0x0A for byte in body) else body.decode(errors="replace")
+    return (
+        hex_dump(body)
+        if any(byte < 0x0A for byte in body)
+        else body.decode(errors="replace")
+    )
 
 
 def mask_value(header: str, value: str) -> str:
@@ -111,13 +121,18 @@ def mask_value(header: str, value: str) -> str:
 
 def to_curl(method: str, url: str, headers: Mapping[str, str]) -> str:
     """The request as a command that could be typed (without its body)."""
-    shown = "".join(f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}" for name in headers)
+    shown = "".join(
+        f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}"
+        for name in headers
+    )
     return f"curl -v -X{method} {shown} '{url}'\n"
 
 
 def headers_text(headers: Mapping[str, str]) -> str:
     """Headers one a line, sorted, secrets masked."""
-    named = sorted((canonical(name), mask_value(name, value)) for name, value in headers.items())
+    named = sorted(
+        (canonical(name), mask_value(name, value)) for name, value in headers.items()
+    )
     return "".join(f"{name}: {value}\n" for name, value in named)
 
 
@@ -129,7 +144,9 @@ class DebuggingTransport:
     known, and nothing is dialled.
     """
 
-    def __init__(self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None) -> None:
+    def __init__(
+        self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None
+    ) -> None:
         self._inner = inner
         self._level = level
         self._write = log
@@ -182,7 +199,9 @@ def _details(timing: Timing) -> dict[str, object]:
     def ms(seconds: float) -> int:
         return int(seconds * 1000)
 
-    server = {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
+    server = (
+        {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
+    )
     if timing.reused:
         return {"getConnectionMilliseconds": 0, **server}
     return {
@@ -214,7 +233,11 @@ class BodyLog:
 
     def _print(self, which: str, body: bytes) -> None:
         text = truncate_body(body_text(body), self._level)
-        self._write(klog_line(which, {"body": text}, source="request.go:1300", now=self._clock.now()))
+        self._write(
+            klog_line(
+                which, {"body": text}, source="request.go:1300", now=self._clock.now()
+            )
+        )
 
     async def close(self) -> None:
         """See `Transport`."""

@@ -49,7 +49,9 @@ def body_of(request: Request) -> bytes:
     """
     if request.obj is None:
         return request.body
-    whole = request.headers.get("content-type", "application/json") == "application/json"
+    whole = (
+        request.headers.get("content-type", "application/json") == "application/json"
+    )
     return orjson.dumps(request.obj) + (b"\n" if whole else b"")
 
 
@@ -76,7 +78,13 @@ class HTTPTransport:
 
     def url(self, request: Request) -> str:
         """The whole URL, the query sorted by name as Go does."""
-        query = urlencode(sorted((name, value) for name, values in request.query.items() for value in values))
+        query = urlencode(
+            sorted(
+                (name, value)
+                for name, values in request.query.items()
+                for value in values
+            )
+        )
         return f"{self.base}{request.path}" + (f"?{query}" if query else "")
 
     async def round_trip(self, request: Request) -> Response:
@@ -91,7 +99,11 @@ class HTTPTransport:
                 request.method,
                 URL(self.url(request), encoded=True),
                 data=body or None,
-                headers=[(name, each) for name, several in request.headers.items() for each in several.split("\n")],
+                headers=[
+                    (name, each)
+                    for name, several in request.headers.items()
+                    for each in several.split("\n")
+                ],
                 timeout=limit,
                 server_hostname=self._server_name,
                 allow_redirects=False,
@@ -100,7 +112,9 @@ class HTTPTransport:
             headers: dict[str, str] = {}
             for name, value in answer.headers.items():  # warnings come one a header
                 lower = name.lower()
-                headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
+                headers[lower] = (
+                    f"{headers[lower]}, {value}" if lower in headers else value
+                )
             if watching and answer.status == 200:
                 return Response(answer.status, headers, stream=_frames(answer))
             async with answer:
@@ -112,12 +126,18 @@ class HTTPTransport:
                 self._host,
             ) from None
         except aiohttp.ClientConnectorCertificateError as error:
-            raise ConnectionFailed(f"{verb}: {_x509(error.certificate_error)}", "tls", self._host) from None
+            raise ConnectionFailed(
+                f"{verb}: {_x509(error.certificate_error)}", "tls", self._host
+            ) from None
         except aiohttp.ClientConnectorError as error:
             raise self._not_connected(verb, error) from None
         except aiohttp.ClientError as error:
             raise ConnectionFailed(
-                (f"{verb}: EOF" if "disconnected" in str(error).lower() else f"{verb}: {error}"),
+                (
+                    f"{verb}: EOF"
+                    if "disconnected" in str(error).lower()
+                    else f"{verb}: {error}"
+                ),
                 "eof",
                 self._host,
             ) from None
@@ -126,7 +146,9 @@ class HTTPTransport:
     def _host(self) -> str:
         return urlsplit(self.base).netloc
 
-    def _not_connected(self, verb: str, error: aiohttp.ClientConnectorError) -> ConnectionFailed:
+    def _not_connected(
+        self, verb: str, error: aiohttp.ClientConnectorError
+    ) -> ConnectionFailed:
         parts = urlsplit(self.base)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -157,14 +179,24 @@ class HTTPTransport:
 
 
 def _x509(error: Exception) -> str:
-    reason = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLCertVerificationError) else ""
+    reason = (
+        getattr(error, "verify_message", "")
+        if isinstance(error, ssl.SSLCertVerificationError)
+        else ""
+    )
     known = {
-        "self-signed certificate in certificate chain": ("certificate signed by unknown authority"),
-        "unable to get local issuer certificate": ("certificate signed by unknown authority"),
+        "self-signed certificate in certificate chain": (
+            "certificate signed by unknown authority"
+        ),
+        "unable to get local issuer certificate": (
+            "certificate signed by unknown authority"
+        ),
         "self-signed certificate": "certificate signed by unknown authority",
         "certificate has expired": "certificate has expired or is not yet valid",
     }
-    return f"tls: failed to verify certificate: x509: {known.get(reason, reason or error)}"
+    return (
+        f"tls: failed to verify certificate: x509: {known.get(reason, reason or error)}"
+    )
 
 
 def _tracing() -> aiohttp.TraceConfig:
@@ -185,7 +217,8 @@ def _tracing() -> aiohttp.TraceConfig:
             setattr(
                 timing,
                 into,
-                asyncio.get_running_loop().time() - timing.started.get(stage, asyncio.get_running_loop().time()),
+                asyncio.get_running_loop().time()
+                - timing.started.get(stage, asyncio.get_running_loop().time()),
             )
             if stage == "connect":
                 timing.reused = False

@@ -44,7 +44,9 @@ class TokenBucket:
     def reserve(self, now: float) -> float:
         """Take a token, even from the future; seconds until it may be used."""
         if self._at is not None:
-            self._tokens = min(float(self._burst), self._tokens + (now - self._at) * self._qps)
+            self._tokens = min(
+                float(self._burst), self._tokens + (now - self._at) * self._qps
+            )
         self._at = now
         self._tokens -= 1
         return max(0.0, -self._tokens / self._qps)
@@ -96,7 +98,11 @@ class RetryTransport:
             try:
                 answer = await self._inner.round_trip(request)
             except ConnectionFailed as broken:
-                if broken.kind != "eof" or request.method != "GET" or attempt > MAX_RETRIES:
+                if (
+                    broken.kind != "eof"
+                    or request.method != "GET"
+                    or attempt > MAX_RETRIES
+                ):
                     raise
                 seconds = 1
                 why = f"due to retryable error, error: {broken}"
@@ -109,7 +115,9 @@ class RetryTransport:
                 throttled = f'due to server-side throttling, FlowSchema UID: "{uid}"'
                 why = throttled if answer.status == 429 else str(answer.status)
             await asyncio.sleep(seconds)
-            reason = f"retries: {attempt}, retry-after: {seconds}s - retry-reason: {why}"
+            reason = (
+                f"retries: {attempt}, retry-after: {seconds}s - retry-reason: {why}"
+            )
             if self._level >= 4:
                 values = {
                     "delay": f"{seconds}s",
@@ -120,7 +128,9 @@ class RetryTransport:
         raise AssertionError("the last attempt returns or raises")
 
     def _tell_throttled(self, delay: float, request: Request, reason: str) -> None:
-        if delay > LONG_THROTTLE_LATENCY and (self._level >= 3 or delay > EXTRA_LONG_THROTTLE_LATENCY):
+        if delay > LONG_THROTTLE_LATENCY and (
+            self._level >= 3 or delay > EXTRA_LONG_THROTTLE_LATENCY
+        ):
             values = {
                 "delay": f"{delay:.9g}s",
                 "reason": reason,
@@ -131,7 +141,9 @@ class RetryTransport:
 
     def _log(self, message: str, values: Mapping[str, object], source: str) -> None:
         if self._write is not None:
-            self._write(klog_line(message, values, source=source, now=self._clock.now()))
+            self._write(
+                klog_line(message, values, source=source, now=self._clock.now())
+            )
 
     async def close(self) -> None:
         """See `Transport`."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_WARNING = re.compile(r'\s*(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*,?')
+_WARNING = re.compile(
+    r'\s*(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*,?'
+)
 
 
 def parse_warning_headers(header: str) -> list[tuple[int, str, str]]:
@@ -21,7 +23,9 @@ def parse_warning_headers(header: str) -> list[tuple[int, str, str]]:
     found = []
     at = 0
     while match := _WARNING.match(header, at):
-        found.append((int(match["code"]), match["agent"], re.sub(r"\\(.)", r"\1", match["text"])))
+        found.append(
+            (int(match["code"]), match["agent"], re.sub(r"\\(.)", r"\1", match["text"]))
+        )
         at = match.end()
     return found
 

@@ -54,7 +54,9 @@ class HeaderTransport:
 
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
-        return await self._inner.round_trip(replace(request, headers={**self._headers, **request.headers}))
+        return await self._inner.round_trip(
+            replace(request, headers={**self._headers, **request.headers})
+        )
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -70,7 +72,9 @@ class TimeoutParameter:
 
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
-        return await self._inner.round_trip(replace(request, query={**request.query, "timeout": [self._text]}))
+        return await self._inner.round_trip(
+            replace(request, query={**request.query, "timeout": [self._text]})
+        )
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -88,8 +92,12 @@ class Decoding:
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
         answer = await self._inner.round_trip(request)
-        if answer.body and answer.headers.get("content-type", "").startswith("application/json"):
-            answer = Response(answer.status, answer.headers, obj=orjson.loads(answer.body))
+        if answer.body and answer.headers.get("content-type", "").startswith(
+            "application/json"
+        ):
+            answer = Response(
+                answer.status, answer.headers, obj=orjson.loads(answer.body)
+            )
         return answer
 
     async def close(self) -> None:
@@ -145,7 +153,9 @@ def connect(
     http = HTTPTransport(config, timeout=timeout)
 
     def stages(bottom: Transport, limit: TokenBucket) -> Transport:
-        stage: Transport = HeaderTransport(bottom, command_headers(command)) if command else bottom
+        stage: Transport = (
+            HeaderTransport(bottom, command_headers(command)) if command else bottom
+        )
         if level >= 6:
             stage = DebuggingTransport(stage, level, log, http)
         if sign is not None:
@@ -161,8 +171,12 @@ def connect(
         TokenBucket(DISCOVERY_QPS, DISCOVERY_BURST),
     )
     if timeout_text and timeout:
-        requests, lookups = (TimeoutParameter(stage, timeout_text) for stage in (requests, lookups))
+        requests, lookups = (
+            TimeoutParameter(stage, timeout_text) for stage in (requests, lookups)
+        )
     discovery: Discovery = DiscoveryClient(Client(Decoding(lookups), USER_AGENT))
     if cache is not None:
-        discovery = CachedDiscoveryClient(discovery, compute_discover_cache_dir(cache / "discovery", http.base))
+        discovery = CachedDiscoveryClient(
+            discovery, compute_discover_cache_dir(cache / "discovery", http.base)
+        )
     return Wire(Client(Decoding(requests), USER_AGENT), discovery, http.base, http)

@@ -52,7 +52,10 @@ def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> in
         return BEST_EFFORT_OOM_SCORE_ADJ
     request = (_amount(container, "requests", "memory") or 0) // 1000
     if is_sidecar(container):
-        others = [(_amount(c, "requests", "memory") or 0) // 1000 for c in pod["spec"]["containers"]]
+        others = [
+            (_amount(c, "requests", "memory") or 0) // 1000
+            for c in pod["spec"]["containers"]
+        ]
         request = max(request, *others)
     score = 1000 - 1000 * request // memory_capacity
     if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
@@ -76,9 +79,15 @@ def linux_container_resources(
         _amount(container, "limits", "cpu"),
     )
     memory = (_amount(container, "limits", "memory") or 0) // 1000
-    shares = milli_cpu_to_shares(cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0)
+    shares = milli_cpu_to_shares(
+        cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0
+    )
     limits = (container.get("resources") or {}).get("limits") or {}
-    pages = {hugepage_size(name): parse_quantity(str(limits[name])).value() for name in limits if _is_page(name)}
+    pages = {
+        hugepage_size(name): parse_quantity(str(limits[name])).value()
+        for name in limits
+        if _is_page(name)
+    }
     found = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(cpu_limit or 0) if enforce_cpu_limits else 0,
@@ -87,7 +96,8 @@ def linux_container_resources(
         "memory_swap_limit_in_bytes": memory,
         "oom_score_adj": oom_score_adjust(pod, container, memory_capacity),
         "hugepage_limits": [
-            {"page_size": size} | ({"limit": pages[size]} if pages.get(size) else {}) for size in page_sizes
+            {"page_size": size} | ({"limit": pages[size]} if pages.get(size) else {})
+            for size in page_sizes
         ],
     }
     return {name: value for name, value in found.items() if value}

@@ -60,7 +60,9 @@ def node_cgroup_config(allocatable: Quantities, pids: int = 0) -> ResourceConfig
     """
     cpu, memory = allocatable.get("cpu"), allocatable.get("memory")
     return ResourceConfig(
-        cpu_shares=milli_cpu_to_shares(parse_quantity(str(cpu)).milli()) if cpu is not None else None,
+        cpu_shares=milli_cpu_to_shares(parse_quantity(str(cpu)).milli())
+        if cpu is not None
+        else None,
         memory=parse_quantity(str(memory)).value() if memory is not None else None,
         pids_limit=pids or None,
     )
@@ -77,9 +79,13 @@ class QOSContainerManager:
         """Make the groups. `allocatable`: capacity less what is reserved, without
         eviction thresholds. Raises CgroupError.
         """
-        self._manager.create(qos_parent(self._root, "Guaranteed"), node_cgroup_config(allocatable, pids))
+        self._manager.create(
+            qos_parent(self._root, "Guaranteed"), node_cgroup_config(allocatable, pids)
+        )
         for qos in ("Burstable", "BestEffort"):
-            self._manager.create(qos_parent(self._root, qos), ResourceConfig(cpu_shares=MIN_SHARES))
+            self._manager.create(
+                qos_parent(self._root, qos), ResourceConfig(cpu_shares=MIN_SHARES)
+            )
 
     def stop(self) -> None:
         """Remove them all, with what is left below, and kill what still runs there.
@@ -102,5 +108,9 @@ class QOSContainerManager:
         """
         burstable = [pod for pod in active_pods if compute_pod_qos(pod) == "Burstable"]
         shares = milli_cpu_to_shares(total_cpu_request(burstable))
-        self._manager.update(qos_parent(self._root, "Burstable"), ResourceConfig(cpu_shares=shares))
-        self._manager.update(qos_parent(self._root, "BestEffort"), ResourceConfig(cpu_shares=MIN_SHARES))
+        self._manager.update(
+            qos_parent(self._root, "Burstable"), ResourceConfig(cpu_shares=shares)
+        )
+        self._manager.update(
+            qos_parent(self._root, "BestEffort"), ResourceConfig(cpu_shares=MIN_SHARES)
+        )

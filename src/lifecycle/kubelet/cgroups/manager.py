@@ -56,7 +56,9 @@ def is_cgroup_filesystem(path: Path) -> bool:
         for line in lines:
             left, _, right = line.partition(" - ")
             point = left.split()[4]
-            if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best):
+            if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(
+                point
+            ) >= len(best):
                 best, kind = point, right.split()[0]
     return kind in ("cgroup", "cgroup2")
 
@@ -69,11 +71,15 @@ class CgroupManager:
     there are left out.
     """
 
-    def __init__(self, root: Path, *, version: int = 0, driver: str = "systemd") -> None:
+    def __init__(
+        self, root: Path, *, version: int = 0, driver: str = "systemd"
+    ) -> None:
         self.root = root
         self.version = version or cgroup_version(root)
         self.driver = driver
-        self.controllers = tuple(name for name in V1_CONTROLLERS if (root / name).is_dir())
+        self.controllers = tuple(
+            name for name in V1_CONTROLLERS if (root / name).is_dir()
+        )
 
     def name(self, cgroup: CgroupName) -> str:
         """As the tree spells it, from its root."""
@@ -86,7 +92,10 @@ class CgroupManager:
         relative = self.name(cgroup).lstrip("/")
         if self.version == 2:
             return {"": self.root / relative}
-        return {controller: self.root / controller / relative for controller in self.controllers}
+        return {
+            controller: self.root / controller / relative
+            for controller in self.controllers
+        }
 
     def exists(self, cgroup: CgroupName) -> bool:
         """Whether it is there, in every controller's tree."""
@@ -103,7 +112,9 @@ class CgroupManager:
                     elif controller == "cpuset":
                         _copy_cpuset(directory)
         except OSError as error:
-            raise CgroupError(error.errno, f"failed to create cgroup {cgroup}: {error}") from None
+            raise CgroupError(
+                error.errno, f"failed to create cgroup {cgroup}: {error}"
+            ) from None
         if config is not None:
             self.update(cgroup, config)
 
@@ -158,8 +169,19 @@ class CgroupManager:
 
     def children(self, cgroup: CgroupName) -> list[str]:
         """The names of groups directly below, as the tree spells them."""
-        names = (entry.name for path in self.paths(cgroup).values() if path.is_dir() for entry in path.iterdir())
-        return sorted({name for name in names if any((p / name).is_dir() for p in self.paths(cgroup).values())})
+        names = (
+            entry.name
+            for path in self.paths(cgroup).values()
+            if path.is_dir()
+            for entry in path.iterdir()
+        )
+        return sorted(
+            {
+                name
+                for name in names
+                if any((p / name).is_dir() for p in self.paths(cgroup).values())
+            }
+        )
 
     def kill(self, cgroup: CgroupName) -> None:
         """Kill what is left in a group. Upstream: `tryKillingCgroupProcesses`."""
@@ -201,7 +223,9 @@ class CgroupManager:
 
 def _below(root: Path, path: Path) -> list[Path]:
     """The directories between `root` and `path`, deepest first."""
-    return [parent for parent in path.parents if parent != root and root in parent.parents]
+    return [
+        parent for parent in path.parents if parent != root and root in parent.parents
+    ]
 
 
 def _copy_cpuset(directory: Path) -> None:

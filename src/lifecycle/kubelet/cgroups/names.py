@@ -33,7 +33,9 @@ def new_cgroup_name(base: CgroupName, *components: str) -> CgroupName:
     """
     for component in components:
         if not component or "/" in component:
-            raise ValueError(f'invalid character in component "{component}" of CgroupName')
+            raise ValueError(
+                f'invalid character in component "{component}" of CgroupName'
+            )
     return (*base, *components)
 
 
@@ -52,7 +54,9 @@ def to_systemd(name: CgroupName) -> str:
     if not name:
         return "/"
     parts = [part.replace("-", "_") for part in name]
-    return "/" + "/".join("-".join(parts[: i + 1]) + SYSTEMD_SUFFIX for i in range(len(parts)))
+    return "/" + "/".join(
+        "-".join(parts[: i + 1]) + SYSTEMD_SUFFIX for i in range(len(parts))
+    )
 
 
 def parse_systemd(path: str) -> CgroupName:
@@ -80,14 +84,18 @@ def qos_parent(root: CgroupName, qos: str) -> CgroupName:
     return base if qos == "Guaranteed" else (*base, qos.lower())
 
 
-def pod_cgroup_name(root: CgroupName, pod: Object, *, cgroups_per_qos: bool = True) -> CgroupName:
+def pod_cgroup_name(
+    root: CgroupName, pod: Object, *, cgroups_per_qos: bool = True
+) -> CgroupName:
     """A pod's own group. Without `cgroups_per_qos` pods have none: their containers go
     to the root.
     """
     if not cgroups_per_qos:
         return root
     qos = (pod.get("status") or {}).get("qosClass") or compute_pod_qos(pod)
-    return new_cgroup_name(qos_parent(root, qos), POD_CGROUP_NAME_PREFIX + pod["metadata"]["uid"])
+    return new_cgroup_name(
+        qos_parent(root, qos), POD_CGROUP_NAME_PREFIX + pod["metadata"]["uid"]
+    )
 
 
 def is_pod_cgroup(root: CgroupName, name: CgroupName) -> str:
@@ -103,4 +111,8 @@ def is_pod_cgroup(root: CgroupName, name: CgroupName) -> str:
     ):
         return ""
     last = name[-1]
-    return last.removeprefix(POD_CGROUP_NAME_PREFIX).replace("_", "-") if last.startswith("pod") else ""
+    return (
+        last.removeprefix(POD_CGROUP_NAME_PREFIX).replace("_", "-")
+        if last.startswith("pod")
+        else ""
+    )

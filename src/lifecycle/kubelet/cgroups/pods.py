@@ -81,10 +81,14 @@ class PodContainerManager:
         for qos in ("Guaranteed", "Burstable", "BestEffort"):
             parent = qos_parent(self._root, qos)
             for child in self._manager.children(parent):
-                name = parse_systemd(child) if self._manager.driver == "systemd" else (*parent, child)
-                uid = is_pod_cgroup(tuple(part.replace("-", "_") for part in self._root), name) or is_pod_cgroup(
-                    self._root, name
+                name = (
+                    parse_systemd(child)
+                    if self._manager.driver == "systemd"
+                    else (*parent, child)
                 )
+                uid = is_pod_cgroup(
+                    tuple(part.replace("-", "_") for part in self._root), name
+                ) or is_pod_cgroup(self._root, name)
                 if uid:
                     found[uid] = (*parent, f"pod{uid}")
         return found
@@ -93,7 +97,9 @@ class PodContainerManager:
         """Remove the groups of pods that nobody knows any more; their uids. Upstream:
         `cleanupOrphanedPodCgroups`.
         """
-        gone = [(uid, name) for uid, name in self.all_pods().items() if uid not in wanted]
+        gone = [
+            (uid, name) for uid, name in self.all_pods().items() if uid not in wanted
+        ]
         for _, name in gone:
             self._destroy(name)
         return sorted(uid for uid, _ in gone)

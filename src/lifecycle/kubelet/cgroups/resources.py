@@ -81,11 +81,16 @@ def cpu_shares_to_weight_linear(shares: int) -> int:
 
 
 def _amounts(resources: Object | None, key: str) -> dict[str, Quantity]:
-    return {name: parse_quantity(str(text)) for name, text in ((resources or {}).get(key) or {}).items()}
+    return {
+        name: parse_quantity(str(text))
+        for name, text in ((resources or {}).get(key) or {}).items()
+    }
 
 
 def _milli(resources: Object | None, key: str) -> dict[str, int]:
-    return {name: quantity.milli() for name, quantity in _amounts(resources, key).items()}
+    return {
+        name: quantity.milli() for name, quantity in _amounts(resources, key).items()
+    }
 
 
 def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
@@ -128,17 +133,26 @@ def pod_quantities(pod: Object, key: str) -> dict[str, Quantity]:
     for wanted in _init_amounts(spec, key):
         _largest(total, wanted)
     total.update(_amounts(spec.get("resources"), key))
-    overhead = {name: parse_quantity(str(text)) for name, text in (spec.get("overhead") or {}).items()}
+    overhead = {
+        name: parse_quantity(str(text))
+        for name, text in (spec.get("overhead") or {}).items()
+    }
     _add(
         total,
-        {n: q for n, q in overhead.items() if key == "requests" or not total.get(n, q - q).is_zero},
+        {
+            n: q
+            for n, q in overhead.items()
+            if key == "requests" or not total.get(n, q - q).is_zero
+        },
     )
     return total
 
 
 def pod_resources(pod: Object, key: str) -> dict[str, int]:
     """The same in thousandths."""
-    return {name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()}
+    return {
+        name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()
+    }
 
 
 def _all_limited(pod: Object, name: str) -> bool:
@@ -148,13 +162,23 @@ def _all_limited(pod: Object, name: str) -> bool:
     spec = pod["spec"]
     if name in ((spec.get("resources") or {}).get("limits") or {}):
         return True
-    containers = [_amounts(container.get("resources"), "limits") for container in spec["containers"]]
-    return all(name in limits and not limits[name].is_zero for limits in [*containers, *_init_amounts(spec, "limits")])
+    containers = [
+        _amounts(container.get("resources"), "limits")
+        for container in spec["containers"]
+    ]
+    return all(
+        name in limits and not limits[name].is_zero
+        for limits in [*containers, *_init_amounts(spec, "limits")]
+    )
 
 
 def _running_together(spec: Object) -> Iterator[Object]:
     yield from spec["containers"]
-    yield from (container for container in spec.get("initContainers") or () if is_sidecar(container))
+    yield from (
+        container
+        for container in spec.get("initContainers") or ()
+        if is_sidecar(container)
+    )
 
 
 def hugepage_size(resource_name: str) -> str:
@@ -169,7 +193,11 @@ def hugepage_size(resource_name: str) -> str:
 def hugepage_limits(pod: Object) -> dict[str, int]:
     """Bytes of huge pages by page size."""
     wanted = pod_resources(pod, "limits")
-    return {hugepage_size(n): value // 1000 for n, value in wanted.items() if n.startswith(HUGE_PAGES_PREFIX)}
+    return {
+        hugepage_size(n): value // 1000
+        for n, value in wanted.items()
+        if n.startswith(HUGE_PAGES_PREFIX)
+    }
 
 
 def resource_config_for_pod(
@@ -185,7 +213,11 @@ def resource_config_for_pod(
     """
     requests, limits = pod_resources(pod, "requests"), pod_resources(pod, "limits")
     shares = milli_cpu_to_shares(requests.get("cpu", limits.get("cpu", 0)))
-    quota = milli_cpu_to_quota(limits.get("cpu", 0), cpu_period) if enforce_cpu_limits else -1
+    quota = (
+        milli_cpu_to_quota(limits.get("cpu", 0), cpu_period)
+        if enforce_cpu_limits
+        else -1
+    )
     memory = limits.get("memory", 0) // 1000
     unified = {}
     if memory_qos and requests.get("memory"):
@@ -210,7 +242,9 @@ def resource_config_for_pod(
     )
 
 
-def memory_high(container: Object, node_allocatable_memory: int, throttling_factor: float = 0.9) -> int | None:
+def memory_high(
+    container: Object, node_allocatable_memory: int, throttling_factor: float = 0.9
+) -> int | None:
     """Where the kernel begins to slow a container down, in bytes (memory QoS, alpha).
     None: nowhere before its limit.
     """
@@ -219,10 +253,14 @@ def memory_high(container: Object, node_allocatable_memory: int, throttling_fact
         _milli(container.get("resources"), "limits"),
     )
     request = requests.get("memory", 0) // 1000
-    ceiling = limits["memory"] // 1000 if limits.get("memory") else node_allocatable_memory
+    ceiling = (
+        limits["memory"] // 1000 if limits.get("memory") else node_allocatable_memory
+    )
     if request == ceiling:
         return None
-    return int((request + throttling_factor * (ceiling - request)) // PAGE_SIZE * PAGE_SIZE)
+    return int(
+        (request + throttling_factor * (ceiling - request)) // PAGE_SIZE * PAGE_SIZE
+    )
 
 
 def total_cpu_request(pods: Iterable[Object]) -> int:

@@ -32,7 +32,9 @@ class CPUAccumulator:
         # the wider unit comes first: usually memory is attached to sockets; some
         # sockets have several NUMA nodes
         numa_is_wider = len(topology.ids("socket")) >= len(topology.ids("numa"))
-        self.levels = ("numa", "socket", "core") if numa_is_wider else ("socket", "numa", "core")
+        self.levels = (
+            ("numa", "socket", "core") if numa_is_wider else ("socket", "numa", "core")
+        )
 
     def take(self, cpus: CPUSet) -> None:
         """These are given away."""
@@ -51,7 +53,11 @@ class CPUAccumulator:
         order: list[int] = []
         for unit in self.sorted_units(wider):
             inside = self._topology.within(wider, unit, cpus)
-            order += [each for each in self._sort(level, inside) if each in ids(level, inside) and each not in order]
+            order += [
+                each
+                for each in self._sort(level, inside)
+                if each in ids(level, inside) and each not in order
+            ]
         return order
 
     def _sort(self, level: str, cpus: Iterable[int]) -> list[int]:
@@ -63,7 +69,11 @@ class CPUAccumulator:
     def free_units(self, level: str) -> list[int]:
         """Units of which nothing has been taken."""
         size = self._topology.per(level)
-        return [u for u in self.sorted_units(level) if len(self._topology.within(level, u, self.available)) == size]
+        return [
+            u
+            for u in self.sorted_units(level)
+            if len(self._topology.within(level, u, self.available)) == size
+        ]
 
     def take_full(self, level: str) -> None:
         """Whole units, as long as that many CPUs are still wanted."""

@@ -80,7 +80,9 @@ class CPUManager:
                 return f"Allocate failed due to {error}, which is unexpected"
         return ""
 
-    def pre_create_container(self, pod: Object, container: Object, resources: dict[str, Any]) -> dict[str, Any]:
+    def pre_create_container(
+        self, pod: Object, container: Object, resources: dict[str, Any]
+    ) -> dict[str, Any]:
         """The resources of a container that is about to be created, with its CPUs."""
         cpus = self.state.get_or_default(pod["metadata"]["uid"], container["name"])
         return {**resources, "cpuset_cpus": format_cpu_set(cpus)} if cpus else resources
@@ -113,7 +115,9 @@ class CPUManager:
                     if not cpus or self._last_update.get(status.id) == cpus:
                         continue
                     try:
-                        await self._runtime.update_container_resources(status.id, {"cpuset_cpus": format_cpu_set(cpus)})
+                        await self._runtime.update_container_resources(
+                            status.id, {"cpuset_cpus": format_cpu_set(cpus)}
+                        )
                     except RuntimeServiceError:
                         continue  # tried again next time
                     self._last_update[status.id] = cpus

@@ -29,6 +29,8 @@ def format_cpu_set(cpus: Iterable[int]) -> str:
     start = 0
     for i, cpu in enumerate(ordered):
         if i + 1 == len(ordered) or ordered[i + 1] != cpu + 1:
-            parts.append(str(cpu) if ordered[start] == cpu else f"{ordered[start]}-{cpu}")
+            parts.append(
+                str(cpu) if ordered[start] == cpu else f"{ordered[start]}-{cpu}"
+            )
             start = i + 1
     return ",".join(parts)

@@ -54,9 +54,15 @@ class StaticPolicy:
         strict_cpu_reservation: bool = False,
     ) -> None:
         self.topology = topology
-        self.reserved = take_by_topology(topology, topology.cpus, reserved) if isinstance(reserved, int) else reserved
+        self.reserved = (
+            take_by_topology(topology, topology.cpus, reserved)
+            if isinstance(reserved, int)
+            else reserved
+        )
         if not self.reserved:
-            raise ValueError("the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero")
+            raise ValueError(
+                "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
+            )
         self._full_pcpus_only = full_pcpus_only
         self._strict = strict_cpu_reservation
         self._reusable: dict[str, CPUSet] = {}
@@ -116,7 +122,10 @@ class StaticPolicy:
         cpus = take_by_topology(self.topology, reusable, min(wanted, len(reusable)))
         cpus |= take_by_topology(self.topology, free - reusable, wanted - len(cpus))
         state.set(uid, name, cpus, state.default - cpus)
-        init = any(c["name"] == name and not is_sidecar(c) for c in pod["spec"].get("initContainers") or ())
+        init = any(
+            c["name"] == name and not is_sidecar(c)
+            for c in pod["spec"].get("initContainers") or ()
+        )
         self._reusable[uid] = reusable | cpus if init else reusable - cpus
 
     def remove(self, state: CPUState, uid: str, container: str) -> None:
@@ -126,7 +135,9 @@ class StaticPolicy:
         cpus = state.get(uid, container)
         if cpus is None:
             return
-        others = (of for name, of in state.assignments[uid].items() if name != container)
+        others = (
+            of for name, of in state.assignments[uid].items() if name != container
+        )
         still_used = NOBODY.union(*others)
         state.delete(uid, container, state.default | (cpus - still_used))
         if uid not in state.assignments:

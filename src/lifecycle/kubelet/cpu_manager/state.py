@@ -28,14 +28,20 @@ class CheckpointError(Exception):
     """The file cannot be used."""
 
 
-def checksum(policy: str, default: str, entries: Mapping[str, Mapping[str, str]]) -> int:
+def checksum(
+    policy: str, default: str, entries: Mapping[str, Mapping[str, str]]
+) -> int:
     """FNV-1a of the text that Go prints for the checkpoint in memory."""
 
     def go_map(items: Mapping[str, str]) -> str:
-        return " ".join(f"(string){key}:{value}" for key, value in sorted(items.items()))
+        return " ".join(
+            f"(string){key}:{value}" for key, value in sorted(items.items())
+        )
 
     inner = {
-        uid: (f"(map[string]string)map[{go_map({k: f'(string){v}' for k, v in of.items()})}]")
+        uid: (
+            f"(map[string]string)map[{go_map({k: f'(string){v}' for k, v in of.items()})}]"
+        )
         for uid, of in entries.items()
     }
     dump = (
@@ -107,7 +113,9 @@ class CPUState:
         default = format_cpu_set(self.default)
         document = {"policyName": self.policy, "defaultCpuSet": default}
         made = {**document, "entries": entries} if entries else document
-        return orjson.dumps({**made, "checksum": checksum(self.policy, default, entries)})
+        return orjson.dumps(
+            {**made, "checksum": checksum(self.policy, default, entries)}
+        )
 
     def _restore(self, content: bytes) -> None:
         try:
@@ -116,10 +124,19 @@ class CPUState:
             entries = document.get("entries") or {}
             stored = document["checksum"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise CheckpointError("could not restore state from checkpoint: checkpoint is corrupted") from None
+            raise CheckpointError(
+                "could not restore state from checkpoint: checkpoint is corrupted"
+            ) from None
         if stored != checksum(policy, default, entries):
-            raise CheckpointError("could not restore state from checkpoint: checkpoint is corrupted")
+            raise CheckpointError(
+                "could not restore state from checkpoint: checkpoint is corrupted"
+            )
         if policy != self.policy:
-            raise CheckpointError(f'configured policy "{self.policy}" differs from state checkpoint policy "{policy}"')
+            raise CheckpointError(
+                f'configured policy "{self.policy}" differs from state checkpoint policy "{policy}"'
+            )
         self.default = parse_cpu_set(default)
-        self.assignments = {uid: {n: parse_cpu_set(text) for n, text in of.items()} for uid, of in entries.items()}
+        self.assignments = {
+            uid: {n: parse_cpu_set(text) for n, text in of.items()}
+            for uid, of in entries.items()
+        }

@@ -32,7 +32,9 @@ class CPUTopology:
         self.details = dict(details)
 
     @classmethod
-    def regular(cls, sockets: int, cores: int, threads: int = 2, *, numa_per_socket: int = 1) -> CPUTopology:
+    def regular(
+        cls, sockets: int, cores: int, threads: int = 2, *, numa_per_socket: int = 1
+    ) -> CPUTopology:
         """A machine whose firmware numbers the first threads of all cores first:
         `cores` per socket, alternating sockets.
         """
@@ -40,7 +42,9 @@ class CPUTopology:
         for cpu in range(total * threads):
             core = cpu % total
             socket = core % sockets
-            numa = socket * numa_per_socket + (core // sockets) * numa_per_socket // cores
+            numa = (
+                socket * numa_per_socket + (core // sockets) * numa_per_socket // cores
+            )
             details[cpu] = CPUInfo(numa, socket, core)
         return cls(details)
 
@@ -54,7 +58,9 @@ class CPUTopology:
             siblings = (place / "topology" / "thread_siblings_list").read_text().strip()
             socket = int((place / "topology" / "physical_package_id").read_text())
             numa = next((int(node.name[4:]) for node in place.glob("node[0-9]*")), 0)
-            details[cpu] = CPUInfo(numa, max(socket, 0), first_of.setdefault(siblings, cpu))
+            details[cpu] = CPUInfo(
+                numa, max(socket, 0), first_of.setdefault(siblings, cpu)
+            )
         return cls(details)
 
     @property
@@ -69,10 +75,14 @@ class CPUTopology:
         chosen = self.details if cpus is None else cpus
         return {getattr(self.details[cpu], level) for cpu in chosen}
 
-    def within(self, level: str, number: int, cpus: Iterable[int] | None = None) -> CPUSet:
+    def within(
+        self, level: str, number: int, cpus: Iterable[int] | None = None
+    ) -> CPUSet:
         """Those of these CPUs that are in one node, socket or core."""
         chosen = self.details if cpus is None else cpus
-        return frozenset(cpu for cpu in chosen if getattr(self.details[cpu], level) == number)
+        return frozenset(
+            cpu for cpu in chosen if getattr(self.details[cpu], level) == number
+        )
 
     def per(self, level: str) -> int:
         """CPUs in each node, socket or core."""

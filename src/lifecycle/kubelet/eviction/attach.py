@@ -31,7 +31,9 @@ def attach(
     """
     recorder = EventRecorder(client, "kubelet", clock=clock, host=kubelet.node_name)
 
-    def event(pod: Object, kind: str, reason: str, message: str, container: str) -> None:
+    def event(
+        pod: Object, kind: str, reason: str, message: str, container: str
+    ) -> None:
         recorder.event(
             {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]},
             kind,

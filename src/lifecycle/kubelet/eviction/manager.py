@@ -114,17 +114,25 @@ class EvictionManager:
             return None
         threshold = met[0]
         resource = RESOURCES[threshold.signal]
-        self._node_event("Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}")
+        self._node_event(
+            "Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}"
+        )
         for pod in rank(self._pods(), summary.pods, resource):
             usage = summary.pods.get(pod["metadata"]["uid"])
-            message = eviction_message(pod, usage, threshold, summary.observations[threshold.signal])
+            message = eviction_message(
+                pod, usage, threshold, summary.observations[threshold.signal]
+            )
             if not is_critical(pod) and self._evict_pod(pod, message):
                 return pod
         return None
 
     def _evict_pod(self, pod: Object, message: str) -> bool:
         def failed(status: Object) -> Object:
-            others = [c for c in status.get("conditions") or () if c["type"] != DISRUPTION_TARGET]
+            others = [
+                c
+                for c in status.get("conditions") or ()
+                if c["type"] != DISRUPTION_TARGET
+            ]
             target = condition(DISRUPTION_TARGET, True, "TerminationByKubelet", message)
             return {
                 **status,

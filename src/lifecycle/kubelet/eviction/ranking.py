@@ -51,7 +51,9 @@ def usage_of(usage: ContainerUsage, resource: str) -> int:
     return usage.memory if resource == MEMORY else usage.disk
 
 
-def rank(pods: Iterable[Object], usages: Mapping[str, PodUsage], resource: str) -> list[Object]:
+def rank(
+    pods: Iterable[Object], usages: Mapping[str, PodUsage], resource: str
+) -> list[Object]:
     """The pods in the order in which they are to go. One of which nothing is known goes
     first: it cannot be defended.
     """
@@ -70,7 +72,9 @@ def rank(pods: Iterable[Object], usages: Mapping[str, PodUsage], resource: str) 
     return sorted(pods, key=key)
 
 
-def eviction_message(pod: Object, usage: PodUsage | None, threshold: Threshold, seen: Observation) -> str:
+def eviction_message(
+    pod: Object, usage: PodUsage | None, threshold: Threshold, seen: Observation
+) -> str:
     """What was short, how short, and which of the pod's containers had taken more than
     they asked for.
     """
@@ -84,7 +88,9 @@ def eviction_message(pod: Object, usage: PodUsage | None, threshold: Threshold, 
         used = usage.containers.get(container["name"]) if usage is not None else None
         if used is None:
             continue
-        text = ((container.get("resources") or {}).get("requests") or {}).get(resource, "0")
+        text = ((container.get("resources") or {}).get("requests") or {}).get(
+            resource, "0"
+        )
         amount, asked = usage_of(used, resource), parse_quantity(str(text))
         if amount > asked.value():
             message += (

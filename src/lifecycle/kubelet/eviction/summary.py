@@ -39,9 +39,13 @@ async def node_summary(runtime: RuntimeService) -> Summary:
     pods: dict[str, dict[str, ContainerUsage]] = defaultdict(dict)
     for stats in await runtime.list_container_stats():
         labels = stats["attributes"].get("labels") or {}
-        working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get("value") or 0
+        working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get(
+            "value"
+        ) or 0
         usage = ContainerUsage(memory=int(working_set))
-        pods[labels.get("io.kubernetes.pod.uid", "")][labels.get("io.kubernetes.container.name", "")] = usage
+        pods[labels.get("io.kubernetes.pod.uid", "")][
+            labels.get("io.kubernetes.container.name", "")
+        ] = usage
     return Summary(
         {"memory.available": memory_available()},
         {uid: PodUsage(containers) for uid, containers in pods.items()},

@@ -61,11 +61,19 @@ class Threshold:
 
     def amount(self, capacity: int) -> int:
         """In the signal's own unit."""
-        return self.quantity.value() if self.quantity is not None else int(capacity * self.share)
+        return (
+            self.quantity.value()
+            if self.quantity is not None
+            else int(capacity * self.share)
+        )
 
     def shown(self, capacity: int) -> str:
         """As a message has it."""
-        return str(self.quantity) if self.quantity is not None else binary(self.amount(capacity))
+        return (
+            str(self.quantity)
+            if self.quantity is not None
+            else binary(self.amount(capacity))
+        )
 
 
 def binary(amount: int) -> str:
@@ -85,7 +93,9 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     if found := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
         share = float(found[1]) / 100
         if not 0 < share < 1:
-            raise ValueError(f"eviction percentage threshold {signal} must be between 0% and 100%: {text}")
+            raise ValueError(
+                f"eviction percentage threshold {signal} must be between 0% and 100%: {text}"
+            )
         return Threshold(signal, share=share)
     quantity = parse_quantity(text)
     if quantity.sign < 0:
@@ -100,11 +110,14 @@ def parse_thresholds(
     return [parse_threshold(signal, text) for signal, text in settings.items()]
 
 
-def thresholds_met(thresholds: list[Threshold], observations: Mapping[str, Observation]) -> list[Threshold]:
+def thresholds_met(
+    thresholds: list[Threshold], observations: Mapping[str, Observation]
+) -> list[Threshold]:
     """Those that have been crossed: memory first, for that goes fastest."""
     crossed = [
         threshold
         for threshold in thresholds
-        if (seen := observations.get(threshold.signal)) is not None and seen.available < threshold.amount(seen.capacity)
+        if (seen := observations.get(threshold.signal)) is not None
+        and seen.available < threshold.amount(seen.capacity)
     ]
     return sorted(crossed, key=lambda threshold: RESOURCES[threshold.signal] != MEMORY)

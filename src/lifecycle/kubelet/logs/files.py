@@ -38,7 +38,9 @@ def container_log_path(container: str, attempt: int) -> str:
     return f"{container}/{attempt}.log"
 
 
-def log_symlink(pod: Object, container: str, container_id: str, root: str = CONTAINER_LOGS) -> str:
+def log_symlink(
+    pod: Object, container: str, container_id: str, root: str = CONTAINER_LOGS
+) -> str:
     """The flat name; cut so that a file system takes it."""
     metadata = pod["metadata"]
     suffix = ".log"
@@ -75,9 +77,13 @@ class ContainerLogs:
 
     def make_directory(self, pod: Object, container: str = "") -> None:
         """The pod's, or one of its containers'. Raises OSError."""
-        Path(pod_logs_directory(pod, self.pods), container).mkdir(mode=0o755, parents=True, exist_ok=True)
+        Path(pod_logs_directory(pod, self.pods), container).mkdir(
+            mode=0o755, parents=True, exist_ok=True
+        )
 
-    def link(self, pod: Object, container: str, container_id: str, log_path: str) -> None:
+    def link(
+        self, pod: Object, container: str, container_id: str, log_path: str
+    ) -> None:
         """Give a run's log its flat name. `log_path` is below the pod's directory."""
         if self.links:
             target = f"{pod_logs_directory(pod, self.pods)}/{log_path}"
@@ -85,7 +91,9 @@ class ContainerLogs:
 
     def remove(self, pod: PodSandboxMetadata) -> None:
         """The pod is gone: its logs go, and links that lead nowhere now."""
-        shutil.rmtree(f"{self.pods}/{pod.namespace}_{pod.name}_{pod.uid}", ignore_errors=True)
+        shutil.rmtree(
+            f"{self.pods}/{pod.namespace}_{pod.name}_{pod.uid}", ignore_errors=True
+        )
         if self.links:
             remove_dead_links(self.links)
 

@@ -118,7 +118,11 @@ async def find_tail_line_start_index(file: LogFile, lines: int | None) -> int:
 def shown(entry: LogEntry, options: LogOptions, at_line_start: bool = True) -> bytes:
     """What a reader sees of an entry. Only the first piece of a line gets a time."""
     text = entry.text + (b"\n" if entry.complete else b"")
-    return rfc3339_nano(entry.time).encode() + b" " + text if options.timestamps and at_line_start else text
+    return (
+        rfc3339_nano(entry.time).encode() + b" " + text
+        if options.timestamps and at_line_start
+        else text
+    )
 
 
 async def read_logs(

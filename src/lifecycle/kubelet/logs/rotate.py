@@ -103,7 +103,10 @@ async def rotate_logs(
     """Look at every running container's file once; the paths that were rotated."""
     done = []
     for status in await runtime.list_containers():
-        if status.state is not ContainerState.RUNNING or _size(status.log_path) < max_size:
+        if (
+            status.state is not ContainerState.RUNNING
+            or _size(status.log_path) < max_size
+        ):
             continue
 
         async def reopen(container_id: str = status.id) -> None:

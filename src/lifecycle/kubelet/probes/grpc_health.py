@@ -31,9 +31,13 @@ async def check(ip: str, port: int, service: str, timeout: float) -> str:
 
     address = f"{ip}:{port}"
     async with grpc.aio.insecure_channel(address) as channel:
-        call = channel.unary_unary(METHOD, request_serializer=bytes, response_deserializer=bytes)
+        call = channel.unary_unary(
+            METHOD, request_serializer=bytes, response_deserializer=bytes
+        )
         try:
-            answer = await call(request_message(service), timeout=timeout, wait_for_ready=True)
+            answer = await call(
+                request_message(service), timeout=timeout, wait_for_ready=True
+            )
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return (
@@ -44,7 +48,11 @@ async def check(ip: str, port: int, service: str, timeout: float) -> str:
                 return connect_timeout(address, timeout)
             return f"rpc error: code = {error.code().name} desc = {error.details()}"
     status = response_status(answer)
-    return "" if status == SERVING else f'service unhealthy (responded with "{STATUSES.get(status, status)}")'
+    return (
+        ""
+        if status == SERVING
+        else f'service unhealthy (responded with "{STATUSES.get(status, status)}")'
+    )
 
 
 def connect_timeout(address: str, timeout: float) -> str:

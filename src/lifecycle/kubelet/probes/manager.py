@@ -76,7 +76,9 @@ class ProbeManager:
                 if container.get(f"{kind}Probe"):
                     worker = self._worker(pod, container, kind)
                     name = f"{kind} probe {container['name']}"
-                    workers[worker] = asyncio.get_running_loop().create_task(worker.run(), name=name)
+                    workers[worker] = asyncio.get_running_loop().create_task(
+                        worker.run(), name=name
+                    )
         if workers:
             self._workers[uid] = workers
 
@@ -101,9 +103,16 @@ class ProbeManager:
             return
         for key in ("containerStatuses", "initContainerStatuses"):
             for entry in status.get(key) or ():
-                if "running" in entry["state"] and entry.get("started") and not entry["ready"]:
+                if (
+                    "running" in entry["state"]
+                    and entry.get("started")
+                    and not entry["ready"]
+                ):
                     for worker in workers:
-                        if worker.kind == READINESS and worker.container_name == entry["name"]:
+                        if (
+                            worker.kind == READINESS
+                            and worker.container_name == entry["name"]
+                        ):
                             worker.trigger()
 
     def stop_liveness_and_startup(self, uid: str) -> None:
@@ -127,12 +136,16 @@ class ProbeManager:
 
     async def stop(self) -> None:
         """Stop all workers."""
-        tasks = [task for workers in self._workers.values() for task in workers.values()]
+        tasks = [
+            task for workers in self._workers.values() for task in workers.values()
+        ]
         for uid in list(self._workers):
             self.remove_pod(uid)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def expect(self, container_id: str, container: Object, told: Object | None = None) -> None:
+    def expect(
+        self, container_id: str, container: Object, told: Object | None = None
+    ) -> None:
         """A container has just been started: until a probe says otherwise it is not
         ready, not started, and alive.
 
@@ -145,7 +158,9 @@ class ProbeManager:
         if container.get("startupProbe"):
             self.started.setdefault(container_id, bool(told and told.get("started")))
 
-    def _set(self, pod: Object, container: Object, kind: str, container_id: str, passed: bool) -> None:
+    def _set(
+        self, pod: Object, container: Object, kind: str, container_id: str, passed: bool
+    ) -> None:
         """A result that counts. Whoever looks after the pod hears of it if it is
         another than before.
         """

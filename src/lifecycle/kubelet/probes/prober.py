@@ -37,7 +37,9 @@ class Prober:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def probe(self, probe: Object, container: Object, container_id: str, ip: str) -> tuple[bool, str]:
+    async def probe(
+        self, probe: Object, container: Object, container_id: str, ip: str
+    ) -> tuple[bool, str]:
         """Whether it passed, and the output if not; of one that passed, a warning.
         Raises ProbeError.
         """
@@ -49,10 +51,14 @@ class Prober:
                     raise
         raise AssertionError("it returns or raises")
 
-    async def _run_probe(self, probe: Object, container: Object, container_id: str, ip: str) -> tuple[bool, str]:
+    async def _run_probe(
+        self, probe: Object, container: Object, container_id: str, ip: str
+    ) -> tuple[bool, str]:
         timeout = float(probe.get("timeoutSeconds") or 1)
         if "exec" in probe:
-            command = expand_command_only_static(probe["exec"].get("command") or (), container.get("env") or ())
+            command = expand_command_only_static(
+                probe["exec"].get("command") or (), container.get("env") or ()
+            )
             return await self._exec(container_id, command, timeout)
         if "httpGet" in probe:
             get = probe["httpGet"]
@@ -67,7 +73,9 @@ class Prober:
             return True, ""
         if "tcpSocket" in probe:
             number = _port(container, probe["tcpSocket"]["port"])
-            why = await self._runtime.tcp_connect(probe["tcpSocket"].get("host") or ip, number, timeout)
+            why = await self._runtime.tcp_connect(
+                probe["tcpSocket"].get("host") or ip, number, timeout
+            )
             return not why, why
         if "grpc" in probe:
             return await self._grpc(
@@ -78,7 +86,9 @@ class Prober:
             )
         raise ProbeError(f"missing probe handler for {container['name']}")
 
-    async def _exec(self, container_id: str, command: tuple[str, ...], timeout: float) -> tuple[bool, str]:
+    async def _exec(
+        self, container_id: str, command: tuple[str, ...], timeout: float
+    ) -> tuple[bool, str]:
         try:
             result = await self._runtime.exec_sync(container_id, command, timeout)
         except RuntimeServiceError as error:
@@ -93,10 +103,16 @@ class Prober:
             return True, ""
         return False, (result.stdout + result.stderr)[:MAX_OUTPUT]
 
-    async def _grpc(self, ip: str, port: int, service: str, timeout: float) -> tuple[bool, str]:
-        if not isinstance(self._runtime, NodeAccess):  # a runtime of make-believe: there is no network to go through
+    async def _grpc(
+        self, ip: str, port: int, service: str, timeout: float
+    ) -> tuple[bool, str]:
+        if not isinstance(
+            self._runtime, NodeAccess
+        ):  # a runtime of make-believe: there is no network to go through
             refused = await self._runtime.tcp_connect(ip, port, timeout)
-            return not refused, grpc_health.connect_timeout(f"{ip}:{port}", timeout) if refused else ""
+            return not refused, grpc_health.connect_timeout(
+                f"{ip}:{port}", timeout
+            ) if refused else ""
         why = await grpc_health.check(ip, port, service, timeout)
         return not why, why
 

@@ -19,7 +19,9 @@ business but the kubelet's.
 _LISTS = ("containerStatuses", "initContainerStatuses")
 
 
-def with_probe_result(pod: Object, status: Object, kind: str, container_id: str, passed: bool) -> Object:
+def with_probe_result(
+    pod: Object, status: Object, kind: str, container_id: str, passed: bool
+) -> Object:
     """The status with the result in it; the very same one if it says nothing new."""
     field = FIELDS.get(kind)
     made = dict(status)
@@ -27,7 +29,10 @@ def with_probe_result(pod: Object, status: Object, kind: str, container_id: str,
     for key in _LISTS if field else ():
         entries = []
         for entry in status.get(key) or ():
-            if entry.get("containerID", "").endswith(f"//{container_id}") and entry.get(str(field)) != passed:
+            if (
+                entry.get("containerID", "").endswith(f"//{container_id}")
+                and entry.get(str(field)) != passed
+            ):
                 entry, found = {**entry, str(field): passed}, True
             entries.append(entry)
         if key in status:
@@ -48,6 +53,10 @@ def _conditions(pod: Object, status: Object) -> list[Object]:
         status.get("initContainerStatuses") or [],
         status["phase"],
     )
-    others = [c for c in (pod.get("status") or {}).get("conditions") or [] if c["type"] not in KUBELET_CONDITIONS]
+    others = [
+        c
+        for c in (pod.get("status") or {}).get("conditions") or []
+        if c["type"] not in KUBELET_CONDITIONS
+    ]
     anew = {c["type"]: c for c in (ready(spec, others, containers), containers)}
     return [anew.get(c["type"], c) for c in status["conditions"]]

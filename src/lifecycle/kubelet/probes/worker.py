@@ -121,12 +121,16 @@ class Worker:
                 or container_should_restart(pod["spec"], container, ended["exitCode"])
                 or should_all_containers_restart(pod["spec"], None, status)
             )
-        if int(self._now() - parse_time(running["startedAt"])) < int(self._spec.get("initialDelaySeconds") or 0):
+        if int(self._now() - parse_time(running["startedAt"])) < int(
+            self._spec.get("initialDelaySeconds") or 0
+        ):
             return True
         if bool(entry.get("started")) == (self.kind == STARTUP):
             return True
         try:
-            passed, output = await self._prober.probe(self._spec, container, container_id, status.get("podIP", ""))
+            passed, output = await self._prober.probe(
+                self._spec, container, container_id, status.get("podIP", "")
+            )
         except ProbeError as error:
             message = f"{self.kind.capitalize()} probe errored and resulted in unknown state: {error}"
             self._event(pod, "Warning", "Unhealthy", message, self.container_name)
@@ -139,7 +143,11 @@ class Worker:
             self._event(pod, "Warning", "ProbeWarning", message, self.container_name)
         self._run = self._run + 1 if passed == self._last else 1
         self._last = passed
-        threshold = self._spec.get("successThreshold") or 1 if passed else self._spec.get("failureThreshold") or 3
+        threshold = (
+            self._spec.get("successThreshold") or 1
+            if passed
+            else self._spec.get("failureThreshold") or 3
+        )
         if self._run < threshold:
             return True
         self._result(pod, container, self.kind, container_id, passed)

@@ -43,9 +43,14 @@ else is `proxy`.
 def user_of_certificate(der: bytes) -> UserInfo:
     """Common name and organisations. The signature was checked with the connection."""
     subject = x509.load_der_x509_certificate(der).subject
-    groups = [str(each.value) for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    groups = [
+        str(each.value)
+        for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    ]
     names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return UserInfo(str(names[0].value) if names else "", (*groups, "system:authenticated"))
+    return UserInfo(
+        str(names[0].value) if names else "", (*groups, "system:authenticated")
+    )
 
 
 class KubeletAuth:
@@ -69,11 +74,15 @@ class KubeletAuth:
             "kind": "TokenReview",
             "spec": {"token": token},
         }
-        answer = await self._client.create(resource("tokenreviews.authentication.k8s.io"), review)
+        answer = await self._client.create(
+            resource("tokenreviews.authentication.k8s.io"), review
+        )
         if not answer["status"].get("authenticated"):
             return None
         user = answer["status"]["user"]
-        return UserInfo(user["username"], tuple(user.get("groups") or ()), user.get("uid", ""))
+        return UserInfo(
+            user["username"], tuple(user.get("groups") or ()), user.get("uid", "")
+        )
 
     async def authorize(self, user: UserInfo, verb: str, subresource: str) -> bool:
         """Whether the user may do that to this node's subresource."""
@@ -93,7 +102,9 @@ class KubeletAuth:
                 "resourceAttributes": attributes,
             },
         }
-        answer = await self._client.create(resource("subjectaccessreviews.authorization.k8s.io"), review)
+        answer = await self._client.create(
+            resource("subjectaccessreviews.authorization.k8s.io"), review
+        )
         return bool(answer["status"].get("allowed"))
 
     def guard(self, handler: Handler) -> Handler:
@@ -104,7 +115,9 @@ class KubeletAuth:
             if user is None:
                 return _text(401, "Unauthorized")
             verb = VERBS.get(request.method, "")
-            wanted = SUBRESOURCES.get(request.path.split("/")[1] if "/" in request.path else "", ("proxy",))
+            wanted = SUBRESOURCES.get(
+                request.path.split("/")[1] if "/" in request.path else "", ("proxy",)
+            )
             for subresource in wanted:
                 if await self.authorize(user, verb, subresource):
                     request.user = user
@@ -119,4 +132,6 @@ class KubeletAuth:
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())
+    return Response(
+        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
+    )

@@ -54,8 +54,12 @@ def container_for_logs(pod: str, status: Object, name: str, previous: bool) -> s
         found = last["containerID"]
     elif "running" in state:
         found = entries[0]["containerID"]
-    elif "terminated" in state:  # the next run could not be started: then there is only the one before
-        found = state["terminated"].get("containerID") or (last or {}).get("containerID")
+    elif (
+        "terminated" in state
+    ):  # the next run could not be started: then there is only the one before
+        found = state["terminated"].get("containerID") or (last or {}).get(
+            "containerID"
+        )
         if not found:
             raise NoLogsError(f"{which} is terminated")
     elif last is not None:

@@ -92,10 +92,16 @@ class KubeletServer:
                 )
             case ["containerLogs", namespace, name, container]:
                 return await self._container_logs(request, namespace, name, container)
-            case ["exec" | "attach" as what, namespace, name, *uid, container] if len(uid) <= 1:
-                return await self._command(request, what, self._find(namespace, name, *uid), container)
+            case ["exec" | "attach" as what, namespace, name, *uid, container] if (
+                len(uid) <= 1
+            ):
+                return await self._command(
+                    request, what, self._find(namespace, name, *uid), container
+                )
             case ["portForward", namespace, name, *uid] if len(uid) <= 1:
-                return await self._port_forward(request, self._find(namespace, name, *uid))
+                return await self._port_forward(
+                    request, self._find(namespace, name, *uid)
+                )
         return _text(404, "404 page not found\n")
 
     def container_event(self, event: ContainerEventResponse) -> None:
@@ -109,7 +115,11 @@ class KubeletServer:
     def _find(self, namespace: str, name: str, uid: str = "") -> Object | None:
         for pod in self._pods():
             metadata = pod["metadata"]
-            if metadata["name"] == name and metadata["namespace"] == namespace and uid in ("", metadata["uid"]):
+            if (
+                metadata["name"] == name
+                and metadata["namespace"] == namespace
+                and uid in ("", metadata["uid"])
+            ):
                 return pod
         return None
 
@@ -148,21 +158,32 @@ class KubeletServer:
         for status in statuses:
             name = status.state.value.removeprefix("CONTAINER_").lower()
             by_state[name] = by_state.get(name, 0) + 1
-        sandboxes = [s for s in await self._runtime.list_pod_sandbox() if s.state.value == "SANDBOX_READY"]
+        sandboxes = [
+            s
+            for s in await self._runtime.list_pod_sandbox()
+            if s.state.value == "SANDBOX_READY"
+        ]
         lines = ["# TYPE kubelet_running_containers gauge"]
-        lines += [f'kubelet_running_containers{{container_state="{k}"}} {v}' for k, v in sorted(by_state.items())]
+        lines += [
+            f'kubelet_running_containers{{container_state="{k}"}} {v}'
+            for k, v in sorted(by_state.items())
+        ]
         lines += [
             "# TYPE kubelet_running_pods gauge",
             f"kubelet_running_pods {len(sandboxes)}",
         ]
         lines.append("# TYPE kubelet_http_requests_total counter")
         for (path, code), count in sorted(self.requests.items()):
-            lines.append(f'kubelet_http_requests_total{{code="{code}",path="{path}"}} {count}')
+            lines.append(
+                f'kubelet_http_requests_total{{code="{code}",path="{path}"}} {count}'
+            )
         return ("\n".join(lines) + "\n").encode()
 
     # -- logs --------------------------------------------------------------------------
 
-    async def _container_logs(self, request: Request, namespace: str, name: str, container: str) -> Response:
+    async def _container_logs(
+        self, request: Request, namespace: str, name: str, container: str
+    ) -> Response:
         try:
             options = log_options(request, self._clock.now())
         except ValueError:
@@ -186,15 +207,21 @@ class KubeletServer:
                 f"unable to retrieve container logs for containerd://{container_id}",
             )
         except FileNotFoundError as error:
-            return _text(400, f"failed to try resolving symlinks in path {str(error)!r}")
+            return _text(
+                400, f"failed to try resolving symlinks in path {str(error)!r}"
+            )
         ended = asyncio.Event()
 
         async def stream() -> AsyncIterator[bytes]:
             if options.follow and run.state is ContainerState.RUNNING:
                 self._followed[run.id] = ended
             try:
-                running = not (options.previous or run.state is not ContainerState.RUNNING)
-                async for piece in read_logs(file, options, lambda: running and not ended.is_set(), ended):
+                running = not (
+                    options.previous or run.state is not ContainerState.RUNNING
+                )
+                async for piece in read_logs(
+                    file, options, lambda: running and not ended.is_set(), ended
+                ):
                     yield piece
             finally:
                 self._followed.pop(run.id, None)
@@ -216,11 +243,16 @@ class KubeletServer:
     async def _running(self, pod: Object, container: str) -> ContainerStatus | None:
         for sandbox in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"]):
             for status in await self._runtime.list_containers(sandbox.id):
-                if status.metadata.name == container and status.state is ContainerState.RUNNING:
+                if (
+                    status.metadata.name == container
+                    and status.state is ContainerState.RUNNING
+                ):
                     return status
         return None
 
-    async def _command(self, request: Request, what: str, pod: Object | None, container: str) -> Response:
+    async def _command(
+        self, request: Request, what: str, pod: Object | None, container: str
+    ) -> Response:
         try:
             options = remote_command.new_options(request)
         except ValueError as error:
@@ -234,7 +266,9 @@ class KubeletServer:
 
         async def run(streams: Streams) -> int | None:
             if what == "exec":
-                code: int = await self._runtime.exec(status.id, command, streams, options.tty)
+                code: int = await self._runtime.exec(
+                    status.id, command, streams, options.tty
+                )
                 return code
             await self._runtime.attach(status.id, streams, options.tty)
             return None
@@ -245,15 +279,21 @@ class KubeletServer:
         if pod is None:
             return _text(404, "pod does not exist")
         ready = [
-            s for s in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"]) if s.state.value == "SANDBOX_READY"
+            s
+            for s in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"])
+            if s.state.value == "SANDBOX_READY"
         ]
         if not ready:
-            return _text(500, f"failed to find sandbox for pod {pod['metadata']['name']}")
+            return _text(
+                500, f"failed to find sandbox for pod {pod['metadata']['name']}"
+            )
 
         async def forward(port: int, streams: Streams) -> None:
             await self._runtime.port_forward(ready[0].id, port, streams)
 
-        return port_forward.serve(request, forward, f"{ready[0].id}, uid ")  # the runtime's server knows of no uid
+        return port_forward.serve(
+            request, forward, f"{ready[0].id}, uid "
+        )  # the runtime's server knows of no uid
 
 
 class _RuntimeLogFile:

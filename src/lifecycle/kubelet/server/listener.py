@@ -46,13 +46,21 @@ class KubeletListener:
         self._connections: web.Server | None = None
         self._listener: asyncio.Server | None = None
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0, sock: socket.socket | None = None) -> int:
+    async def start(
+        self, host: str = "127.0.0.1", port: int = 0, sock: socket.socket | None = None
+    ) -> int:
         """Listen; the port. `sock`: on this one, instead of address and port. Raises
         OSError if it is taken.
         """
-        self._connections = web.Server(self._answer, access_log=None, handler_cancellation=True)
-        where: dict[str, Any] = {"sock": sock} if sock is not None else {"host": host, "port": port}
-        self._listener = await asyncio.get_running_loop().create_server(self._connections, ssl=self._tls, **where)
+        self._connections = web.Server(
+            self._answer, access_log=None, handler_cancellation=True
+        )
+        where: dict[str, Any] = (
+            {"sock": sock} if sock is not None else {"host": host, "port": port}
+        )
+        self._listener = await asyncio.get_running_loop().create_server(
+            self._connections, ssl=self._tls, **where
+        )
         bound: int = self._listener.sockets[0].getsockname()[1]
         return bound
 
@@ -66,31 +74,45 @@ class KubeletListener:
     async def _answer(self, incoming: web.BaseRequest) -> web.StreamResponse:
         transport: Any = incoming.transport
         tls = transport.get_extra_info("ssl_object")
-        path, _, query = incoming.raw_path.partition("?") if hasattr(incoming, "raw_path") else (incoming.path, "", "")
+        path, _, query = (
+            incoming.raw_path.partition("?")
+            if hasattr(incoming, "raw_path")
+            else (incoming.path, "", "")
+        )
         request = Request(
             incoming.method,
             unquote(path),
             parse_qs(query, keep_blank_values=True),
             {key.lower(): value for key, value in incoming.headers.items()},
             body=await incoming.read(),
-            peer_certificate=tls.getpeercert(binary_form=True) if tls is not None else None,
+            peer_certificate=tls.getpeercert(binary_form=True)
+            if tls is not None
+            else None,
         )
         response = await self._handler(request)
         if response.upgrade is not None:
             return await self._upgrade(incoming, transport, response)
         if response.stream is not None:
-            answer = web.StreamResponse(status=response.status, headers=response.headers)
+            answer = web.StreamResponse(
+                status=response.status, headers=response.headers
+            )
             await answer.prepare(incoming)
             async for piece in response.stream:
                 encode: Callable[[Any], bytes] = response.encode_frame or bytes
                 await answer.write(encode(piece))
             await answer.write_eof()
             return answer
-        return web.Response(status=response.status, headers=response.headers, body=response.body or b"")
+        return web.Response(
+            status=response.status, headers=response.headers, body=response.body or b""
+        )
 
     @staticmethod
-    async def _upgrade(incoming: web.BaseRequest, transport: Any, response: Response) -> web.StreamResponse:
-        head = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
+    async def _upgrade(
+        incoming: web.BaseRequest, transport: Any, response: Response
+    ) -> web.StreamResponse:
+        head = "".join(
+            f"{name}: {value}\r\n" for name, value in response.headers.items()
+        )
         transport.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
         assert response.upgrade is not None
         protocol = incoming.protocol

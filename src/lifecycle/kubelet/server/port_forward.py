@@ -49,18 +49,32 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
         if protocol == TUNNELED:
 
             async def tunneled(connection: Connection) -> None:
-                await _serve_spdy(WebSocketBytes(WebSocket(connection), connection), forward, where)
+                await _serve_spdy(
+                    WebSocketBytes(WebSocket(connection), connection), forward, where
+                )
 
             return Response(101, handshake(request, protocol), upgrade=tunneled)
         try:
-            ports = [int(port) for text in request.query.get("port", ()) for port in text.split(",")]
-            ports += [int(port) for text in request.query.get("ports", ()) for port in text.split(",")]
+            ports = [
+                int(port)
+                for text in request.query.get("port", ())
+                for port in text.split(",")
+            ]
+            ports += [
+                int(port)
+                for text in request.query.get("ports", ())
+                for port in text.split(",")
+            ]
         except ValueError:
             ports = []
         if not ports or not all(0 < port < 1 << 16 for port in ports):
             return _text(
                 400,
-                ('query parameter "port" is required' if not ports else "port must be between 1 and 65535"),
+                (
+                    'query parameter "port" is required'
+                    if not ports
+                    else "port must be between 1 and 65535"
+                ),
             )
 
         async def channels(connection: Connection) -> None:
@@ -70,7 +84,9 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
         return _text(400, "Upgrade request required")
     if PROTOCOL_V1 not in request.headers.get("x-stream-protocol-version", PROTOCOL_V1):
-        return _text(403, f"unable to negotiate protocol: server accepts [{PROTOCOL_V1}]")
+        return _text(
+            403, f"unable to negotiate protocol: server accepts [{PROTOCOL_V1}]"
+        )
 
     async def plain(connection: Connection) -> None:
         await _serve_spdy(connection, forward, where)
@@ -95,7 +111,9 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
             pair[headers.get("streamtype", "")] = stream
             if len(pair) == 2:
                 del pairs[headers.get("requestid", "")]
-                task = asyncio.create_task(_carry(pair["data"], pair["error"], forward, where))
+                task = asyncio.create_task(
+                    _carry(pair["data"], pair["error"], forward, where)
+                )
                 carrying.add(task)
                 task.add_done_callback(carrying.discard)
     finally:
@@ -105,18 +123,24 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
         connection.close()
 
 
-async def _carry(data: SpdyStream, error: SpdyStream, forward: Forward, where: str) -> None:
+async def _carry(
+    data: SpdyStream, error: SpdyStream, forward: Forward, where: str
+) -> None:
     port = int(data.headers.get("port", "0"))
     with contextlib.suppress(ConnectionError):
         try:
             await forward(port, Streams(stdin=aiter(data), stdout=data.write))
         except RuntimeServiceError as failure:
-            await error.write(f"error forwarding port {port} to pod {where}: {failure.message}".encode())
+            await error.write(
+                f"error forwarding port {port} to pod {where}: {failure.message}".encode()
+            )
         await data.close()
         await error.close()
 
 
-async def _serve_channels(websocket: WebSocket, ports: list[int], forward: Forward, where: str) -> None:
+async def _serve_channels(
+    websocket: WebSocket, ports: list[int], forward: Forward, where: str
+) -> None:
     """Channel 2·i carries port i, channel 2·i+1 its errors; each begins with the port's
     number, low byte first.
     """
@@ -143,7 +167,12 @@ async def _serve_channels(websocket: WebSocket, ports: list[int], forward: Forwa
                 await websocket.send(bytes([channel]) + port.to_bytes(2, "little"))
             tasks.append(asyncio.create_task(carry(index, port)))
         async for message in websocket.messages():
-            if message and message[0] % 2 == 0 and message[0] // 2 < len(ports) and message[1:]:
+            if (
+                message
+                and message[0] % 2 == 0
+                and message[0] // 2 < len(ports)
+                and message[1:]
+            ):
                 inputs[message[0] // 2].put_nowait(message[1:])
     except ConnectionError:
         pass
@@ -157,4 +186,6 @@ async def _serve_channels(websocket: WebSocket, ports: list[int], forward: Forwa
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())
+    return Response(
+        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
+    )

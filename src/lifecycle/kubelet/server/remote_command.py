@@ -89,7 +89,9 @@ def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
     return {
         "metadata": {},
         "status": "Failure",
-        "message": (f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}"),
+        "message": (
+            f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}"
+        ),
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
     }
@@ -108,7 +110,9 @@ def failed_status(message: str) -> Object:
     }
 
 
-def serve(request: Request, options: Options, command: tuple[str, ...], run: Run) -> Response:
+def serve(
+    request: Request, options: Options, command: tuple[str, ...], run: Run
+) -> Response:
     """The answer to the request: 101 and the streams, or what is wrong with the
     request.
     """
@@ -126,7 +130,10 @@ def serve(request: Request, options: Options, command: tuple[str, ...], run: Run
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
         return _text(400, "Upgrade request required")
-    wanted = [v.strip() for v in request.headers.get("x-stream-protocol-version", "").split(",")]
+    wanted = [
+        v.strip()
+        for v in request.headers.get("x-stream-protocol-version", "").split(",")
+    ]
     version = next((name for name in SPDY_PROTOCOLS if name in wanted), None)
     if version is None:
         return _text(
@@ -150,7 +157,9 @@ async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object
     try:
         return exit_status(await run(streams), command)
     except RuntimeServiceError as error:
-        return failed_status(error.message)  # a streaming server does not speak in words of gRPC
+        return failed_status(
+            error.message
+        )  # a streaming server does not speak in words of gRPC
 
 
 async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:
@@ -182,9 +191,13 @@ class _WebSocketCommand:
             with contextlib.suppress(ConnectionError):
                 if options.stdout:  # an empty message: the streams are there
                     await websocket.send(bytes([STDOUT]))
-                await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    [running, reading], return_when=asyncio.FIRST_COMPLETED
+                )
                 if running.done():
-                    await websocket.send(bytes([ERROR]) + orjson.dumps(running.result()))
+                    await websocket.send(
+                        bytes([ERROR]) + orjson.dumps(running.result())
+                    )
                     await websocket.close()
         finally:
             running.cancel()
@@ -214,7 +227,9 @@ def terminal_size(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-async def _serve_spdy(connection: Connection, options: Options, command: tuple[str, ...], run: Run) -> None:
+async def _serve_spdy(
+    connection: Connection, options: Options, command: tuple[str, ...], run: Run
+) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
     wanted = {"error"} | {
@@ -276,4 +291,6 @@ async def _sizes(stream: SpdyStream) -> AsyncIterator[tuple[int, int]]:
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())
+    return Response(
+        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
+    )

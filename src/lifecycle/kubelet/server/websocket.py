@@ -32,7 +32,11 @@ def is_websocket(request: Request) -> bool:
 
 def offered_protocols(request: Request) -> list[str]:
     """What the client can speak, most wanted first."""
-    return [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",") if name.strip()]
+    return [
+        name.strip()
+        for name in request.headers.get("sec-websocket-protocol", "").split(",")
+        if name.strip()
+    ]
 
 
 def choose(offered: Sequence[str], known: Sequence[str]) -> str | None:
@@ -47,7 +51,9 @@ def choose(offered: Sequence[str], known: Sequence[str]) -> str | None:
 def handshake(request: Request, protocol: str) -> dict[str, str]:
     """The headers of the 101 answer."""
     key = request.headers.get("sec-websocket-key", "").encode()
-    accept = base64.b64encode(hashlib.sha1(key + _MAGIC, usedforsecurity=False).digest()).decode()
+    accept = base64.b64encode(
+        hashlib.sha1(key + _MAGIC, usedforsecurity=False).digest()
+    ).decode()
     headers = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
@@ -72,7 +78,9 @@ def unmasked(payload: bytes, mask: bytes) -> bytes:
     """XOR with the client's four bytes, over and over."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]
-    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(size, "big")
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(
+        size, "big"
+    )
 
 
 class WebSocket:

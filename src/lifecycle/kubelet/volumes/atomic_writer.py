@@ -48,12 +48,16 @@ def validate_path(target: str) -> None:
     if os.path.isabs(target):
         raise ValueError(f"invalid path: must be relative path: {target}")
     if len(target) > MAX_PATH_LENGTH:
-        raise ValueError(f"invalid path: must be less than or equal to {MAX_PATH_LENGTH} characters")
+        raise ValueError(
+            f"invalid path: must be less than or equal to {MAX_PATH_LENGTH} characters"
+        )
     parts = target.split("/")
     if ".." in parts:
         raise ValueError(f"invalid path: must not contain '..': {target}")
     if any(len(part) > MAX_FILE_NAME_LENGTH for part in parts):
-        raise ValueError(f"invalid path: filenames must be less than or equal to {MAX_FILE_NAME_LENGTH} characters")
+        raise ValueError(
+            f"invalid path: filenames must be less than or equal to {MAX_FILE_NAME_LENGTH} characters"
+        )
     if target.startswith(".."):
         raise ValueError(f"invalid path: must not start with '..': {target}")
 
@@ -117,15 +121,22 @@ class AtomicWriter:
     def _unlink_names(self, files: Payload) -> None:
         wanted = {name.split("/", 1)[0] for name in files}
         for entry in self.target.iterdir():
-            if not entry.name.startswith("..") and entry.name not in wanted and entry.is_symlink():
+            if (
+                not entry.name.startswith("..")
+                and entry.name not in wanted
+                and entry.is_symlink()
+            ):
                 entry.unlink()
 
 
 def _same(old: Path, files: Payload) -> bool:
-    present = {str(path.relative_to(old)): path for path in old.rglob("*") if not path.is_dir()}
+    present = {
+        str(path.relative_to(old)): path for path in old.rglob("*") if not path.is_dir()
+    }
     if set(present) != set(files):
         return False
     return all(
-        present[name].read_bytes() == file.data and present[name].stat().st_mode & 0o777 == file.mode & 0o777
+        present[name].read_bytes() == file.data
+        and present[name].stat().st_mode & 0o777 == file.mode & 0o777
         for name, file in files.items()
     )

@@ -33,11 +33,19 @@ async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
     """
     meta, ephemeral = pod["metadata"], "ephemeral" in volume
     namespace = meta["namespace"]
-    name = f"{meta['name']}-{volume['name']}" if ephemeral else volume["persistentVolumeClaim"]["claimName"]
+    name = (
+        f"{meta['name']}-{volume['name']}"
+        if ephemeral
+        else volume["persistentVolumeClaim"]["claimName"]
+    )
     try:
         claim = await get("persistentvolumeclaims", name, namespace)
-        if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get("volumeName"):
-            raise Unprocessable(f"error processing PVC {namespace}/{name}: PVC is not bound")
+        if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get(
+            "volumeName"
+        ):
+            raise Unprocessable(
+                f"error processing PVC {namespace}/{name}: PVC is not bound"
+            )
         if ephemeral and not _belongs_to(claim, pod):
             what = f"PVC {namespace}/{name} was not created for pod {namespace}/{meta['name']}"
             raise Unprocessable(f"{what} (pod is not owner)")
@@ -50,7 +58,11 @@ async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
 
 def _belongs_to(claim: Object, pod: Object) -> bool:
     owners = claim["metadata"].get("ownerReferences") or ()
-    return any(owner["uid"] == pod["metadata"]["uid"] for owner in owners if owner.get("controller"))
+    return any(
+        owner["uid"] == pod["metadata"]["uid"]
+        for owner in owners
+        if owner.get("controller")
+    )
 
 
 def unique_volume_name(volume: Object) -> str:
@@ -59,7 +71,9 @@ def unique_volume_name(volume: Object) -> str:
     return f"kubernetes.io/csi/{csi['driver']}^{csi['volumeHandle']}" if csi else ""
 
 
-def verify_controller_attached_volume(volume: Object, attached: Iterable[Object]) -> None:
+def verify_controller_attached_volume(
+    volume: Object, attached: Iterable[Object]
+) -> None:
     """Raises NotAttached unless the node's status lists the volume. `attached`: its
     `volumesAttached`.
     """

@@ -111,7 +111,11 @@ class LinuxMounter:
     @staticmethod
     def _run(*command: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return (done.stderr.strip() or f"exit status {done.returncode}") if done.returncode else ""
+        return (
+            (done.stderr.strip() or f"exit status {done.returncode}")
+            if done.returncode
+            else ""
+        )
 
 
 def is_mount_point(path: Path) -> bool:
@@ -124,13 +128,18 @@ def is_mount_point(path: Path) -> bool:
     return str(path.absolute()).replace(" ", "\\040") in points
 
 
-def memory_size(pod: Object, size_limit: str | None, node_allocatable_memory: int) -> int:
+def memory_size(
+    pod: Object, size_limit: str | None, node_allocatable_memory: int
+) -> int:
     """Bytes for a `tmpfs`: the least of what is set. 0: no limit known."""
     limits = [
         node_allocatable_memory,
         pod_resources(pod, "limits").get("memory", 0) // 1000,
     ]
-    if not all(((c.get("resources") or {}).get("limits") or {}).get("memory") for c in pod["spec"]["containers"]):
+    if not all(
+        ((c.get("resources") or {}).get("limits") or {}).get("memory")
+        for c in pod["spec"]["containers"]
+    ):
         limits.pop()
     if size_limit:
         limits.append(parse_quantity(size_limit).value())

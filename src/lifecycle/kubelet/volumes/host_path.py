@@ -34,8 +34,12 @@ _FILES = frozenset(
         "/etc/localtime",
     ]
 )
-_SOCKETS = frozenset({"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"})
-_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"})
+_SOCKETS = frozenset(
+    {"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"}
+)
+_DEVICES = frozenset(
+    {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"}
+)
 
 
 def check_type_on_paper(path: str, kind: str) -> None:

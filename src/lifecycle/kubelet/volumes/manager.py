@@ -194,7 +194,9 @@ class VolumeManager:
         """Find on the disk what an earlier kubelet mounted for a pod. Upstream:
         `reconstruct.go`.
         """
-        plugins = {escape_qualified_name(plugin): kind for kind, plugin in PLUGINS.items()}
+        plugins = {
+            escape_qualified_name(plugin): kind for kind, plugin in PLUGINS.items()
+        }
         volumes = self.mounted.setdefault(uid, {})
         for path in self._directories.volume_paths(uid):
             kind = plugins.get(path.parent.name, "")
@@ -221,7 +223,9 @@ class VolumeManager:
             del volumes[name]
         self.mounted.pop(uid, None)
         self._waiting_since.pop(uid, None)
-        self._trials = {key: trial for key, trial in self._trials.items() if key[0] != uid}
+        self._trials = {
+            key: trial for key, trial in self._trials.items() if key[0] != uid
+        }
 
     # -- one volume --------------------------------------------------------------------
 
@@ -275,13 +279,17 @@ class VolumeManager:
             self._own(pod, path, read_only=True)
         self._note(pod, MountedVolume(name, kind, path, meta))
 
-    async def _payload(self, pod: Object, kind: str, source: Object) -> dict[str, FileProjection]:
+    async def _payload(
+        self, pod: Object, kind: str, source: Object
+    ) -> dict[str, FileProjection]:
         namespace, mode = (
             pod["metadata"]["namespace"],
             source.get("defaultMode", DEFAULT_MODE),
         )
         if kind == "configMap":
-            return await object_payload(source, "configmaps", source.get("name", ""), namespace, mode, self._get)
+            return await object_payload(
+                source, "configmaps", source.get("name", ""), namespace, mode, self._get
+            )
         if kind == "secret":
             return await object_payload(
                 source,
@@ -293,8 +301,12 @@ class VolumeManager:
             )
         status = self._status(pod)
         if kind == "downwardAPI":
-            return downward_payload(source.get("items") or [], pod, mode, status, self._allocatable)
-        return await projected_payload(source, pod, status, self._allocatable, self._get, self._get_token)
+            return downward_payload(
+                source.get("items") or [], pod, mode, status, self._allocatable
+            )
+        return await projected_payload(
+            source, pod, status, self._allocatable, self._get, self._get_token
+        )
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         found = await claimed_volume(volume, pod, self._get)
@@ -308,7 +320,9 @@ class VolumeManager:
     def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
         context = pod["spec"].get("securityContext") or {}
         policy = context.get("fsGroupChangePolicy") or "Always"
-        set_volume_ownership(path, context.get("fsGroup"), read_only=read_only, policy=policy)
+        set_volume_ownership(
+            path, context.get("fsGroup"), read_only=read_only, policy=policy
+        )
 
     def _node_memory(self) -> int:
         return parse_quantity(str(self._allocatable.get("memory", "0"))).value()

@@ -65,13 +65,19 @@ def make_mounts(
         etc_hosts = etc_hosts and target != ETC_HOSTS
         volume = volumes.get(name)
         if volume is None:
-            raise MountError(f'cannot find volume "{name}" to mount into container "{container["name"]}"')
+            raise MountError(
+                f'cannot find volume "{name}" to mount into container "{container["name"]}"'
+            )
         source = volume.path
         subpath = subpath_of(wanted, envs)
         if subpath:
             uid = pod["metadata"]["uid"]
-            place = directories.volume_subpaths(uid) / name / container["name"] / str(index)
-            source = safe_subpath(volume, subpath, place, mounter, wanted["name"], container["name"])
+            place = (
+                directories.volume_subpaths(uid) / name / container["name"] / str(index)
+            )
+            source = safe_subpath(
+                volume, subpath, place, mounter, wanted["name"], container["name"]
+            )
         mount: Mount = {
             "container_path": target if target.startswith("/") else f"/{target}",
             "host_path": str(source),
@@ -126,7 +132,9 @@ def safe_subpath(
     """
     base, wanted = volume.path.resolve(), volume.path / subpath
     if not _inside(base, wanted):
-        raise MountError(f'failed to prepare subPath for volumeMount "{mount_name}" of container "{container_name}"')
+        raise MountError(
+            f'failed to prepare subPath for volumeMount "{mount_name}" of container "{container_name}"'
+        )
     if not wanted.exists():
         try:
             wanted.mkdir(parents=True, exist_ok=True)

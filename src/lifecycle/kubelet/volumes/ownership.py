@@ -18,7 +18,9 @@ from pathlib import Path
 READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110
 
 
-def set_volume_ownership(volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always") -> bool:
+def set_volume_ownership(
+    volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always"
+) -> bool:
     """Give a volume to a group; whether anything was done. None: no group, nothing to
     do. Raises OSError.
     """
@@ -42,7 +44,9 @@ def _change(path: Path, fs_group: int, read_only: bool) -> None:
     found = path.lstat()
     os.lchown(path, -1, fs_group)
     if not stat.S_ISLNK(found.st_mode):
-        path.chmod(stat.S_IMODE(found.st_mode) | _mask(stat.S_ISDIR(found.st_mode), read_only))
+        path.chmod(
+            stat.S_IMODE(found.st_mode) | _mask(stat.S_ISDIR(found.st_mode), read_only)
+        )
 
 
 def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:

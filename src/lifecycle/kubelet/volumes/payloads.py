@@ -40,9 +40,15 @@ class VolumeError(Exception):
 def object_bytes(obj: Object, plural: str) -> dict[str, bytes]:
     """All keys of a ConfigMap or Secret, decoded."""
     if plural == "secrets":
-        return {key: base64.b64decode(value) for key, value in (obj.get("data") or {}).items()}
+        return {
+            key: base64.b64decode(value)
+            for key, value in (obj.get("data") or {}).items()
+        }
     found = {key: value.encode() for key, value in (obj.get("data") or {}).items()}
-    return found | {key: base64.b64decode(value) for key, value in (obj.get("binaryData") or {}).items()}
+    return found | {
+        key: base64.b64decode(value)
+        for key, value in (obj.get("binaryData") or {}).items()
+    }
 
 
 def non_existent_key(plural: str, key: str) -> str:
@@ -71,7 +77,9 @@ def make_payload(
             if optional:
                 continue
             raise VolumeError(non_existent_key(plural, item["key"]))
-        files[item["path"]] = FileProjection(contents[item["key"]], item.get("mode", mode))
+        files[item["path"]] = FileProjection(
+            contents[item["key"]], item.get("mode", mode)
+        )
     return files
 
 
@@ -139,12 +147,16 @@ async def projected_payload(
             for field, plural in (("configMap", "configmaps"), ("secret", "secrets")):
                 if field in entry:
                     name = entry[field].get("name", "")
-                    files |= await object_payload(entry[field], plural, name, namespace, mode, get)
+                    files |= await object_payload(
+                        entry[field], plural, name, namespace, mode, get
+                    )
             if "downwardAPI" in entry:
                 items = entry["downwardAPI"].get("items") or []
                 files |= downward_payload(items, pod, mode, status, allocatable)
             if "serviceAccountToken" in entry:
-                files |= await _token_file(entry["serviceAccountToken"], pod, mode, get_token)
+                files |= await _token_file(
+                    entry["serviceAccountToken"], pod, mode, get_token
+                )
             if "clusterTrustBundle" in entry:
                 files |= await _trust_bundle(entry["clusterTrustBundle"], mode, get)
         except VolumeError as error:
@@ -154,7 +166,9 @@ async def projected_payload(
     return files
 
 
-async def _token_file(source: Object, pod: Object, mode: int, get_token: GetToken) -> dict[str, FileProjection]:
+async def _token_file(
+    source: Object, pod: Object, mode: int, get_token: GetToken
+) -> dict[str, FileProjection]:
     user, group = (
         fs_user(pod),
         (pod["spec"].get("securityContext") or {}).get("fsGroup"),
@@ -162,22 +176,36 @@ async def _token_file(source: Object, pod: Object, mode: int, get_token: GetToke
     if user is not None or group is not None:
         mode = 0o600
     try:
-        token = await get_token(pod, source.get("audience", ""), source.get("expirationSeconds", 3600))
+        token = await get_token(
+            pod, source.get("audience", ""), source.get("expirationSeconds", 3600)
+        )
     except LookupError as error:
         raise VolumeError(f"failed to fetch token: {error.args[0]}") from None
-    return {source["path"]: FileProjection(token.encode(), mode, None if group is not None else user)}
+    return {
+        source["path"]: FileProjection(
+            token.encode(), mode, None if group is not None else user
+        )
+    }
 
 
-async def _trust_bundle(source: Object, mode: int, get: GetObject) -> dict[str, FileProjection]:
+async def _trust_bundle(
+    source: Object, mode: int, get: GetObject
+) -> dict[str, FileProjection]:
     if not source.get("name"):
-        raise VolumeError("selecting ClusterTrustBundles by signer is not supported here: name one")
+        raise VolumeError(
+            "selecting ClusterTrustBundles by signer is not supported here: name one"
+        )
     try:
-        bundle = await get("clustertrustbundles.certificates.k8s.io", source["name"], "")
+        bundle = await get(
+            "clustertrustbundles.certificates.k8s.io", source["name"], ""
+        )
     except LookupError as error:
         if source.get("optional"):
             return {source["path"]: FileProjection(b"", mode)}
         raise VolumeError(str(error.args[0])) from None
-    return {source["path"]: FileProjection(bundle["spec"]["trustBundle"].encode(), mode)}
+    return {
+        source["path"]: FileProjection(bundle["spec"]["trustBundle"].encode(), mode)
+    }
 
 
 def fs_user(pod: Object) -> int | None:

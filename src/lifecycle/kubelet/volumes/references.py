@@ -71,7 +71,9 @@ class ObjectReferences:
         try:
             return await self.client.get(resource(plural), name, namespace)
         except StatusError as error:
-            raise LookupError(error.message.replace(f"{plural} ", plural[:-1] + " ", 1)) from None
+            raise LookupError(
+                error.message.replace(f"{plural} ", plural[:-1] + " ", 1)
+            ) from None
 
     async def missing(self, reference: Reference, namespace: str) -> str:
         """Why a reference cannot be used; empty if it can."""
@@ -90,7 +92,9 @@ class ObjectReferences:
         for volume in pod["spec"].get("volumes") or ():
             host_path = volume.get("hostPath") or {}
             try:
-                check_type_on_paper(host_path.get("path", "/"), host_path.get("type") or "")
+                check_type_on_paper(
+                    host_path.get("path", "/"), host_path.get("type") or ""
+                )
             except VolumeError as error:
                 found.append((volume["name"], str(error)))
             for reference in volume_references(volume):

@@ -93,7 +93,9 @@ JUMP_CHAINS = (
         "kubernetes externally-visible service portals",
         True,
     ),
-    JumpChain("filter", KUBE_NODEPORTS, "INPUT", "kubernetes health check service ports"),
+    JumpChain(
+        "filter", KUBE_NODEPORTS, "INPUT", "kubernetes health check service ports"
+    ),
     JumpChain("filter", KUBE_SERVICES, "FORWARD", "kubernetes service portals", True),
     JumpChain("filter", KUBE_SERVICES, "OUTPUT", "kubernetes service portals", True),
     JumpChain("filter", KUBE_FORWARD, "FORWARD", "kubernetes forwarding rules"),

@@ -65,9 +65,16 @@ def chain_owner(table: str, chain: str) -> str:
     ours = {"filter": FILTER_CHAINS, "nat": NAT_CHAINS}.get(table, ())
     jumps = {jump.destination for jump in JUMP_CHAINS if jump.table == table}
     canary = table in CANARY_TABLES and chain == KUBE_PROXY_CANARY
-    if chain in ours or chain in jumps or canary or (table == "nat" and is_service_chain_name(chain)):
+    if (
+        chain in ours
+        or chain in jumps
+        or canary
+        or (table == "nat" and is_service_chain_name(chain))
+    ):
         return KUBE_PROXY
-    return next((owner for prefix, owner in CHAIN_PREFIXES if chain.startswith(prefix)), UNKNOWN)
+    return next(
+        (owner for prefix, owner in CHAIN_PREFIXES if chain.startswith(prefix)), UNKNOWN
+    )
 
 
 def saved_lines(text: str) -> Iterator[SavedLine]:

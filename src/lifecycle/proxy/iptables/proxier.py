@@ -88,7 +88,9 @@ class Proxier:
         self.syncs = 0
         self.synced = asyncio.Event()
         self.last_rule_counts = (0, 0)
-        self._health = ServiceHealthServer(listen, self._is_fresh) if listen is not None else None
+        self._health = (
+            ServiceHealthServer(listen, self._is_fresh) if listen is not None else None
+        )
         self._conntrack = conntrack
         self._changed: set[ServiceKey] = set()
         self._changed_since: float | None = None
@@ -109,7 +111,9 @@ class Proxier:
             resource("endpointslices.discovery.k8s.io"),
             label_selector=f"!service.kubernetes.io/headless,{NOT_OURS}",
         )
-        self._nodes = informers.informer(resource("nodes"), field_selector=f"metadata.name={node_name}")
+        self._nodes = informers.informer(
+            resource("nodes"), field_selector=f"metadata.name={node_name}"
+        )
         self._handlers = (
             (
                 self._services,
@@ -129,7 +133,9 @@ class Proxier:
             ),
             (
                 self._nodes,
-                self._nodes.add_event_handler(self.on_node, lambda old, new: self.on_node(new)),
+                self._nodes.add_event_handler(
+                    self.on_node, lambda old, new: self.on_node(new)
+                ),
             ),
         )
 
@@ -142,8 +148,12 @@ class Proxier:
                 await informer.wait_for_sync()
             self._runner.run()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._runner.loop(), name=f"kube-proxy {self.node.name}")
-                tasks.create_task(self._monitor(), name=f"kube-proxy monitor {self.node.name}")
+                tasks.create_task(
+                    self._runner.loop(), name=f"kube-proxy {self.node.name}"
+                )
+                tasks.create_task(
+                    self._monitor(), name=f"kube-proxy monitor {self.node.name}"
+                )
         finally:
             if self._health is not None:
                 await self._health.stop()
@@ -177,7 +187,11 @@ class Proxier:
         Service, other labels none.
         """
         found = node["metadata"].get("labels") or {}
-        labels = {LABEL_TOPOLOGY_ZONE: found[LABEL_TOPOLOGY_ZONE]} if LABEL_TOPOLOGY_ZONE in found else {}
+        labels = (
+            {LABEL_TOPOLOGY_ZONE: found[LABEL_TOPOLOGY_ZONE]}
+            if LABEL_TOPOLOGY_ZONE in found
+            else {}
+        )
         if node["metadata"]["name"] == self.node.name and labels != self.node.labels:
             self.node = replace(self.node, labels=labels)
             self._need_full_sync = True
@@ -197,7 +211,10 @@ class Proxier:
         `sync_period`, then in full.
         """
         now = asyncio.get_running_loop().time()
-        full = self._need_full_sync or now - self._last_full_sync >= self.config.full_sync_period
+        full = (
+            self._need_full_sync
+            or now - self._last_full_sync >= self.config.full_sync_period
+        )
         changed, self._changed = self._changed, set()
         since, self._changed_since = self._changed_since, None
         with span("proxy", "syncProxyRules", node=self.node.name, full=full):
@@ -233,7 +250,9 @@ class Proxier:
         tries again.
         """
         try:
-            conntrack.forget(stale_flows(self.services, self.endpoints, conntrack.udp_flows()))
+            conntrack.forget(
+                stale_flows(self.services, self.endpoints, conntrack.udp_flows())
+            )
         except OSError as error:
             log.error("stale flows of %s are not forgotten: %s", self.node.name, error)
 
@@ -242,11 +261,16 @@ class Proxier:
         `ProxyHealthServer.Health`.
         """
         since = self._changed_since
-        return since is None or asyncio.get_running_loop().time() - since < 2 * self.config.sync_period
+        return (
+            since is None
+            or asyncio.get_running_loop().time() - since < 2 * self.config.sync_period
+        )
 
     async def _sync(self, full: bool, changed: set[ServiceKey]) -> None:
         if full:
-            self._need_full_sync = False  # a change that arrives meanwhile may ask for another
+            self._need_full_sync = (
+                False  # a change that arrives meanwhile may ask for another
+            )
             await self._ensure_jumps()
         existing = await self._chains_to_clean()
         rules = sync_proxy_rules(
@@ -280,7 +304,9 @@ class Proxier:
         for jump in JUMP_CHAINS:
             await self.sink.ensure_chain(jump.table, jump.destination)
             await self.sink.ensure_rule(jump.table, jump.source, jump.rule)
-        counters = frozenset([name for name in COUNTERS if await self.sink.ensure_counter(name)])
+        counters = frozenset(
+            [name for name in COUNTERS if await self.sink.ensure_counter(name)]
+        )
         self.node = replace(self.node, counters=counters)
 
     async def _monitor(self) -> None:
@@ -289,7 +315,11 @@ class Proxier:
         """
         while True:
             await asyncio.sleep(self.config.sync_period)
-            if self.syncs and not await self.sink.chain_exists("mangle", KUBE_PROXY_CANARY):
-                log.warning("the rules of %s are gone; writing them again", self.node.name)
+            if self.syncs and not await self.sink.chain_exists(
+                "mangle", KUBE_PROXY_CANARY
+            ):
+                log.warning(
+                    "the rules of %s are gone; writing them again", self.node.name
+                )
                 self._need_full_sync = True
                 self._runner.run()

@@ -43,7 +43,9 @@ class RestoreInput:
         """The input of `iptables-restore`."""
         filter_lines = (*self.filter_chains, *self.filter_rules)
         nat_lines = (*self.nat_chains, *self.nat_rules)
-        return "\n".join(("*filter", *filter_lines, "COMMIT", "*nat", *nat_lines, "COMMIT", ""))
+        return "\n".join(
+            ("*filter", *filter_lines, "COMMIT", "*nat", *nat_lines, "COMMIT", "")
+        )
 
 
 def chain_line(chain: str) -> str:

@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 Options = dict[str, tuple[bool, str]]
 """Option → (inverted, value)."""
 
-FLAGS = frozenset({"--rcheck", "--set", "--reap", "--rsource", "--random-fully", "--random"})
+FLAGS = frozenset(
+    {"--rcheck", "--set", "--reap", "--rsource", "--random-fully", "--random"}
+)
 WITHOUT_EFFECT = frozenset({"comment", "nfacct"})
 """Matches that always match: a remark, a counter."""
 
@@ -40,7 +42,11 @@ class Rule:
     def comment(self) -> str:
         """What whoever wrote it says of it; may be empty."""
         return next(
-            (options["--comment"][1] for module, options in self.matches if module == "comment"),
+            (
+                options["--comment"][1]
+                for module, options in self.matches
+                if module == "comment"
+            ),
             "",
         )
 
@@ -85,7 +91,9 @@ def parse_rule(line: str) -> Rule:
         else:
             options = target_options if target else matches[-1][1]
             options[word] = inverted, "" if word in FLAGS else next(words)
-    return Rule(line.split(" ", 2)[1], line, head, tuple(matches), target, target_options)
+    return Rule(
+        line.split(" ", 2)[1], line, head, tuple(matches), target, target_options
+    )
 
 
 def _with_inversions(words: Iterator[str]) -> Iterator[tuple[bool, str]]:

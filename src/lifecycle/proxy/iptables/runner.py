@@ -62,7 +62,9 @@ class TextRunner:
     remembered.
     """
 
-    def __init__(self, tables: Tables | None = None, *, counters: bool = True, keep: int = 100) -> None:
+    def __init__(
+        self, tables: Tables | None = None, *, counters: bool = True, keep: int = 100
+    ) -> None:
         self.tables = tables or Tables()
         self.restored: list[str] = []
         self._counters = counters
@@ -102,7 +104,9 @@ class CommandRunner:
 
     def __init__(self, namespace: str) -> None:
         if not namespace:
-            raise ValueError("a network namespace is needed: the machine's own rules are not ours to change")
+            raise ValueError(
+                "a network namespace is needed: the machine's own rules are not ours to change"
+            )
         self.namespace = namespace
 
     async def ensure_chain(self, table: str, chain: str) -> bool:
@@ -120,7 +124,9 @@ class CommandRunner:
     async def ensure_rule(self, table: str, chain: str, rule: str) -> bool:
         """See `Runner`."""
         words = shlex.split(rule)
-        code, _, _ = await self._run("iptables", *WAIT, "-t", table, "-C", chain, *words)
+        code, _, _ = await self._run(
+            "iptables", *WAIT, "-t", table, "-C", chain, *words
+        )
         if code == 0:
             return True
         await self._must("iptables", *WAIT, "-t", table, "-I", chain, *words)
@@ -142,18 +148,24 @@ class CommandRunner:
 
     async def restore_all(self, text: str) -> None:
         """See `Runner`."""
-        await self._must("iptables-restore", *WAIT, "--noflush", "--counters", stdin=text)
+        await self._must(
+            "iptables-restore", *WAIT, "--noflush", "--counters", stdin=text
+        )
 
     async def _must(self, *command: str, stdin: str = "") -> str:
         code, output, error = await self._run(*command, stdin=stdin)
         if code:
-            raise RestoreError(f"{shlex.join(command)}: exit code {code}: {error.strip()}")
+            raise RestoreError(
+                f"{shlex.join(command)}: exit code {code}: {error.strip()}"
+            )
         return output
 
     async def _run(self, *command: str, stdin: str = "") -> tuple[int, str, str]:
         inside: Sequence[str] = ("ip", "netns", "exec", self.namespace, *command)
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*inside, stdin=pipe, stdout=pipe, stderr=pipe)
+        process = await asyncio.create_subprocess_exec(
+            *inside, stdin=pipe, stdout=pipe, stderr=pipe
+        )
         try:
             output, error = await process.communicate(stdin.encode())
         except asyncio.CancelledError:

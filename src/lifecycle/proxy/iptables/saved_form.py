@@ -82,7 +82,9 @@ def _owner(option: str, matches: list[tuple[str, Options]]) -> Options:
     last one named.
     """
     if option in ("--dport", "--sport"):
-        return next(options for module, options in reversed(matches) if module in PORT_MATCHES)
+        return next(
+            options for module, options in reversed(matches) if module in PORT_MATCHES
+        )
     if not matches:
         raise ValueError(f"{option} belongs to no match")
     return matches[-1][1]
@@ -173,7 +175,10 @@ MATCHES: dict[str, Callable[[Options], list[str]]] = {
     "nfacct": _nfacct,
     "recent": _recent,
     "statistic": _statistic,
-    **{module: lambda options: _plain(options, "--sport", "--dport") for module in PORT_MATCHES},
+    **{
+        module: lambda options: _plain(options, "--sport", "--dport")
+        for module in PORT_MATCHES
+    },
 }
 
 

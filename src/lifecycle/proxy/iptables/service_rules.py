@@ -61,9 +61,15 @@ class ServiceRules:
         self.name = str(service.name)
         self.protocol = service.name.protocol.lower()
         self.chains = ServiceChains.of(service.name)
-        self.has_internal = endpoints.has_any and (bool(endpoints.local) or not service.internal_policy_local)
-        self.has_external = endpoints.has_any and (bool(endpoints.local) or not service.external_policy_local)
-        self.internal_chain = self.chains.local if service.internal_policy_local else self.chains.cluster
+        self.has_internal = endpoints.has_any and (
+            bool(endpoints.local) or not service.internal_policy_local
+        )
+        self.has_external = endpoints.has_any and (
+            bool(endpoints.local) or not service.external_policy_local
+        )
+        self.internal_chain = (
+            self.chains.local if service.internal_policy_local else self.chains.cluster
+        )
         self.uses_firewall = endpoints.has_any and bool(
             service.load_balancer_vips and service.load_balancer_source_ranges
         )
@@ -101,19 +107,25 @@ class ServiceRules:
             out.nat_rules.append(f"-A {KUBE_SERVICES} {match} -j {self.internal_chain}")
         else:
             comment, target = self._refusal()
-            out.filter_rules.append(f"-A {KUBE_SERVICES} {self._to(address, comment)} -j {target}")
+            out.filter_rules.append(
+                f"-A {KUBE_SERVICES} {self._to(address, comment)} -j {target}"
+            )
 
     def _capture_external_ips(self, out: RestoreInput) -> None:
         for address in self.service.external_ips:
             if self.endpoints.has_any:
                 match = self._to(address, f"{self.name} external IP")
-                out.nat_rules.append(f"-A {KUBE_SERVICES} {match} -j {self.chains.external}")
+                out.nat_rules.append(
+                    f"-A {KUBE_SERVICES} {match} -j {self.chains.external}"
+                )
             if not self.has_external:
                 self._refuse_external(out, address)
 
     def _refuse_external(self, out: RestoreInput, address: str) -> None:
         comment, target = self._refusal()
-        out.filter_rules.append(f"-A {KUBE_EXTERNAL_SERVICES} {self._to(address, comment)} -j {target}")
+        out.filter_rules.append(
+            f"-A {KUBE_EXTERNAL_SERVICES} {self._to(address, comment)} -j {target}"
+        )
 
     def _capture_load_balancer(self, out: RestoreInput) -> None:
         chain = self.chains.firewall if self.uses_firewall else self.chains.external
@@ -139,7 +151,9 @@ class ServiceRules:
         if self.endpoints.has_any:
             start = f"-A {KUBE_NODEPORTS} -m comment --comment {self.name} {protocol}"
             if self.localhost_counter:
-                counted = f"-d 127.0.0.0/8 {port} -m nfacct --nfacct-name {LOCALHOST_COUNTER}"
+                counted = (
+                    f"-d 127.0.0.0/8 {port} -m nfacct --nfacct-name {LOCALHOST_COUNTER}"
+                )
                 out.nat_rules.append(f"{start} {counted} -j {self.chains.external}")
             out.nat_rules.append(f"{start} {port} -j {self.chains.external}")
         if not self.has_external:
@@ -166,7 +180,9 @@ class ServiceRules:
             (self.chains.local, bool(endpoints.local) and service.uses_local_endpoints),
         )
         chains = [chain for chain, needed in used if needed]
-        return chains + [endpoint_chain(service.name, str(e)) for e in endpoints.reachable]
+        return chains + [
+            endpoint_chain(service.name, str(e)) for e in endpoints.reachable
+        ]
 
     def write_own_chains(self, out: RestoreInput) -> None:
         """The chains and their rules; left out of a sync in which nothing about the
@@ -181,9 +197,13 @@ class ServiceRules:
         if self.uses_firewall:
             self._write_firewall(out.nat_rules)
         if self.chains.cluster in chains:
-            self._write_balancing(out.nat_rules, self.chains.cluster, self.endpoints.cluster)
+            self._write_balancing(
+                out.nat_rules, self.chains.cluster, self.endpoints.cluster
+            )
         if self.chains.local in chains:
-            self._write_balancing(out.nat_rules, self.chains.local, self.endpoints.local)
+            self._write_balancing(
+                out.nat_rules, self.chains.local, self.endpoints.local
+            )
         for endpoint in self.endpoints.reachable:
             self._write_endpoint(out.nat_rules, endpoint)
 
@@ -195,7 +215,9 @@ class ServiceRules:
         if self.config.masquerade_all:
             rules.append(f"-A {self.internal_chain} {match} -j {KUBE_MARK_MASQ}")
         elif self.config.cluster_cidr:
-            rules.append(f"-A {self.internal_chain} {match} ! -s {self.config.cluster_cidr} -j {KUBE_MARK_MASQ}")
+            rules.append(
+                f"-A {self.internal_chain} {match} ! -s {self.config.cluster_cidr} -j {KUBE_MARK_MASQ}"
+            )
 
     def _write_external(self, rules: list[str]) -> None:
         start = f"-A {self.chains.external} -m comment --comment"
@@ -203,14 +225,24 @@ class ServiceRules:
         if not self.service.external_policy_local:
             rules.append(f'{start} "masquerade traffic {what}" -j {KUBE_MARK_MASQ}')
         else:
-            if self.config.cluster_cidr:  # a pod's way out and back in is cut short, under no policy
+            if (
+                self.config.cluster_cidr
+            ):  # a pod's way out and back in is cut short, under no policy
                 pods = f"-s {self.config.cluster_cidr} -j {self.chains.cluster}"
                 rules.append(f'{start} "pod traffic {what}" {pods}')
             local = "-m addrtype --src-type LOCAL"
-            rules.append(f'{start} "masquerade LOCAL traffic {what}" {local} -j {KUBE_MARK_MASQ}')
-            rules.append(f'{start} "route LOCAL traffic {what}" {local} -j {self.chains.cluster}')
+            rules.append(
+                f'{start} "masquerade LOCAL traffic {what}" {local} -j {KUBE_MARK_MASQ}'
+            )
+            rules.append(
+                f'{start} "route LOCAL traffic {what}" {local} -j {self.chains.cluster}'
+            )
         if self.has_external:
-            policy = self.chains.local if self.service.external_policy_local else self.chains.cluster
+            policy = (
+                self.chains.local
+                if self.service.external_policy_local
+                else self.chains.cluster
+            )
             rules.append(f"-A {self.chains.external} -j {policy}")
 
     def _write_firewall(self, rules: list[str]) -> None:
@@ -222,14 +254,20 @@ class ServiceRules:
             # the balancer's address is often local to the node: a packet of the node's
             # own then comes *from* that address
             vips = self.service.load_balancer_vips
-            rules.extend(f"{start} -s {address} -j {self.chains.external}" for address in vips)
-        comment = f"other traffic to {self.name} will be dropped by {KUBE_PROXY_FIREWALL}"
+            rules.extend(
+                f"{start} -s {address} -j {self.chains.external}" for address in vips
+            )
+        comment = (
+            f"other traffic to {self.name} will be dropped by {KUBE_PROXY_FIREWALL}"
+        )
         rules.append(f'-A {self.chains.firewall} -m comment --comment "{comment}"')
 
     def _comment(self, text: str) -> str:
         return f"-m comment --comment {text} " if self.with_comments else ""
 
-    def _write_balancing(self, rules: list[str], chain: str, endpoints: Sequence[Endpoint]) -> None:
+    def _write_balancing(
+        self, rules: list[str], chain: str, endpoints: Sequence[Endpoint]
+    ) -> None:
         name = self.service.name
         if self.service.sticky_max_age_seconds:
             for endpoint in endpoints:
@@ -239,13 +277,27 @@ class ServiceRules:
                 rules.append(f"-A {chain} {comment}{seen} -j {sep}")
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints):
             comment = self._comment(f'"{self.name} -> {endpoint}"')
-            dice = f"-m statistic --mode random --probability {1 / left:.10f} " if left > 1 else ""
-            rules.append(f"-A {chain} {comment}{dice}-j {endpoint_chain(name, str(endpoint))}")
+            dice = (
+                f"-m statistic --mode random --probability {1 / left:.10f} "
+                if left > 1
+                else ""
+            )
+            rules.append(
+                f"-A {chain} {comment}{dice}-j {endpoint_chain(name, str(endpoint))}"
+            )
 
     def _write_endpoint(self, rules: list[str], endpoint: Endpoint) -> None:
         chain = endpoint_chain(self.service.name, str(endpoint))
         start = f"-A {chain} {self._comment(self.name)}"
-        rules.append(f"{start}-s {endpoint.ip} -j {KUBE_MARK_MASQ}")  # a pod that reaches itself through the Service
-        remember = f"-m recent --name {chain} --set " if self.service.sticky_max_age_seconds else ""
-        target = f"-m {self.protocol} -p {self.protocol} -j DNAT --to-destination {endpoint}"
+        rules.append(
+            f"{start}-s {endpoint.ip} -j {KUBE_MARK_MASQ}"
+        )  # a pod that reaches itself through the Service
+        remember = (
+            f"-m recent --name {chain} --set "
+            if self.service.sticky_max_age_seconds
+            else ""
+        )
+        target = (
+            f"-m {self.protocol} -p {self.protocol} -j DNAT --to-destination {endpoint}"
+        )
         rules.append(f"{start}{remember}{target}")

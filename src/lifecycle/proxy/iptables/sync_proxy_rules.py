@@ -72,14 +72,20 @@ def sync_proxy_rules(
     out.nat_chains.extend(map(chain_line, NAT_CHAINS))
     _write_masquerade(out, config)
     node_ports = NodePortAddresses(config.node_port_addresses, services.family)
-    localhost = services.family == "IPv4" and config.localhost_node_ports and node_ports.has_loopback
+    localhost = (
+        services.family == "IPv4"
+        and config.localhost_node_ports
+        and node_ports.has_loopback
+    )
     if localhost:
         _write_localnet_guard(out)
     known = list(services)
     with_comments = not is_large_cluster(services, endpoints, config)
     active: set[str] = set()
     for service in known:
-        categories = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
+        categories = categorize_endpoints(
+            endpoints[service.name], service, node.name, node.labels
+        )
         rules = ServiceRules(
             service,
             categories,
@@ -107,11 +113,16 @@ def sync_proxy_rules(
     return out
 
 
-def is_large_cluster(services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig) -> bool:
+def is_large_cluster(
+    services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig
+) -> bool:
     """Whether there are so many endpoints that it pays to write less. Upstream:
     `largeClusterMode`.
     """
-    return sum(len(endpoints[service.name]) for service in services) > config.large_cluster_endpoints
+    return (
+        sum(len(endpoints[service.name]) for service in services)
+        > config.large_cluster_endpoints
+    )
 
 
 def _write_masquerade(out: RestoreInput, config: ProxierConfig) -> None:
@@ -142,7 +153,9 @@ def _write_localnet_guard(out: RestoreInput) -> None:
     )
 
 
-def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]) -> None:
+def _delete_stale(
+    out: RestoreInput, existing: Collection[str], active: set[str]
+) -> None:
     """A chain must be declared, and so emptied, before it can be removed."""
     for chain in sorted(set(existing) - active):
         if is_service_chain(chain):
@@ -151,24 +164,44 @@ def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]
             out.deleted_chains += 1
 
 
-def _write_node_ports_jump(out: RestoreInput, family: str, localhost: bool, addresses: Sequence[str] | None) -> None:
+def _write_node_ports_jump(
+    out: RestoreInput, family: str, localhost: bool, addresses: Sequence[str] | None
+) -> None:
     """`addresses`: those that answer; None means all that are local."""
-    comment = "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
+    comment = (
+        "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
+    )
     start = f'-A {KUBE_SERVICES} -m comment --comment "{comment}"'
     if addresses is None:
-        never = "" if localhost else " ! -d ::1/128" if family == "IPv6" else " ! -d 127.0.0.0/8"
-        out.nat_rules.append(f"{start} -m addrtype --dst-type LOCAL{never} -j {KUBE_NODEPORTS}")
+        never = (
+            ""
+            if localhost
+            else " ! -d ::1/128"
+            if family == "IPv6"
+            else " ! -d 127.0.0.0/8"
+        )
+        out.nat_rules.append(
+            f"{start} -m addrtype --dst-type LOCAL{never} -j {KUBE_NODEPORTS}"
+        )
         return
     for address in addresses:
         if localhost or not ip_address(address).is_loopback:
             out.nat_rules.append(f"{start} -d {address} -j {KUBE_NODEPORTS}")
 
 
-def _write_forward(out: RestoreInput, config: ProxierConfig, counters: frozenset[str]) -> None:
+def _write_forward(
+    out: RestoreInput, config: ProxierConfig, counters: frozenset[str]
+) -> None:
     mark = config.masquerade_mark
     if not config.conntrack_tcp_be_liberal:
-        counted = f"-m nfacct --nfacct-name {INVALID_COUNTER} " if INVALID_COUNTER in counters else ""
-        out.filter_rules.append(f"-A {KUBE_FORWARD} -m conntrack --ctstate INVALID {counted}-j DROP")
+        counted = (
+            f"-m nfacct --nfacct-name {INVALID_COUNTER} "
+            if INVALID_COUNTER in counters
+            else ""
+        )
+        out.filter_rules.append(
+            f"-A {KUBE_FORWARD} -m conntrack --ctstate INVALID {counted}-j DROP"
+        )
     out.filter_rules += [
         (
             f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding rules" -m'

@@ -22,7 +22,9 @@ BUILT_IN = {
 }
 """The kernel's own chains, in the order in which tables and chains are printed."""
 
-TERMINAL_TARGETS = frozenset({"ACCEPT", "DROP", "RETURN", "REJECT", "DNAT", "SNAT", "MARK", "MASQUERADE"})
+TERMINAL_TARGETS = frozenset(
+    {"ACCEPT", "DROP", "RETURN", "REJECT", "DNAT", "SNAT", "MARK", "MASQUERADE"}
+)
 
 
 class RestoreError(Exception):
@@ -73,7 +75,10 @@ class Tables:
             try:
                 if line.startswith("*"):
                     table = line[1:]
-                    work = {chain: list(rules) for chain, rules in self._tables[table].items()}
+                    work = {
+                        chain: list(rules)
+                        for chain, rules in self._tables[table].items()
+                    }
                 elif line == "COMMIT":
                     _check_jumps(work)
                     self._tables[table] = work
@@ -93,11 +98,16 @@ class Tables:
         lines: list[str] = []
         for table, built_in in BUILT_IN.items():
             chains = self._tables[table]
-            if (only and table not in only) or not (len(chains) > len(built_in) or any(chains.values())):
+            if (only and table not in only) or not (
+                len(chains) > len(built_in) or any(chains.values())
+            ):
                 continue
             order = [*built_in, *sorted(set(chains).difference(built_in))]
             lines.append(f"*{table}")
-            lines += [f":{chain} {'ACCEPT' if chain in built_in else '-'} [0:0]" for chain in order]
+            lines += [
+                f":{chain} {'ACCEPT' if chain in built_in else '-'} [0:0]"
+                for chain in order
+            ]
             lines += [f"-A {chain} {rule}" for chain in order for rule in chains[chain]]
             lines.append("COMMIT")
         return "\n".join([*lines, ""]) if lines else ""

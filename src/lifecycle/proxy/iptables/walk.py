@@ -100,7 +100,9 @@ class Node:
         return address in self.addresses or ip_address(address).is_loopback
 
 
-def walk(node: Node, packet: Packet, dice: Callable[[], float], *, from_node: bool = False) -> Walk:
+def walk(
+    node: Node, packet: Packet, dice: Callable[[], float], *, from_node: bool = False
+) -> Walk:
     """The way of one packet. `dice` gives numbers from 0 to 1; `from_node`: a process
     of the machine itself sends it.
     """
@@ -138,12 +140,18 @@ class _Walker:
         self.remember = remember
 
     def run(self, packet: Packet, from_node: bool) -> list[Walk]:
-        ways = self._hook([Walk(packet)], "nat", "OUTPUT" if from_node else "PREROUTING")
+        ways = self._hook(
+            [Walk(packet)], "nat", "OUTPUT" if from_node else "PREROUTING"
+        )
         if from_node:
-            return self._hook(self._hook(ways, "filter", "OUTPUT"), "nat", "POSTROUTING")
+            return self._hook(
+                self._hook(ways, "filter", "OUTPUT"), "nat", "POSTROUTING"
+            )
         arrived = [way for way in ways if self.node.is_local(way.packet.destination)]
         passing = [way for way in ways if way not in arrived]
-        passing = self._hook(self._hook(passing, "filter", "FORWARD"), "nat", "POSTROUTING")
+        passing = self._hook(
+            self._hook(passing, "filter", "FORWARD"), "nat", "POSTROUTING"
+        )
         return self._hook(arrived, "filter", "INPUT") + passing
 
     def _hook(self, ways: list[Walk], table: str, hook: str) -> list[Walk]:
@@ -156,10 +164,14 @@ class _Walker:
                 out.append(way)
                 continue
             for end, verdict in self._chain(way, table, hook, hook, 0):
-                out.append(replace(end, verdict=ACCEPT if verdict == RETURNED else verdict))  # the chain's policy
+                out.append(
+                    replace(end, verdict=ACCEPT if verdict == RETURNED else verdict)
+                )  # the chain's policy
         return out
 
-    def _chain(self, way: Walk, table: str, hook: str, chain: str, depth: int) -> list[tuple[Walk, str]]:
+    def _chain(
+        self, way: Walk, table: str, hook: str, chain: str, depth: int
+    ) -> list[tuple[Walk, str]]:
         """The ways out of a chain, each with a verdict, or RETURNED if it came to the
         chain's end.
         """
@@ -170,7 +182,9 @@ class _Walker:
             still: list[Walk] = []
             for current in going:
                 for hit, likelihood in self._matches(rule, current.packet):
-                    branch = replace(current, probability=current.probability * likelihood)
+                    branch = replace(
+                        current, probability=current.probability * likelihood
+                    )
                     if not hit:
                         still.append(branch)
                         continue
@@ -184,24 +198,33 @@ class _Walker:
                 break
         return ended + [(end, RETURNED) for end in going]
 
-    def _apply(self, rule: Rule, way: Walk, table: str, hook: str, depth: int) -> list[tuple[Walk, str]]:
+    def _apply(
+        self, rule: Rule, way: Walk, table: str, hook: str, depth: int
+    ) -> list[tuple[Walk, str]]:
         """What a rule that matched does; an empty verdict: go on with the next rule."""
         packet, target = way.packet, rule.target
         masqueraded = way.masqueraded
         verdict = ""
         if target == "MARK":
-            value, mask = (int(number, 16) for number in rule.target_options["--set-xmark"][1].split("/"))
+            value, mask = (
+                int(number, 16)
+                for number in rule.target_options["--set-xmark"][1].split("/")
+            )
             packet = replace(packet, mark=(packet.mark & ~mask & 0xFFFFFFFF) ^ value)
         elif target == "DNAT":
             host, _, port = rule.target_options["--to-destination"][1].rpartition(":")
-            packet = replace(packet, destination=host.strip("[]"), port=int(port), rewritten=True)
+            packet = replace(
+                packet, destination=host.strip("[]"), port=int(port), rewritten=True
+            )
             verdict = ACCEPT
         elif target in ("MASQUERADE", "SNAT"):
             masqueraded, verdict = True, ACCEPT
         elif target in (ACCEPT, DROP, REJECT, RETURNED):
             verdict = target
         step = Step(table, hook, depth, rule, packet)
-        after = replace(way, packet=packet, masqueraded=masqueraded, steps=(*way.steps, step))
+        after = replace(
+            way, packet=packet, masqueraded=masqueraded, steps=(*way.steps, step)
+        )
         if target in self.node.tables[table]:
             inner = self._chain(after, table, hook, target, depth + 1)
             return [(end, "" if found == RETURNED else found) for end, found in inner]
@@ -235,11 +258,16 @@ class _Walker:
             return [(True, Fraction(1))]
         return self.decide(chance)
 
-    def _module_matches(self, module: str, options: Options, packet: Packet, rule: Rule) -> bool:
+    def _module_matches(
+        self, module: str, options: Options, packet: Packet, rule: Rule
+    ) -> bool:
         if module in WITHOUT_EFFECT:
             return True
         if module in ("tcp", "udp", "sctp", "multiport"):
-            return all(_port_matches(option, value, packet, rule) != no for option, (no, value) in options.items())
+            return all(
+                _port_matches(option, value, packet, rule) != no
+                for option, (no, value) in options.items()
+            )
         if module == "mark":
             inverted, text = options["--mark"]
             value, mask = (int(number, 16) for number in text.split("/"))

@@ -26,7 +26,9 @@ CHAINS = {
     "nat-postrouting": "type nat hook postrouting priority 100 ;",
     "nat-prerouting": "type nat hook prerouting priority -100 ;",
     "nodeport-endpoints-check": "",
-    "reject-chain": ('comment "helper for @no-endpoint-services / @no-endpoint-nodeports" ;'),
+    "reject-chain": (
+        'comment "helper for @no-endpoint-services / @no-endpoint-nodeports" ;'
+    ),
     "services": "",
     "service-endpoints-check": "",
 }
@@ -108,21 +110,39 @@ def base_rules(
     table, addr = f"{ip} kube-proxy", "ipv6_addr" if family == "IPv6" else "ipv4_addr"
     yield f'add table {table} {{ comment "rules for kube-proxy" ; }}'
     for chain, hook in CHAINS.items():
-        yield (f"add chain {table} {chain} {{ {hook} }}" if hook else f"add chain {table} {chain}")
+        yield (
+            f"add chain {table} {chain} {{ {hook} }}"
+            if hook
+            else f"add chain {table} {chain}"
+        )
         yield f"flush chain {table} {chain}"
     for container, name, kind, comment in CONTAINERS:
-        yield (f'add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment "{comment}" ; }}')
-        unused = name == "nodeport-ips" and node_port_ips is None  # made first: what is not there cannot be deleted
+        yield (
+            f'add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment "{comment}" ; }}'
+        )
+        unused = (
+            name == "nodeport-ips" and node_port_ips is None
+        )  # made first: what is not there cannot be deleted
         yield f"{'delete' if unused else 'flush'} {container} {table} {name}"
     check = f"add rule {table} cluster-ips-check {ip} daddr"
-    yield (f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of ClusterIPs"')
+    yield (
+        f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of ClusterIPs"'
+    )
     if service_cidrs:
         cidrs = " , ".join(service_cidrs)
-        yield (f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated ClusterIPs"')
+        yield (
+            f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated ClusterIPs"'
+        )
     for chain, rule in RULES:
         node_ip = NAMED_ADDRESSES.format(ip=ip)
         if node_port_ips is None:
-            node_ip = NOT_LOCALHOST[ip] if chain != "services" else f"fib daddr type local {NOT_LOCALHOST[ip]}"
-        yield (f"add rule {table} {chain} {rule.format(ip=ip, mark=mark, node_ip=node_ip)}")
+            node_ip = (
+                NOT_LOCALHOST[ip]
+                if chain != "services"
+                else f"fib daddr type local {NOT_LOCALHOST[ip]}"
+            )
+        yield (
+            f"add rule {table} {chain} {rule.format(ip=ip, mark=mark, node_ip=node_ip)}"
+        )
     for address in node_port_ips or ():
         yield f"add element {table} nodeport-ips {{ {address} }}"

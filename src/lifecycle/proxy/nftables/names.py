@@ -34,7 +34,9 @@ def endpoint_name(name: ServicePortName, endpoint: Endpoint) -> str:
     """What follows `endpoint-` or `affinity-`. Colons of an IPv6 address become
     dots.
     """
-    return hash_and_truncate(f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}")
+    return hash_and_truncate(
+        f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}"
+    )
 
 
 def _path(name: ServicePortName) -> str:

@@ -38,14 +38,27 @@ def sync_proxy_rules(
     """
     mark = config.masquerade_mark
     named = NodePortAddresses(
-        config.node_port_addresses or (node.ip + ("/128" if ":" in node.ip else "/32"),),
+        config.node_port_addresses
+        or (node.ip + ("/128" if ":" in node.ip else "/32"),),
         services.family,
     )
-    ips = None if named.match_all else [ip for ip in named.of(node.addresses) if not ip_address(ip).is_loopback]
-    lines = list(base_rules(services.family, mark, service_cidrs=service_cidrs, node_port_ips=ips))
-    elements: dict[tuple[str, str], str] = {}  # two Services may claim one address; a map has one element for it
+    ips = (
+        None
+        if named.match_all
+        else [ip for ip in named.of(node.addresses) if not ip_address(ip).is_loopback]
+    )
+    lines = list(
+        base_rules(
+            services.family, mark, service_cidrs=service_cidrs, node_port_ips=ips
+        )
+    )
+    elements: dict[
+        tuple[str, str], str
+    ] = {}  # two Services may claim one address; a map has one element for it
     for service in services:
-        found = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
+        found = categorize_endpoints(
+            endpoints[service.name], service, node.name, node.labels
+        )
         transaction = ServiceTransaction(service, found, node_ip=node.ip, config=config)
         lines += transaction.commands()
         elements |= transaction.elements
@@ -73,9 +86,15 @@ class ServiceTransaction:
         base = service_name(service.name)
         self.cluster, self.local = f"service-{base}", f"service-local-{base}"
         self.external, self.firewall = f"external-{base}", f"firewall-{base}"
-        self.has_internal = endpoints.has_any and (bool(endpoints.local) or not service.internal_policy_local)
-        self.has_external = endpoints.has_any and (bool(endpoints.local) or not service.external_policy_local)
-        self.uses_firewall = bool(service.load_balancer_vips and service.load_balancer_source_ranges)
+        self.has_internal = endpoints.has_any and (
+            bool(endpoints.local) or not service.internal_policy_local
+        )
+        self.has_external = endpoints.has_any and (
+            bool(endpoints.local) or not service.external_policy_local
+        )
+        self.uses_firewall = bool(
+            service.load_balancer_vips and service.load_balancer_source_ranges
+        )
         self._chains: list[str] = []
         self._commands: list[str] = []
         self.elements: dict[tuple[str, str], str] = {}
@@ -88,9 +107,13 @@ class ServiceTransaction:
         for endpoint in endpoints.reachable:
             self._endpoint(endpoint)
         if endpoints.cluster and service.uses_cluster_endpoints:
-            self._policy(self.cluster, endpoints.cluster, first=not service.internal_policy_local)
+            self._policy(
+                self.cluster, endpoints.cluster, first=not service.internal_policy_local
+            )
         if endpoints.local and service.uses_local_endpoints:
-            self._policy(self.local, endpoints.local, first=service.internal_policy_local)
+            self._policy(
+                self.local, endpoints.local, first=service.internal_policy_local
+            )
         if endpoints.has_any and service.externally_accessible:
             self._external()
         if self.uses_firewall:
@@ -107,9 +130,13 @@ class ServiceTransaction:
     def _rule(self, chain: str, rule: str) -> None:
         self._commands.append(f"add rule {self.table} {chain} {rule}")
 
-    def _element(self, container: str, key: str, verdict: str, comment: str = "") -> None:
+    def _element(
+        self, container: str, key: str, verdict: str, comment: str = ""
+    ) -> None:
         said = f' comment "{comment}"' if comment else ""
-        self.elements[container, key] = f"add element {self.table} {container} {{ {key}{said} : {verdict} }}"
+        self.elements[container, key] = (
+            f"add element {self.table} {container} {{ {key}{said} : {verdict} }}"
+        )
 
     def _endpoint(self, endpoint: Endpoint) -> None:
         name = endpoint_name(self.service.name, endpoint)
@@ -122,17 +149,29 @@ class ServiceTransaction:
             seconds = self.service.sticky_max_age_seconds
             flags = f"flags dynamic,timeout ; timeout {seconds}s ;"
             address = "ipv6_addr" if self.ip == "ip6" else "ipv4_addr"
-            self._chains.append(f"add set {self.table} affinity-{name} {{ type {address} ; {flags} }}")
-            self._rule(f"endpoint-{name}", f"update @affinity-{name} {{ {self.ip} saddr }}")
-        self._rule(f"endpoint-{name}", f"meta l4proto {self.protocol} dnat to {endpoint}")
+            self._chains.append(
+                f"add set {self.table} affinity-{name} {{ type {address} ; {flags} }}"
+            )
+            self._rule(
+                f"endpoint-{name}", f"update @affinity-{name} {{ {self.ip} saddr }}"
+            )
+        self._rule(
+            f"endpoint-{name}", f"meta l4proto {self.protocol} dnat to {endpoint}"
+        )
 
-    def _policy(self, chain: str, endpoints: Sequence[Endpoint], *, first: bool) -> None:
+    def _policy(
+        self, chain: str, endpoints: Sequence[Endpoint], *, first: bool
+    ) -> None:
         """`first`: cluster IP traffic comes here, and whoever is not a pod is
         masqueraded.
         """
         self._chain(chain)
         if first and (self.config.masquerade_all or self.config.cluster_cidr):
-            others = "" if self.config.masquerade_all else f"{self.ip} saddr != {self.config.cluster_cidr} "
+            others = (
+                ""
+                if self.config.masquerade_all
+                else f"{self.ip} saddr != {self.config.cluster_cidr} "
+            )
             self._rule(
                 chain,
                 f"{self.ip} daddr {self.service.cluster_ip} {others}jump mark-for-masquerade",
@@ -140,8 +179,12 @@ class ServiceTransaction:
         names = [endpoint_name(self.service.name, endpoint) for endpoint in endpoints]
         if self.service.sticky_max_age_seconds:
             for name in names:
-                self._rule(chain, f"{self.ip} saddr @affinity-{name} goto endpoint-{name}")
-        choices = " , ".join(f"{number} : goto endpoint-{name}" for number, name in enumerate(names))
+                self._rule(
+                    chain, f"{self.ip} saddr @affinity-{name} goto endpoint-{name}"
+                )
+        choices = " , ".join(
+            f"{number} : goto endpoint-{name}" for number, name in enumerate(names)
+        )
         self._rule(chain, f"numgen random mod {len(names)} vmap {{ {choices} }}")
 
     def _external(self) -> None:
@@ -152,7 +195,9 @@ class ServiceTransaction:
             to_all = f"goto {self.cluster} comment"
             if self.config.cluster_cidr:
                 pods = f"{self.ip} saddr {self.config.cluster_cidr}"
-                self._rule(self.external, f'{pods} {to_all} "short-circuit pod traffic"')
+                self._rule(
+                    self.external, f'{pods} {to_all} "short-circuit pod traffic"'
+                )
             local = "fib saddr type local"
             self._rule(
                 self.external,
@@ -170,14 +215,18 @@ class ServiceTransaction:
         sources = list(self.service.load_balancer_source_ranges)
         if any(ip_address(self.node_ip) in ip_network(cidr) for cidr in sources):
             sources += self.service.load_balancer_vips
-        self._rule(self.firewall, f"{self.ip} saddr != {{ {' , '.join(sources)} }} drop")
+        self._rule(
+            self.firewall, f"{self.ip} saddr != {{ {' , '.join(sources)} }} drop"
+        )
 
     def _capture(self) -> None:
         """Elements of the maps: what leads here, and what is refused or dropped."""
         service, name = self.service, str(self.service.name)
         verdict = "drop" if self.endpoints.has_any else "goto reject-chain"
         address = service.cluster_ip
-        self.elements["cluster-ips", address] = f"add element {self.table} cluster-ips {{ {address} }}"
+        self.elements["cluster-ips", address] = (
+            f"add element {self.table} cluster-ips {{ {address} }}"
+        )
         key = f"{service.cluster_ip} . {self.protocol} . {service.port}"
         if self.has_internal:
             chain = self.local if service.internal_policy_local else self.cluster
@@ -185,7 +234,9 @@ class ServiceTransaction:
         else:
             self._element("no-endpoint-services", key, verdict, name)
         addresses = dict.fromkeys((*service.external_ips, *service.load_balancer_vips))
-        keys = [f"{address} . {self.protocol} . {service.port}" for address in addresses]
+        keys = [
+            f"{address} . {self.protocol} . {service.port}" for address in addresses
+        ]
         outside = [("service-ips", "no-endpoint-services", key) for key in keys]
         if service.node_port:
             node_port = f"{self.protocol} . {service.node_port}"

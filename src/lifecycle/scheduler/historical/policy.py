@@ -87,18 +87,27 @@ def parse_policy(document: str | Mapping[str, Any]) -> Policy:
         )
     policy = Policy(always_check_all=bool(given.get("alwaysCheckAllPredicates")))
     if given.get("predicates") is not None:
-        names = ["PodFitsHostPorts" if p["name"] == "PodFitsPorts" else p["name"] for p in given["predicates"]]
+        names = [
+            "PodFitsHostPorts" if p["name"] == "PodFitsPorts" else p["name"]
+            for p in given["predicates"]
+        ]
         for name in names:
             if name not in PREDICATES and name not in FILTERS:
-                raise PolicyError(f'Invalid configuration: Predicate type not found for "{name}"')
+                raise PolicyError(
+                    f'Invalid configuration: Predicate type not found for "{name}"'
+                )
         policy.predicates = tuple(dict.fromkeys((*names, *MANDATORY)))
     if given.get("priorities") is not None:
         for priority in given["priorities"]:
             name, weight = priority["name"], priority.get("weight", 0)
             if name not in PRIORITIES and name not in SCORES:
-                raise PolicyError(f'Invalid configuration: Priority type not found for "{name}"')
+                raise PolicyError(
+                    f'Invalid configuration: Priority type not found for "{name}"'
+                )
             if weight <= 0:
-                raise PolicyError(f"Priority {name} should have a positive weight applied to it or it has overflown")
+                raise PolicyError(
+                    f"Priority {name} should have a positive weight applied to it or it has overflown"
+                )
         policy.priorities = {p["name"]: p["weight"] for p in given["priorities"]}
     return policy
 
@@ -108,7 +117,9 @@ class GenericScheduler:
     chance. Upstream: `genericScheduler.Schedule`.
     """
 
-    def __init__(self, policy: Policy, *, highest: int = MAX_PRIORITY, seed: int | None = None) -> None:
+    def __init__(
+        self, policy: Policy, *, highest: int = MAX_PRIORITY, seed: int | None = None
+    ) -> None:
         self.policy = policy
         self._highest = highest
         self._rng = random.Random(seed)
@@ -148,7 +159,9 @@ def plugins_of(policy: Policy, scheduler_name: str = "default-scheduler") -> Pro
     """The profile that a policy comes to: no filters or scores but the ones it
     names.
     """
-    filters = list(dict.fromkeys(plugin for name in policy.predicates for plugin in FILTERS[name]))
+    filters = list(
+        dict.fromkeys(plugin for name in policy.predicates for plugin in FILTERS[name])
+    )
     scores: dict[str, int] = {}
     for name, weight in policy.priorities.items():
         if name in SCORES:
@@ -159,5 +172,7 @@ def plugins_of(policy: Policy, scheduler_name: str = "default-scheduler") -> Pro
         "score": tuple(scores.items()),
     }
     if "MostRequestedPriority" in policy.priorities:
-        profile.args["NodeResourcesFit"] = {"scoringStrategy": {"type": "MostAllocated"}}
+        profile.args["NodeResourcesFit"] = {
+            "scoringStrategy": {"type": "MostAllocated"}
+        }
     return profile

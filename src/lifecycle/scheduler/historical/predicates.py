@@ -26,7 +26,11 @@ def pod_fits_resources(info: PodInfo, node: NodeInfo) -> list[str]:
     """Requests of everything on the node and of the pod, against what the node has to
     give.
     """
-    reasons = ["Too many pods"] if len(node.pods) + 1 > node.allocatable.allowed_pod_number else []
+    reasons = (
+        ["Too many pods"]
+        if len(node.pods) + 1 > node.allocatable.allowed_pod_number
+        else []
+    )
     reasons += [
         f"Insufficient {name}"
         for name, wanted in info.requests.items()
@@ -38,19 +42,29 @@ def pod_fits_resources(info: PodInfo, node: NodeInfo) -> list[str]:
 def host_name(info: PodInfo, node: NodeInfo) -> list[str]:
     """A pod that names its node goes there or nowhere."""
     wanted = info.pod["spec"].get("nodeName")
-    return [] if not wanted or wanted == node.name else ["node(s) didn't match the requested hostname"]
+    return (
+        []
+        if not wanted or wanted == node.name
+        else ["node(s) didn't match the requested hostname"]
+    )
 
 
 def pod_fits_host_ports(info: PodInfo, node: NodeInfo) -> list[str]:
     """A port of the host can be had once."""
     taken = ports_conflict(node.used_ports, host_ports(info.pod))
-    return ["node(s) didn't have free ports for the requested pod ports"] if taken else []
+    return (
+        ["node(s) didn't have free ports for the requested pod ports"] if taken else []
+    )
 
 
 def match_node_selector(info: PodInfo, node: NodeInfo) -> list[str]:
     """Selector and required affinity."""
     matcher = required_node_affinity(info.pod["spec"])
-    return [] if matcher is None or matcher(node.name, node.labels) else ["node(s) didn't match node selector"]
+    return (
+        []
+        if matcher is None or matcher(node.name, node.labels)
+        else ["node(s) didn't match node selector"]
+    )
 
 
 def general_predicates(info: PodInfo, node: NodeInfo) -> list[str]:
@@ -75,7 +89,9 @@ def check_node_unschedulable(info: PodInfo, node: NodeInfo) -> list[str]:
     """A cordoned node takes none but those who tolerate that."""
     cordoned = bool(((node.node or {}).get("spec") or {}).get("unschedulable"))
     taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    tolerated = any(tolerates(t, taint) for t in info.pod["spec"].get("tolerations") or ())
+    tolerated = any(
+        tolerates(t, taint) for t in info.pod["spec"].get("tolerations") or ()
+    )
     return ["node(s) were unschedulable"] if cordoned and not tolerated else []
 
 

@@ -37,13 +37,18 @@ def _loads(info: PodInfo, node: NodeInfo) -> tuple[tuple[int, int], ...]:
 
 def least_requested(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """The mean of the free shares of cpu and memory, on a scale up to `highest`."""
-    shares = [0 if not c or r > c else (c - r) * highest // c for r, c in _loads(info, node)]
+    shares = [
+        0 if not c or r > c else (c - r) * highest // c for r, c in _loads(info, node)
+    ]
     return sum(shares) // 2
 
 
 def most_requested(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """The opposite: fill one node after the other."""
-    return sum(0 if not c or r > c else r * highest // c for r, c in _loads(info, node)) // 2
+    return (
+        sum(0 if not c or r > c else r * highest // c for r, c in _loads(info, node))
+        // 2
+    )
 
 
 def balanced_resource_allocation(info: PodInfo, node: NodeInfo, highest: int) -> int:
@@ -55,10 +60,13 @@ def balanced_resource_allocation(info: PodInfo, node: NodeInfo, highest: int) ->
 def intolerable_taints(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """How many taints would rather not have the pod."""
     tolerations = [
-        t for t in info.pod["spec"].get("tolerations") or () if t.get("effect") in (None, "", "PreferNoSchedule")
+        t
+        for t in info.pod["spec"].get("tolerations") or ()
+        if t.get("effect") in (None, "", "PreferNoSchedule")
     ]
     return sum(
-        taint["effect"] == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+        taint["effect"] == "PreferNoSchedule"
+        and not any(tolerates(t, taint) for t in tolerations)
         for taint in node.taints
     )
 
@@ -68,7 +76,9 @@ def preferred_node_affinity(info: PodInfo, node: NodeInfo, highest: int) -> int:
     affinity = (info.pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     return sum(
         term["weight"]
-        for term in (affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ())
+        for term in (
+            affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        )
         if term["weight"] and term_matcher(term["preference"])(node.name, node.labels)
     )
 
@@ -114,5 +124,7 @@ def prioritize_nodes(
     for name, weight in weights.items():
         of_node, reduce = PRIORITIES[name]
         scores = reduce([of_node(info, node, highest) for node in nodes], highest)
-        totals = [total + score * weight for total, score in zip(totals, scores, strict=True)]
+        totals = [
+            total + score * weight for total, score in zip(totals, scores, strict=True)
+        ]
     return {node.name: total for node, total in zip(nodes, totals, strict=True)}

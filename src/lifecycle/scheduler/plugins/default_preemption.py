@@ -76,7 +76,9 @@ def _terminating_by_preemption(pod: Object) -> bool:
     if not pod["metadata"].get("deletionTimestamp"):
         return False
     return any(
-        c["type"] == "DisruptionTarget" and c["status"] == "True" and c.get("reason") == "PreemptionByScheduler"
+        c["type"] == "DisruptionTarget"
+        and c["status"] == "True"
+        and c.get("reason") == "PreemptionByScheduler"
         for c in (pod.get("status") or {}).get("conditions") or ()
     )
 
@@ -126,7 +128,11 @@ class DefaultPreemption(PostFilterPlugin):
         if ineligible is not None:
             return None, ineligible
         candidates, refusal = self.find_candidates(state, info, snapshot, statuses)
-        return ("", refusal) if refusal is not None else (self.choose(info, candidates), None)
+        return (
+            ("", refusal)
+            if refusal is not None
+            else (self.choose(info, candidates), None)
+        )
 
     def find_candidates(
         self,
@@ -145,7 +151,9 @@ class DefaultPreemption(PostFilterPlugin):
                 details[node.name] = candidate
                 continue
             candidates.append(candidate)
-            if len(candidates) >= wanted and any(not c.pdb_violations for c in candidates):
+            if len(candidates) >= wanted and any(
+                not c.pdb_violations for c in candidates
+            ):
                 break  # enough, and one of them breaks no budget
         if not candidates:
             text = f"0/{len(snapshot)} nodes are available: {count_reasons(details.values())}."
@@ -159,18 +167,24 @@ class DefaultPreemption(PostFilterPlugin):
             self._prepare(info, best)
         return best.node
 
-    def why_not_eligible(self, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]) -> Status | None:
+    def why_not_eligible(
+        self, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+    ) -> Status | None:
         """A pod may not want to preempt; and one whose victims are still going must
         wait. None: it may try.
 
         Upstream: `PodEligibleToPreemptOthers`.
         """
         if info.pod["spec"].get("preemptionPolicy") == "Never":
-            return unschedulable(self.name, "preemption: not eligible due to preemptionPolicy=Never.")
+            return unschedulable(
+                self.name, "preemption: not eligible due to preemptionPolicy=Never."
+            )
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
         node = snapshot.get(nominated) if nominated else None
         status = statuses.get(nominated) if nominated else None
-        if node is None or (status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+        if node is None or (
+            status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        ):
             return None
         for other in node.pods.values():
             if other.priority < info.priority and _terminating_by_preemption(other.pod):
@@ -193,11 +207,15 @@ class DefaultPreemption(PostFilterPlugin):
                 hopeless[node.name] = unresolvable(self.name, NOT_HELPFUL)
         return potential, hopeless
 
-    def _dry_run(self, state: CycleState, info: PodInfo, original: NodeInfo) -> Candidate | Status:
+    def _dry_run(
+        self, state: CycleState, info: PodInfo, original: NodeInfo
+    ) -> Candidate | Status:
         """Upstream: `SelectVictimsOnNode`."""
         framework = self.framework
         assert framework is not None
-        lower = [other for other in original.pods.values() if other.priority < info.priority]
+        lower = [
+            other for other in original.pods.values() if other.priority < info.priority
+        ]
         if not lower:
             return unresolvable(self.name, NO_VICTIMS)
         node, what_if = original.clone(), state.clone()
@@ -222,7 +240,12 @@ class DefaultPreemption(PostFilterPlugin):
         for group, breaks in ((violating, True), (unbroken, False)):
             for other in group:
                 add(other)
-                if framework.run_filter_plugins_with_nominated_pods(what_if, info, node) is not None:
+                if (
+                    framework.run_filter_plugins_with_nominated_pods(
+                        what_if, info, node
+                    )
+                    is not None
+                ):
                     remove(other)
                     victims.append(other)
                     violations += breaks
@@ -234,7 +257,9 @@ class DefaultPreemption(PostFilterPlugin):
             )
         return Candidate(original.name, sorted(victims, key=_importance), violations)
 
-    def _split_by_budget(self, infos: list[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+    def _split_by_budget(
+        self, infos: list[PodInfo]
+    ) -> tuple[list[PodInfo], list[PodInfo]]:
         """Those whose eviction would break a disruption budget, and the others, each in
         the order given.
         """
@@ -246,19 +271,29 @@ class DefaultPreemption(PostFilterPlugin):
             ]
             for b in self._budgets()
         ]
-        allowed = [(b.get("status") or {}).get("disruptionsAllowed", 0) for _, _, b in budgets]
+        allowed = [
+            (b.get("status") or {}).get("disruptionsAllowed", 0) for _, _, b in budgets
+        ]
         violating: list[PodInfo] = []
         unbroken: list[PodInfo] = []
         for info in infos:
             metadata = info.pod["metadata"]
             broken = False
-            if not metadata.get("labels"):  # no budget speaks of a pod without labels, whatever its selector
+            if not metadata.get(
+                "labels"
+            ):  # no budget speaks of a pod without labels, whatever its selector
                 unbroken.append(info)
                 continue
             for i, (namespace, selector, budget) in enumerate(budgets):
-                if namespace != metadata["namespace"] or selector.empty or not selector.matches(metadata.get("labels")):
+                if (
+                    namespace != metadata["namespace"]
+                    or selector.empty
+                    or not selector.matches(metadata.get("labels"))
+                ):
                     continue
-                if metadata["name"] in ((budget.get("status") or {}).get("disruptedPods") or {}):
+                if metadata["name"] in (
+                    (budget.get("status") or {}).get("disruptedPods") or {}
+                ):
                     continue
                 allowed[i] -= 1
                 broken = broken or allowed[i] < 0

@@ -75,7 +75,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             ClusterEvent("DeviceClass", "Update"): always,
         }
 
-    def _its_claim(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
+    def _its_claim(
+        self, info: PodInfo, _old: Object | None, new: Object | None
+    ) -> bool:
         """The hint for claims. If another one is missing still, this one's coming is no
         help.
         """
@@ -99,7 +101,10 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     def _claims(self, pod: Object) -> Iterator[Object]:
         metadata, status = pod["metadata"], pod.get("status") or {}
-        made = {s["name"]: s.get("resourceClaimName") for s in status.get("resourceClaimStatuses") or ()}
+        made = {
+            s["name"]: s.get("resourceClaimName")
+            for s in status.get("resourceClaimStatuses") or ()
+        }
         for wanted in pod["spec"].get("resourceClaims") or ():
             name = wanted.get("resourceClaimName")
             if not name and wanted["name"] not in made:  # to be made from a template
@@ -111,7 +116,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
                 continue  # whoever makes claims found that none is needed
             claim = self._get_claim(f"{metadata['namespace']}/{name}")
             if claim is None:
-                raise MissingClaimError(f'resourceclaim.resource.k8s.io "{name}" not found')
+                raise MissingClaimError(
+                    f'resourceclaim.resource.k8s.io "{name}" not found'
+                )
             if claim["metadata"].get("deletionTimestamp"):
                 raise MissingClaimError(f'resourceclaim "{name}" is being deleted')
             owners = claim["metadata"].get("ownerReferences") or ()
@@ -120,10 +127,14 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             ):
                 where = f"{metadata['namespace']}/{name}"
                 who = f"{metadata['namespace']}/{metadata['name']}"
-                raise MissingClaimError(f"ResourceClaim {where} was not created for pod {who} (pod is not owner)")
+                raise MissingClaimError(
+                    f"ResourceClaim {where} was not created for pod {who} (pod is not owner)"
+                )
             yield claim
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do without claims; a refusal if the class of a device is
         unknown.
         """
@@ -138,19 +149,29 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         for claim in claims:
             allocation = (claim.get("status") or {}).get("allocation")
             if allocation is None:
-                for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+                for request in (claim["spec"].get("devices") or {}).get(
+                    "requests"
+                ) or ():
                     choices = (
-                        [request.get("exactly")] if request.get("exactly") else request.get("firstAvailable") or ()
+                        [request.get("exactly")]
+                        if request.get("exactly")
+                        else request.get("firstAvailable") or ()
                     )
                     for choice in choices:
                         if self._get_class(choice["deviceClassName"]) is None:
-                            name = request["name"] + ("/" + choice["name"] if "name" in choice else "")
+                            name = request["name"] + (
+                                "/" + choice["name"] if "name" in choice else ""
+                            )
                             why = f"request {name}: device class {choice['deviceClassName']} does not exist"
                             return unresolvable(self.name, why)
                 found.append(None)
             elif allocation.get("nodeSelector"):
                 affinity = {
-                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": allocation["nodeSelector"]}
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": allocation[
+                            "nodeSelector"
+                        ]
+                    }
                 }
                 found.append(required_node_affinity({"affinity": affinity}))
             else:
@@ -163,9 +184,16 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         one without devices.
         """
         available: tuple[Matcher | None, ...] = state.data[self.name]
-        if any(matches is not None and not matches(node.name, node.labels) for matches in available):
+        if any(
+            matches is not None and not matches(node.name, node.labels)
+            for matches in available
+        ):
             return unresolvable(self.name, "resourceclaim not available on the node")
-        return unresolvable(self.name, "cannot allocate all claims") if None in available else None
+        return (
+            unresolvable(self.name, "cannot allocate all claims")
+            if None in available
+            else None
+        )
 
     def pre_score(
         self,
@@ -193,7 +221,11 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             return None, Status(Code.ERROR, ("not found",), self.name)
         return None, unschedulable(
             self.name,
-            ("still not schedulable" if state.data[self.name] else "no new claims to deallocate"),
+            (
+                "still not schedulable"
+                if state.data[self.name]
+                else "no new claims to deallocate"
+            ),
         )
 
 

@@ -47,8 +47,14 @@ class ImageLocality(ScorePlugin):
     def _images(self, info: PodInfo) -> list[str]:
         spec = info.pod["spec"]
         containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
-        volumes = [volume["image"] for volume in spec.get("volumes") or () if volume.get("image")]
-        names = [c.get("image") for c in containers] + [volume.get("reference") for volume in volumes]
+        volumes = [
+            volume["image"]
+            for volume in spec.get("volumes") or ()
+            if volume.get("image")
+        ]
+        names = [c.get("image") for c in containers] + [
+            volume.get("reference") for volume in volumes
+        ]
         return [normalized_image_name(name or "") for name in names]
 
     def pre_score(
@@ -70,7 +76,11 @@ class ImageLocality(ScorePlugin):
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """0 … 100."""
         images, number = state.data[self.name]
-        total = sum(int(node.images[image] * spread) for image, spread in images if image in node.images)
+        total = sum(
+            int(node.images[image] * spread)
+            for image, spread in images
+            if image in node.images
+        )
         highest = MAX_CONTAINER_THRESHOLD * number
         total = min(max(total, MIN_THRESHOLD), highest)
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)

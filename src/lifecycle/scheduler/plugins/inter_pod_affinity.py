@@ -30,7 +30,9 @@ from lifecycle.scheduler.framework import (
 from lifecycle.scheduler.node_info import AffinityTerm, NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
-ERR_REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+ERR_REASON_EXISTING_ANTI_AFFINITY = (
+    "node(s) didn't satisfy existing pods anti-affinity rules"
+)
 ERR_REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 ERR_REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 HARD_POD_AFFINITY_WEIGHT = 1
@@ -41,7 +43,9 @@ Pair = tuple[str, str]
 NamespaceLabels = Callable[[str], dict[str, str]]
 
 
-def _count(counts: dict[Pair, int], node: NodeInfo, term: AffinityTerm, delta: int) -> None:
+def _count(
+    counts: dict[Pair, int], node: NodeInfo, term: AffinityTerm, delta: int
+) -> None:
     value = node.labels.get(term.topology_key)
     if value is not None:
         pair = (term.topology_key, value)
@@ -139,7 +143,9 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
     def _pod_came(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
         return new is not None and self._all_match(info.required_affinity_terms, new)
 
-    def _pod_changed(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    def _pod_changed(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
         if old is None or new is None:
             return False
         near, far = info.required_affinity_terms, info.required_anti_affinity_terms
@@ -154,7 +160,10 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         if any(term.matches(old, labels) for term in info.required_anti_affinity_terms):
             return True
         own = self.labels_of(info.pod["metadata"]["namespace"])
-        return any(term.matches(info.pod, own) for term in PodInfo(old).required_anti_affinity_terms)
+        return any(
+            term.matches(info.pod, own)
+            for term in PodInfo(old).required_anti_affinity_terms
+        )
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Terms look at other pods: not to be cached. Without terms, others' terms may
@@ -164,7 +173,9 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
 
     # -- required ----------------------------------------------------------------------
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Take the three counts; SKIP if nobody has anything to say."""
         found = FilterState(info, self.labels_of)
         for node in snapshot.have_pods_with_required_anti_affinity.values():
@@ -179,13 +190,17 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         state.data["PreFilter" + self.name] = found
         return None
 
-    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+    def add_pod(
+        self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
+    ) -> None:
         """One more."""
         found: FilterState = state.data["PreFilter" + self.name]
         found.count_existing(added, node, 1)
         found.count_incoming(added, node, 1)
 
-    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+    def remove_pod(
+        self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> None:
         """One less."""
         found: FilterState = state.data["PreFilter" + self.name]
         found.count_existing(removed, node, -1)
@@ -199,7 +214,10 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         labels = node.labels
         for term in info.required_anti_affinity_terms:
             value = labels.get(term.topology_key)
-            if value is not None and found.anti_affinity.get((term.topology_key, value), 0) > 0:
+            if (
+                value is not None
+                and found.anti_affinity.get((term.topology_key, value), 0) > 0
+            ):
                 return unschedulable(self.name, ERR_REASON_ANTI_AFFINITY)
         existing = found.existing_anti_affinity
         if existing and any(existing.get(pair, 0) > 0 for pair in labels.items()):
@@ -220,7 +238,9 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         # the first pod of a group that wants its own kind near: nobody is there yet,
         # and it matches itself
         own = self.labels_of(info.pod["metadata"]["namespace"])
-        return not found.affinity and all(term.matches(info.pod, own) for term in info.required_affinity_terms)
+        return not found.affinity and all(
+            term.matches(info.pod, own) for term in info.required_affinity_terms
+        )
 
     # -- preferred ---------------------------------------------------------------------
 
@@ -232,12 +252,16 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         snapshot: Snapshot,
     ) -> Status | None:
         """Add up the weights per domain; SKIP if there are none."""
-        own_terms = bool(info.preferred_affinity_terms or info.preferred_anti_affinity_terms)
+        own_terms = bool(
+            info.preferred_affinity_terms or info.preferred_anti_affinity_terms
+        )
         if self._ignore_others and not own_terms:
             return SKIP
         weights: dict[Pair, int] = {}
         all_nodes: Iterable[NodeInfo] = (
-            snapshot.node_info_list if own_terms else snapshot.have_pods_with_affinity.values()
+            snapshot.node_info_list
+            if own_terms
+            else snapshot.have_pods_with_affinity.values()
         )
         own_labels = self.labels_of(info.pod["metadata"]["namespace"])
         for node in all_nodes:
@@ -262,13 +286,17 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         if info.preferred_affinity_terms or info.preferred_anti_affinity_terms:
             labels = self.labels_of(other.pod["metadata"]["namespace"])
             _add(weights, node, info.preferred_affinity_terms, other.pod, labels, 1)
-            _add(weights, node, info.preferred_anti_affinity_terms, other.pod, labels, -1)
+            _add(
+                weights, node, info.preferred_anti_affinity_terms, other.pod, labels, -1
+            )
         if other.has_affinity:
             for term in other.required_affinity_terms if self._hard_weight else ():
                 if term.matches(pod, own_labels):
                     _put(weights, node, term.topology_key, self._hard_weight)
             _add(weights, node, other.preferred_affinity_terms, pod, own_labels, 1)
-            _add(weights, node, other.preferred_anti_affinity_terms, pod, own_labels, -1)
+            _add(
+                weights, node, other.preferred_anti_affinity_terms, pod, own_labels, -1
+            )
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """The weights of all domains the node is in; may be negative."""
@@ -283,24 +311,33 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         lowest, highest = min(scores, default=0), max(scores, default=0)
         if highest == lowest:
             return [0] * len(scores)
-        return [int(MAX_NODE_SCORE * ((score - lowest) / (highest - lowest))) for score in scores]
+        return [
+            int(MAX_NODE_SCORE * ((score - lowest) / (highest - lowest)))
+            for score in scores
+        ]
 
 
 def _node_moved(info: PodInfo, old: Object | None, new: Object | None) -> bool:
     """The hint for nodes: one came that has a domain, or one that is in another domain
     than before.
     """
-    if new is None or not (info.required_affinity_terms or info.required_anti_affinity_terms):
+    if new is None or not (
+        info.required_affinity_terms or info.required_anti_affinity_terms
+    ):
         return True  # others' terms speak of it: who knows
     if old is None and info.required_anti_affinity_terms:
         return True
-    before, after = ((node or {"metadata": {}})["metadata"].get("labels") or {} for node in (old, new))
+    before, after = (
+        (node or {"metadata": {}})["metadata"].get("labels") or {}
+        for node in (old, new)
+    )
     for term in info.required_affinity_terms:
         key = term.topology_key
         if key in after and before.get(key) != after[key]:
             return True
     return any(
-        term.topology_key in before and before[term.topology_key] != after.get(term.topology_key)
+        term.topology_key in before
+        and before[term.topology_key] != after.get(term.topology_key)
         for term in info.required_anti_affinity_terms
     )
 

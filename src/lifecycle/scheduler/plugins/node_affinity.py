@@ -39,7 +39,11 @@ def _matches(required: Matcher, node: Object) -> bool:
 
 
 def _weighted(preferred: Sequence[Object] | None) -> list[tuple[int, Matcher]]:
-    return [(term["weight"], term_matcher(term["preference"])) for term in preferred or () if term["weight"]]
+    return [
+        (term["weight"], term_matcher(term["preference"]))
+        for term in preferred or ()
+        if term["weight"]
+    ]
 
 
 class NodeAffinity(FilterPlugin, ScorePlugin):
@@ -53,7 +57,9 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
     def __init__(self, added: Object | None = None) -> None:
         added = added or {}
         self._enforced = required_node_affinity({"affinity": {"nodeAffinity": added}})
-        self._added_preferences = _weighted(added.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        self._added_preferences = _weighted(
+            added.get("preferredDuringSchedulingIgnoredDuringExecution")
+        )
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A node comes or changes its labels, if then it matches."""
@@ -62,20 +68,30 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
             ClusterEvent("Node", "UpdateNodeLabel"): self._matches_now,
         }
 
-    def _matches_now(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
-        if new is None or (self._enforced is not None and not _matches(self._enforced, new)):
+    def _matches_now(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
+        if new is None or (
+            self._enforced is not None and not _matches(self._enforced, new)
+        ):
             return new is None
         required = required_node_affinity(info.pod["spec"])
         if required is None:
             return True
-        return _matches(required, new) and not (self._enforced is None and old is not None and _matches(required, old))
+        return _matches(required, new) and not (
+            self._enforced is None and old is not None and _matches(required, old)
+        )
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Selector and affinity."""
         spec = info.pod["spec"]
-        return orjson.dumps([spec.get("nodeSelector"), (spec.get("affinity") or {}).get("nodeAffinity")])
+        return orjson.dumps(
+            [spec.get("nodeSelector"), (spec.get("affinity") or {}).get("nodeAffinity")]
+        )
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do if nothing is required."""
         required = required_node_affinity(info.pod["spec"])
         if required is None and self._enforced is None:
@@ -95,7 +111,11 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
             of_term: set[str] | None = None
             for field in term.get("matchFields") or ():
                 if field["key"] == "metadata.name" and field["operator"] == "In":
-                    of_term = set(field["values"]) if of_term is None else of_term & set(field["values"])
+                    of_term = (
+                        set(field["values"])
+                        if of_term is None
+                        else of_term & set(field["values"])
+                    )
             if of_term is None:
                 return None
             names |= of_term
@@ -118,7 +138,9 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
         snapshot: Snapshot,
     ) -> Status | None:
         """Nothing to do without preferences."""
-        preferred = _affinity(info).get("preferredDuringSchedulingIgnoredDuringExecution")
+        preferred = _affinity(info).get(
+            "preferredDuringSchedulingIgnoredDuringExecution"
+        )
         if not preferred and not self._added_preferences:
             return SKIP
         state.data["PreScore" + self.name] = [
@@ -130,7 +152,9 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """The sum over all matching terms."""
         terms = state.data["PreScore" + self.name]
-        return sum(weight for weight, matches in terms if matches(node.name, node.labels))
+        return sum(
+            weight for weight, matches in terms if matches(node.name, node.labels)
+        )
 
     def normalize_score(self, state: CycleState, scores: list[int]) -> list[int]:
         """In proportion to the best."""

@@ -36,7 +36,9 @@ class NodeName(FilterPlugin):
         """The name."""
         return info.pod["spec"].get("nodeName") or ""
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do without a name (upstream has no PreFilter here; the answer is
         the same).
         """
@@ -44,4 +46,8 @@ class NodeName(FilterPlugin):
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses every other node."""
-        return None if info.pod["spec"]["nodeName"] == node.name else unresolvable(self.name, ERR_REASON)
+        return (
+            None
+            if info.pod["spec"]["nodeName"] == node.name
+            else unresolvable(self.name, ERR_REASON)
+        )

@@ -52,7 +52,9 @@ class NodePorts(FilterPlugin):
         """The wanted ports."""
         return tuple(host_ports(info.pod))
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do for pods without host ports, that is for nearly all."""
         ports = host_ports(info.pod)
         if not ports:
@@ -62,4 +64,8 @@ class NodePorts(FilterPlugin):
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes where a port is taken."""
-        return unschedulable(self.name, ERR_REASON) if ports_conflict(node.used_ports, state.data[self.name]) else None
+        return (
+            unschedulable(self.name, ERR_REASON)
+            if ports_conflict(node.used_ports, state.data[self.name])
+            else None
+        )

@@ -68,14 +68,27 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         snapshot: Snapshot,
     ) -> Status | None:
         """Nothing to do for best-effort pods."""
-        return None if any(info.requests.get(name) for name in self._resources) else SKIP
+        return (
+            None if any(info.requests.get(name) for name in self._resources) else SKIP
+        )
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """See the formula above."""
         requests = info.requests
-        named = [n for n in self._resources if n in DEFAULT_RESOURCES or n == "ephemeral-storage" or requests.get(n)]
+        named = [
+            n
+            for n in self._resources
+            if n in DEFAULT_RESOURCES or n == "ephemeral-storage" or requests.get(n)
+        ]
         allocatable = [node.allocatable.get(name) for name in named]
         without = [node.requested.get(name) for name in named]
-        with_pod = [amount + requests.get(name, 0) for name, amount in zip(named, without, strict=True)]
+        with_pod = [
+            amount + requests.get(name, 0)
+            for name, amount in zip(named, without, strict=True)
+        ]
         half = MAX_NODE_SCORE // 2
-        return half + (half + balance(with_pod, allocatable) - balance(without, allocatable)) // 2
+        return (
+            half
+            + (half + balance(with_pod, allocatable) - balance(without, allocatable))
+            // 2
+        )

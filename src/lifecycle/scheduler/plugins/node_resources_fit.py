@@ -54,7 +54,11 @@ def insufficient_resources(
         if wanted > 0 and wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
     for name, wanted in requests.items():
-        if name in ("cpu", "memory", "ephemeral-storage", "pods") or wanted == 0 or ignored(name):
+        if (
+            name in ("cpu", "memory", "ephemeral-storage", "pods")
+            or wanted == 0
+            or ignored(name)
+        ):
             continue
         if wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
@@ -81,10 +85,17 @@ def requested_to_capacity_ratio(
     """A score from the used share by a line with bends, each `{"utilization": 0…100,
     "score": 0…10}`.
     """
-    points = [(point["utilization"], point["score"] * (MAX_NODE_SCORE // 10)) for point in shape]
+    points = [
+        (point["utilization"], point["score"] * (MAX_NODE_SCORE // 10))
+        for point in shape
+    ]
 
     def score(requested: int, capacity: int) -> int:
-        used = 100 if capacity == 0 or requested > capacity else requested * 100 // capacity
+        used = (
+            100
+            if capacity == 0 or requested > capacity
+            else requested * 100 // capacity
+        )
         before: tuple[int, int] | None = None
         for utilization, value in points:
             if used <= utilization:
@@ -117,7 +128,8 @@ def _gave_something_back(info: PodInfo, old: Object | None, new: Object | None) 
 def _grew(info: PodInfo, old: NodeInfo, new: NodeInfo) -> bool:
     before, after = old.allocatable, new.allocatable
     return after.allowed_pod_number > before.allowed_pod_number or any(
-        wanted and after.get(name) > before.get(name) for name, wanted in info.requests.items()
+        wanted and after.get(name) > before.get(name)
+        for name, wanted in info.requests.items()
     )
 
 
@@ -140,7 +152,11 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         ignored_groups: Sequence[str] = (),
     ) -> None:
         self._by_ratio = strategy == "RequestedToCapacityRatio"
-        self._score_of = requested_to_capacity_ratio(shape) if self._by_ratio else STRATEGIES[strategy]
+        self._score_of = (
+            requested_to_capacity_ratio(shape)
+            if self._by_ratio
+            else STRATEGIES[strategy]
+        )
         self._weights = tuple((weights or {"cpu": 1, "memory": 1}).items())
         self._ignored, self._ignored_groups = (
             frozenset(ignored),
@@ -161,7 +177,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
             ClusterEvent("Pod", "UpdatePodScaleDown"): itself,
         }
 
-    def _node_would_do(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    def _node_would_do(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
         if new is None:
             return True
         node = NodeInfo(new)
@@ -178,7 +196,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         reasons = insufficient_resources(info, node, self._is_ignored)
         if not reasons:
             return None
-        refuse = unresolvable if any(hopeless for _, hopeless in reasons) else unschedulable
+        refuse = (
+            unresolvable if any(hopeless for _, hopeless in reasons) else unschedulable
+        )
         return refuse(self.name, *(reason for reason, _ in reasons))
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:

@@ -57,6 +57,9 @@ class NodeUnschedulable(FilterPlugin):
         assert node.node is not None
         if not _cordoned(node.node):
             return None
-        if any(tolerates(toleration, TAINT) for toleration in info.pod["spec"].get("tolerations") or ()):
+        if any(
+            tolerates(toleration, TAINT)
+            for toleration in info.pod["spec"].get("tolerations") or ()
+        ):
             return None
         return unresolvable(self.name, ERR_REASON)

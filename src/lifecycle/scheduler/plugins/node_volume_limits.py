@@ -37,7 +37,9 @@ ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED = "node(s) exceed max volume count"
 
 
 def _had_claims(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
-    return old is not None and bool(old["spec"].get("nodeName")) and any(claim_names(old))
+    return (
+        old is not None and bool(old["spec"].get("nodeName")) and any(claim_names(old))
+    )
 
 
 class NodeVolumeLimits(VolumePlugin):
@@ -56,7 +58,9 @@ class NodeVolumeLimits(VolumePlugin):
             ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
         }
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do for a pod without claims."""
         return None if any(claim_names(info.pod)) else SKIP
 
@@ -72,14 +76,20 @@ class NodeVolumeLimits(VolumePlugin):
         new = [driver for volume, driver in wanted.items() if volume not in attached]
         there = list(attached.values())
         for driver in set(new):
-            if driver in limits and there.count(driver) + new.count(driver) > limits[driver]:
+            if (
+                driver in limits
+                and there.count(driver) + new.count(driver) > limits[driver]
+            ):
                 return unschedulable(self.name, ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED)
         return None
 
     def _limits(self, node: str) -> dict[str, int]:
         csi_node = self._binder.get_csi_node(node) or {}
         drivers = (csi_node.get("spec") or {}).get("drivers") or ()
-        counts = {driver["name"]: (driver.get("allocatable") or {}).get("count") for driver in drivers}
+        counts = {
+            driver["name"]: (driver.get("allocatable") or {}).get("count")
+            for driver in drivers
+        }
         return {name: count for name, count in counts.items() if count is not None}
 
     def _attachable(self, pod: Object) -> dict[str, str]:

@@ -65,7 +65,9 @@ class HardState:
 
     __slots__ = ("constraints", "counts")
 
-    def __init__(self, constraints: tuple[Constraint, ...], counts: list[dict[str, int]]) -> None:
+    def __init__(
+        self, constraints: tuple[Constraint, ...], counts: list[dict[str, int]]
+    ) -> None:
         self.constraints = constraints
         self.counts = counts
 
@@ -91,9 +93,9 @@ class HardState:
             pod["spec"].get("tolerations") or [],
         )
         for constraint, counts in zip(self.constraints, self.counts, strict=True):
-            if constraint.selector.matches(changed["metadata"].get("labels")) and constraint.counts_node(
-                node, required, tolerations
-            ):
+            if constraint.selector.matches(
+                changed["metadata"].get("labels")
+            ) and constraint.counts_node(node, required, tolerations):
                 value = node.labels[constraint.topology_key]
                 counts[value] = counts.get(value, 0) + delta
 
@@ -105,7 +107,9 @@ class SoftState:
 
     __slots__ = ("constraints", "domain_counts", "namespace", "require_all", "weights")
 
-    def __init__(self, constraints: tuple[Constraint, ...], namespace: str, require_all: bool) -> None:
+    def __init__(
+        self, constraints: tuple[Constraint, ...], namespace: str, require_all: bool
+    ) -> None:
         self.constraints = constraints
         self.namespace = namespace
         self.require_all = require_all
@@ -151,26 +155,44 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             ClusterEvent("Node", "UpdateNodeTaint"): self._node_moved,
         }
 
-    def _matching_pod(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    def _matching_pod(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
         other = new or old
-        if other is None or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]:
+        if (
+            other is None
+            or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]
+        ):
             return False
         constraints = self._hard_constraints(info.pod)
         if new is None or old is None:
-            return any(c.selector.matches(other["metadata"].get("labels")) for c in constraints)
+            return any(
+                c.selector.matches(other["metadata"].get("labels")) for c in constraints
+            )
         before, after = old["metadata"].get("labels"), new["metadata"].get("labels")
-        return any(c.selector.matches(before) != c.selector.matches(after) for c in constraints)
+        return any(
+            c.selector.matches(before) != c.selector.matches(after) for c in constraints
+        )
 
-    def _tolerates_more(self, info: PodInfo, _old: Object | None, _new: Object | None) -> bool:
-        return any(constraint.honor_taints for constraint in self._hard_constraints(info.pod))
+    def _tolerates_more(
+        self, info: PodInfo, _old: Object | None, _new: Object | None
+    ) -> bool:
+        return any(
+            constraint.honor_taints for constraint in self._hard_constraints(info.pod)
+        )
 
-    def _node_moved(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    def _node_moved(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
         constraints = self._hard_constraints(info.pod)
         before, after = (
             (
                 None
                 if node is None
-                else [(node["metadata"].get("labels") or {}).get(c.topology_key) for c in constraints]
+                else [
+                    (node["metadata"].get("labels") or {}).get(c.topology_key)
+                    for c in constraints
+                ]
             )
             for node in (old, new)
         )
@@ -178,17 +200,25 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             return None not in (before or after or ())
         if (None in before) != (None in after):
             return True
-        return None not in after and (before != after or _taints_of(old) != _taints_of(new))
+        return None not in after and (
+            before != after or _taints_of(old) != _taints_of(new)
+        )
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Own constraints look at every node's pods: not to be cached. (The defaults
         do, too; `batch.py` counts for those.)
         """
-        return None if self._defaults or info.pod["spec"].get("topologySpreadConstraints") else ()
+        return (
+            None
+            if self._defaults or info.pod["spec"].get("topologySpreadConstraints")
+            else ()
+        )
 
     # -- hard constraints --------------------------------------------------------------
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Count the matching pods of every domain."""
         constraints = self._hard_constraints(info.pod)
         if not constraints:
@@ -204,16 +234,22 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             for constraint, of_constraint in zip(constraints, counts, strict=True):
                 if constraint.counts_node(node, required, tolerations):
                     value = node.labels[constraint.topology_key]
-                    number = count_pods_match_selector(node.pods, constraint.selector, namespace)
+                    number = count_pods_match_selector(
+                        node.pods, constraint.selector, namespace
+                    )
                     of_constraint[value] = of_constraint.get(value, 0) + number
         state.data["PreFilter" + self.name] = HardState(constraints, counts)
         return None
 
-    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+    def add_pod(
+        self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
+    ) -> None:
         """One more."""
         state.data["PreFilter" + self.name].update(info.pod, added.pod, node, 1)
 
-    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+    def remove_pod(
+        self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> None:
         """One less."""
         state.data["PreFilter" + self.name].update(info.pod, removed.pod, node, -1)
 
@@ -235,7 +271,11 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         if pod["spec"].get("topologySpreadConstraints") or not self._defaults:
             return own_constraints(pod, DO_NOT_SCHEDULE)
         selector = self.find_selector(pod)
-        return () if selector is None else configured_constraints(self._defaults, DO_NOT_SCHEDULE, selector)
+        return (
+            ()
+            if selector is None
+            else configured_constraints(self._defaults, DO_NOT_SCHEDULE, selector)
+        )
 
     # -- soft constraints --------------------------------------------------------------
 
@@ -266,13 +306,23 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         soft = self.soft_state(info.pod)
         if soft is None:
             return SKIP
-        scored = [n for n in nodes if not soft.require_all or _has_all_keys(n, soft.constraints)]
+        scored = [
+            n
+            for n in nodes
+            if not soft.require_all or _has_all_keys(n, soft.constraints)
+        ]
         for i, constraint in enumerate(soft.constraints):
             if constraint.topology_key != HOSTNAME:
-                soft.domain_counts[i] = {node.labels.get(constraint.topology_key, ""): 0 for node in scored}
+                soft.domain_counts[i] = {
+                    node.labels.get(constraint.topology_key, ""): 0 for node in scored
+                }
         soft.weigh(
             [
-                (len(scored) if c.topology_key == HOSTNAME else len(soft.domain_counts[i]))
+                (
+                    len(scored)
+                    if c.topology_key == HOSTNAME
+                    else len(soft.domain_counts[i])
+                )
                 for i, c in enumerate(soft.constraints)
             ]
         )
@@ -284,8 +334,12 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
                 continue
             for i, constraint in enumerate(soft.constraints):
                 value = node.labels.get(constraint.topology_key, "")
-                if value in soft.domain_counts[i] and constraint.counts_node(node, required, tolerations):
-                    number = count_pods_match_selector(node.pods, constraint.selector, soft.namespace)
+                if value in soft.domain_counts[i] and constraint.counts_node(
+                    node, required, tolerations
+                ):
+                    number = count_pods_match_selector(
+                        node.pods, constraint.selector, soft.namespace
+                    )
                     soft.domain_counts[i][value] += number
         state.data["PreScore" + self.name] = soft
         return None
@@ -303,7 +357,9 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             return None
         return tuple(
             (
-                count_pods_match_selector(node.pods, constraint.selector, soft.namespace)
+                count_pods_match_selector(
+                    node.pods, constraint.selector, soft.namespace
+                )
                 if constraint.topology_key == HOSTNAME and HOSTNAME in node.labels
                 else node.labels.get(constraint.topology_key)
             )
@@ -316,10 +372,14 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             return IGNORED
         soft: SoftState = state.data["PreScore" + self.name]
         total = 0.0
-        for i, (constraint, value) in enumerate(zip(soft.constraints, score_class, strict=True)):
+        for i, (constraint, value) in enumerate(
+            zip(soft.constraints, score_class, strict=True)
+        ):
             if value is None:
                 continue
-            number = value if isinstance(value, int) else soft.domain_counts[i].get(value, 0)
+            number = (
+                value if isinstance(value, int) else soft.domain_counts[i].get(value, 0)
+            )
             total += number * soft.weights[i] + (constraint.max_skew - 1)
         return floor(total + 0.5)
 
@@ -329,7 +389,14 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         lowest, highest = min(counted, default=0), max(counted, default=0)
         if highest == 0:
             return [0 if score == IGNORED else MAX_NODE_SCORE for score in scores]
-        return [(0 if score == IGNORED else MAX_NODE_SCORE * (highest + lowest - score) // highest) for score in scores]
+        return [
+            (
+                0
+                if score == IGNORED
+                else MAX_NODE_SCORE * (highest + lowest - score) // highest
+            )
+            for score in scores
+        ]
 
 
 def _has_all_keys(node: NodeInfo, constraints: tuple[Constraint, ...]) -> bool:

@@ -33,11 +33,15 @@ HARD = ("NoSchedule", "NoExecute")
 
 
 def _repelled(info: PodInfo, taints: Sequence[Object]) -> bool:
-    return untolerated(taints, info.pod["spec"].get("tolerations") or (), HARD) is not None
+    return (
+        untolerated(taints, info.pod["spec"].get("tolerations") or (), HARD) is not None
+    )
 
 
 def _repels_no_more(info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    before, after = (((node or {}).get("spec") or {}).get("taints") or () for node in (old, new))
+    before, after = (
+        ((node or {}).get("spec") or {}).get("taints") or () for node in (old, new)
+    )
     return (old is None or _repelled(info, before)) and not _repelled(info, after)
 
 
@@ -63,17 +67,24 @@ class TaintToleration(FilterPlugin, ScorePlugin):
         """Refuses nodes with an untolerated hard taint."""
         if not node.taints:
             return None
-        return unresolvable(self.name, ERR_REASON) if _repelled(info, node.taints) else None
+        return (
+            unresolvable(self.name, ERR_REASON)
+            if _repelled(info, node.taints)
+            else None
+        )
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """The number of soft taints that the pod does not tolerate."""
         if not node.taints:
             return 0
         tolerations = [
-            t for t in info.pod["spec"].get("tolerations") or () if t.get("effect") in (None, "", "PreferNoSchedule")
+            t
+            for t in info.pod["spec"].get("tolerations") or ()
+            if t.get("effect") in (None, "", "PreferNoSchedule")
         ]
         return sum(
-            taint.get("effect") == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+            taint.get("effect") == "PreferNoSchedule"
+            and not any(tolerates(t, taint) for t in tolerations)
             for taint in node.taints
         )
 

@@ -38,13 +38,23 @@ class Constraint:
     honor_affinity: bool = True
     honor_taints: bool = False
 
-    def counts_node(self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]) -> bool:
+    def counts_node(
+        self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]
+    ) -> bool:
         """Whether the node's pods count: nodes the pod could not run on anyway do not,
         as the policies say.
         """
-        if self.honor_affinity and required is not None and not required(node.name, node.labels):
+        if (
+            self.honor_affinity
+            and required is not None
+            and not required(node.name, node.labels)
+        ):
             return False
-        return not self.honor_taints or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute")) is None
+        return (
+            not self.honor_taints
+            or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute"))
+            is None
+        )
 
 
 def own_constraints(pod: Object, action: str) -> tuple[Constraint, ...]:
@@ -55,14 +65,21 @@ def own_constraints(pod: Object, action: str) -> tuple[Constraint, ...]:
     return _parsed(pod["spec"].get("topologySpreadConstraints") or (), action, labels)
 
 
-def configured_constraints(items: Sequence[Object], action: str, selector: Selector) -> tuple[Constraint, ...]:
+def configured_constraints(
+    items: Sequence[Object], action: str, selector: Selector
+) -> tuple[Constraint, ...]:
     """A profile's default constraints with that `whenUnsatisfiable`, for a pod whose
     owners select with `selector`.
     """
-    return tuple(replace(constraint, selector=selector) for constraint in _parsed(items, action, {}))
+    return tuple(
+        replace(constraint, selector=selector)
+        for constraint in _parsed(items, action, {})
+    )
 
 
-def _parsed(items: Sequence[Object], action: str, labels: Mapping[str, str]) -> tuple[Constraint, ...]:
+def _parsed(
+    items: Sequence[Object], action: str, labels: Mapping[str, str]
+) -> tuple[Constraint, ...]:
     found = []
     for item in items:
         if item["whenUnsatisfiable"] != action:
@@ -71,7 +88,9 @@ def _parsed(items: Sequence[Object], action: str, labels: Mapping[str, str]) -> 
         keys = [key for key in item.get("matchLabelKeys") or () if key in labels]
         if keys:
             more = [Requirement(key, "in", (labels[key],)) for key in keys]
-            selector = Selector([*selector.requirements, *more], nothing=selector.nothing)
+            selector = Selector(
+                [*selector.requirements, *more], nothing=selector.nothing
+            )
         found.append(
             Constraint(
                 item["topologyKey"],
@@ -97,7 +116,9 @@ GetOwner = Callable[[str, str, str], Object | None]
 """A controller by kind, namespace and name."""
 
 
-def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwner) -> Selector | None:
+def default_selector(
+    pod: Object, list_services: ListServices, get_owner: GetOwner
+) -> Selector | None:
     """What the pod's Services and its controller select, all together; None if nobody
     selects it.
     """
@@ -109,7 +130,9 @@ def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwn
         if wanted and all(labels.get(key) == value for key, value in wanted.items()):
             for key, value in wanted.items():
                 requirements[key, "=", (value,)] = Requirement(key, "=", (value,))
-    controller = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
+    controller = next(
+        (o for o in metadata.get("ownerReferences") or () if o.get("controller")), None
+    )
     if controller is not None and controller["kind"] in (
         "ReplicaSet",
         "ReplicationController",
@@ -119,7 +142,10 @@ def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwn
         if owner is not None:
             wanted = owner["spec"].get("selector")
             of_owner = (
-                Selector(Requirement(key, "=", (value,)) for key, value in (wanted or {}).items())
+                Selector(
+                    Requirement(key, "=", (value,))
+                    for key, value in (wanted or {}).items()
+                )
                 if controller["kind"] == "ReplicationController"
                 else selector_from_label_selector(wanted)
             )
@@ -128,7 +154,9 @@ def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwn
     return Selector(requirements.values()) if requirements else None
 
 
-def count_pods_match_selector(pods: dict[str, PodInfo], selector: Selector, namespace: str) -> int:
+def count_pods_match_selector(
+    pods: dict[str, PodInfo], selector: Selector, namespace: str
+) -> int:
     """The pods of a namespace that match and are not on their way out. Nothing to
     select counts as none.
     """

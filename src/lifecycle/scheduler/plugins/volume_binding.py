@@ -114,7 +114,9 @@ class VolumeBinding(VolumePlugin):
         """Only pods without claims can share an answer."""
         return () if next(claim_names(info.pod), None) is None else None
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do without claims; a refusal if one is missing or not usable."""
         names = list(claim_names(info.pod))
         if not names:
@@ -128,17 +130,25 @@ class VolumeBinding(VolumePlugin):
                 return unresolvable(self.name, why)
             found.append(claim)
         bound = [claim for claim in found if is_fully_bound(claim)]
-        waiting = [c for c in found if not is_fully_bound(c) and not c["spec"].get("volumeName")]
+        waiting = [
+            c
+            for c in found
+            if not is_fully_bound(c) and not c["spec"].get("volumeName")
+        ]
         waiting = [claim for claim in waiting if self._binder.waits_for_consumer(claim)]
         if len(bound) + len(waiting) < len(found):
-            return unresolvable(self.name, "pod has unbound immediate PersistentVolumeClaims")
+            return unresolvable(
+                self.name, "pod has unbound immediate PersistentVolumeClaims"
+            )
         state.data[self.name] = ClaimState(bound, waiting)
         return None
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes where a volume cannot be reached, found or made."""
         claims: ClaimState = state.data[self.name]
-        volumes, reasons = self._binder.find_pod_volumes(claims.bound, claims.waiting, node.name, node.labels)
+        volumes, reasons = self._binder.find_pod_volumes(
+            claims.bound, claims.waiting, node.name, node.labels
+        )
         if reasons:
             return unresolvable(self.name, *reasons)
         claims.by_node[node.name] = volumes
@@ -156,25 +166,36 @@ def _unusable(claim: Object | None, name: str, pod: Object, ephemeral: bool) -> 
     if claim["metadata"].get("deletionTimestamp"):
         return f'persistentvolumeclaim "{name}" is being deleted'
     owners = claim["metadata"].get("ownerReferences") or ()
-    if ephemeral and not any(o.get("controller") and o["uid"] == pod["metadata"].get("uid") for o in owners):
+    if ephemeral and not any(
+        o.get("controller") and o["uid"] == pod["metadata"].get("uid") for o in owners
+    ):
         where, who = claim["metadata"]["namespace"], pod["metadata"]
         return f"PVC {where}/{name} was not created for pod {who['namespace']}/{who['name']} (pod is not owner)"
     return ""
 
 
 def _topologies_changed(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    return old is None or new is None or old.get("allowedTopologies") != new.get("allowedTopologies")
+    return (
+        old is None
+        or new is None
+        or old.get("allowedTopologies") != new.get("allowedTopologies")
+    )
 
 
 def _stops_counting(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
     """The driver tells no more how much room it has, and is believed to have enough."""
     return all(d is not None for d in (old, new)) and (
-        bool((old or {})["spec"].get("storageCapacity")) and not (new or {})["spec"].get("storageCapacity")
+        bool((old or {})["spec"].get("storageCapacity"))
+        and not (new or {})["spec"].get("storageCapacity")
     )
 
 
 def _has_more(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    return old is None or new is None or any(_amount(new, key) > _amount(old, key) for key in _ROOM)
+    return (
+        old is None
+        or new is None
+        or any(_amount(new, key) > _amount(old, key) for key in _ROOM)
+    )
 
 
 _ROOM = ("maximumVolumeSize", "capacity")

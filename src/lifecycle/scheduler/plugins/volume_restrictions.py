@@ -28,9 +28,7 @@ from lifecycle.scheduler.plugins.volume_binding import VolumePlugin, claim_names
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON_DISK_CONFLICT = "node(s) had no available disk"
-ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT = (
-    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
-)
+ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 _DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
 
 
@@ -52,7 +50,10 @@ class RestrictionState:
         """How many of the claims another pod uses."""
         if other.pod["metadata"]["namespace"] != self.namespace:
             return 0
-        return sum(not ephemeral and name in self.claims for name, ephemeral in claim_names(other.pod))
+        return sum(
+            not ephemeral and name in self.claims
+            for name, ephemeral in claim_names(other.pod)
+        )
 
 
 class VolumeRestrictions(VolumePlugin):
@@ -70,33 +71,55 @@ class VolumeRestrictions(VolumePlugin):
 
     def sign_pod(self, info: PodInfo) -> tuple[()] | None:
         """Other pods' disks matter: not to be cached."""
-        return None if any(kind in v for v in info.pod["spec"].get("volumes") or () for kind in _DISKS) else ()
+        return (
+            None
+            if any(
+                kind in v
+                for v in info.pod["spec"].get("volumes") or ()
+                for kind in _DISKS
+            )
+            else ()
+        )
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Count the other users of the pod's exclusive claims."""
         namespace = info.pod["metadata"]["namespace"]
         exclusive: set[str] = set()
         for name, claim in self.lasting_claims(info.pod):
             if claim is None:
-                return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
+                return unresolvable(
+                    self.name, f'persistentvolumeclaim "{name}" not found'
+                )
             if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
                 exclusive.add(name)
         found = RestrictionState(namespace, exclusive)
         if exclusive:
-            others = (other for node in snapshot.node_info_list for other in node.pods.values())
+            others = (
+                other
+                for node in snapshot.node_info_list
+                for other in node.pods.values()
+            )
             found.conflicts = sum(map(found.used_by, others))
-        disks = any(kind in v for v in info.pod["spec"].get("volumes") or () for kind in _DISKS)
+        disks = any(
+            kind in v for v in info.pod["spec"].get("volumes") or () for kind in _DISKS
+        )
         if not disks and not found.conflicts:
             return SKIP
         state.data[self.name] = found
         return None
 
-    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+    def add_pod(
+        self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
+    ) -> None:
         """One more."""
         found: RestrictionState = state.data[self.name]
         found.conflicts += found.used_by(added)
 
-    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+    def remove_pod(
+        self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> None:
         """One less."""
         found: RestrictionState = state.data[self.name]
         found.conflicts -= found.used_by(removed)
@@ -106,7 +129,10 @@ class VolumeRestrictions(VolumePlugin):
         for volume in info.pod["spec"].get("volumes") or ():
             if any(kind in volume for kind in _DISKS):
                 for other in node.pods.values():
-                    if any(_conflict(volume, theirs) for theirs in other.pod["spec"].get("volumes") or ()):
+                    if any(
+                        _conflict(volume, theirs)
+                        for theirs in other.pod["spec"].get("volumes") or ()
+                    ):
                         return unschedulable(self.name, ERR_REASON_DISK_CONFLICT)
         if state.data[self.name].conflicts > 0:
             return unschedulable(self.name, ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT)

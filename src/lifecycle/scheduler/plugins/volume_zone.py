@@ -44,12 +44,16 @@ class VolumeZone(VolumePlugin):
         """A claim, a volume, a class or a node comes or changes."""
         return self.volume_events
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """The zones of the pod's volumes; nothing to do if there are none."""
         zones: list[tuple[str, set[str]]] = []
         for name, claim in self.lasting_claims(info.pod):
             if claim is None:
-                return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
+                return unresolvable(
+                    self.name, f'persistentvolumeclaim "{name}" not found'
+                )
             volume_name = claim["spec"].get("volumeName")
             if not volume_name:
                 why = self._without_volume(claim)
@@ -58,7 +62,9 @@ class VolumeZone(VolumePlugin):
                 continue
             volume = self._binder.volume(volume_name)
             if volume is None:
-                return unresolvable(self.name, f'persistentvolume "{volume_name}" not found')
+                return unresolvable(
+                    self.name, f'persistentvolume "{volume_name}" not found'
+                )
             zones += _topologies(volume)
         if not zones:
             return SKIP
@@ -71,7 +77,11 @@ class VolumeZone(VolumePlugin):
             return "PersistentVolumeClaim had no pv name and storageClass name"
         if self._binder.get_class(name) is None:
             return f'storageclass.storage.k8s.io "{name}" not found'
-        return "" if self._binder.waits_for_consumer(claim) else "PersistentVolume had no name"
+        return (
+            ""
+            if self._binder.waits_for_consumer(claim)
+            else "PersistentVolume had no name"
+        )
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes of other zones."""
@@ -86,4 +96,8 @@ class VolumeZone(VolumePlugin):
 
 def _topologies(volume: Object) -> list[tuple[str, set[str]]]:
     labels = volume["metadata"].get("labels") or {}
-    return [(key, set(labels[key].split("__"))) for key in TOPOLOGY_LABELS if labels.get(key)]
+    return [
+        (key, set(labels[key].split("__")))
+        for key in TOPOLOGY_LABELS
+        if labels.get(key)
+    ]

@@ -92,7 +92,10 @@ class SchedulingQueue:
         if queued is None:
             return
         queued.info = PodInfo(new)
-        if any(self._worth_requeuing(queued, event, old, new) for event in pod_events("Pod", old, new)):
+        if any(
+            self._worth_requeuing(queued, event, old, new)
+            for event in pod_events("Pod", old, new)
+        ):
             del self._unschedulable[key]
             self._move_to_active_or_backoff(queued)
 
@@ -158,7 +161,9 @@ class SchedulingQueue:
         if not self._unschedulable:
             return
         for key, queued in list(self._unschedulable.items()):
-            if not only(queued.info) or not self._worth_requeuing(queued, event, old, new):
+            if not only(queued.info) or not self._worth_requeuing(
+                queued, event, old, new
+            ):
                 continue
             del self._unschedulable[key]
             self._move_to_active_or_backoff(queued)
@@ -167,8 +172,12 @@ class SchedulingQueue:
         """Keys by place: `active`, `backoff`, `unschedulable`, `gated`."""
         return {
             "active": [pod.key for pod in self._active],
-            "backoff": [pod.key for heap in (self._backoff, self._error_backoff) for pod in heap],
-            "unschedulable": [key for key, pod in self._unschedulable.items() if not pod.gated],
+            "backoff": [
+                pod.key for heap in (self._backoff, self._error_backoff) for pod in heap
+            ],
+            "unschedulable": [
+                key for key, pod in self._unschedulable.items() if not pod.gated
+            ],
             "gated": [key for key, pod in self._unschedulable.items() if pod.gated],
         }
 
@@ -225,7 +234,9 @@ class SchedulingQueue:
         if self._gated(queued):
             return
         expires = queued.timestamp + self.backoff_duration(queued)
-        (self._backoff if queued.unschedulable_plugins else self._error_backoff).push(queued, expires)
+        (self._backoff if queued.unschedulable_plugins else self._error_backoff).push(
+            queued, expires
+        )
         self._arm(expires)
         self._wake()
 
@@ -242,7 +253,9 @@ class SchedulingQueue:
         failures = queued.consecutive_errors or queued.unschedulable_count
         if not failures:
             return 0.0
-        return float(min(self._initial_backoff * 2 ** min(failures - 1, 10), self._max_backoff))
+        return float(
+            min(self._initial_backoff * 2 ** min(failures - 1, 10), self._max_backoff)
+        )
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -258,7 +271,9 @@ class SchedulingQueue:
             self._timer.cancel()
         self._timer_at = when
         delay = max(when - self._clock.now(), 0.0)
-        self._timer = asyncio.get_running_loop().call_later(delay, self._flush_backoff_completed)
+        self._timer = asyncio.get_running_loop().call_later(
+            delay, self._flush_backoff_completed
+        )
 
     def _flush_backoff_completed(self) -> None:
         self._timer = None
@@ -275,13 +290,18 @@ class SchedulingQueue:
     def _arm_flush(self) -> None:
         if self._flush_timer is None:
             loop = asyncio.get_running_loop()
-            self._flush_timer = loop.call_later(FLUSH_UNSCHEDULABLE_PERIOD, self._flush_unschedulable_leftover)
+            self._flush_timer = loop.call_later(
+                FLUSH_UNSCHEDULABLE_PERIOD, self._flush_unschedulable_leftover
+            )
 
     def _flush_unschedulable_leftover(self) -> None:
         self._flush_timer = None
         now = self._clock.now()
         for key, queued in list(self._unschedulable.items()):
-            if not queued.gated and now - queued.timestamp > POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION:
+            if (
+                not queued.gated
+                and now - queued.timestamp > POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION
+            ):
                 del self._unschedulable[key]
                 self._move_to_active_or_backoff(queued)
         if any(not queued.gated for queued in self._unschedulable.values()):

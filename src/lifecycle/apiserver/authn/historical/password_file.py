@@ -50,7 +50,9 @@ class BasicAuthAuthenticator:
             return None
         name, password = credentials
         entry = self._entries.get(name)
-        if entry is None or not hmac.compare_digest(entry.password.encode(), password.encode()):
+        if entry is None or not hmac.compare_digest(
+            entry.password.encode(), password.encode()
+        ):
             raise AuthenticationError(INVALID)
         return Identity(entry.user)
 
@@ -63,7 +65,9 @@ def basic_credentials(header: str) -> tuple[str, str] | None:
     if scheme.lower() != "basic":
         return None
     try:
-        name, colon, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+        name, colon, password = (
+            base64.b64decode(encoded, validate=True).decode().partition(":")
+        )
     except (binascii.Error, UnicodeDecodeError):
         return None
     return (name, password) if colon else None
@@ -83,6 +87,10 @@ def read_password_file(path: Path) -> dict[str, Entry]:
                     f"password file '{path}' must have at least 3 columns (password,"
                     f" user name, user uid), found {len(row)}"
                 )
-            groups = tuple(group.strip() for group in row[3].split(",")) if len(row) > 3 else ()
+            groups = (
+                tuple(group.strip() for group in row[3].split(","))
+                if len(row) > 3
+                else ()
+            )
             entries[row[1]] = Entry(UserInfo(row[1], groups, row[2]), row[0])
     return entries

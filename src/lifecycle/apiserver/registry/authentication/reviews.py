@@ -26,7 +26,9 @@ GROUP = "authentication.k8s.io"
 class AuthenticationReviews:
     """The two reviews; `audiences` are the API server's own."""
 
-    def __init__(self, tokens: TokenAuthenticator, clock: Clock, audiences: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, tokens: TokenAuthenticator, clock: Clock, audiences: tuple[str, ...] = ()
+    ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._audiences = audiences

@@ -57,7 +57,11 @@ class AccessReviews:
             **obj,
             "metadata": {**(obj.get("metadata") or {}), "namespace": namespace},
         }
-        errors = _spec_errors(spec) + _user_errors(spec) + _metadata_errors(obj, ("namespace",))
+        errors = (
+            _spec_errors(spec)
+            + _user_errors(spec)
+            + _metadata_errors(obj, ("namespace",))
+        )
         what = spec.get("resourceAttributes")
         if what is not None and what.get("namespace", "") != namespace:
             message = "must match metadata.namespace"
@@ -107,12 +111,16 @@ class AccessReviews:
             "status": status,
         }
 
-    async def _answer(self, obj: Object, user: UserInfo, errors: list[FieldError]) -> Object:
+    async def _answer(
+        self, obj: Object, user: UserInfo, errors: list[FieldError]
+    ) -> Object:
         if errors:
             raise invalid_object(
                 "", GROUP, "", errors
             )  # upstream names the kind of the internal object, which has none
-        verdict = await decide(self._authorizer.authorize, user, request_info_from(obj["spec"]))
+        verdict = await decide(
+            self._authorizer.authorize, user, request_info_from(obj["spec"])
+        )
         status: Object = {"allowed": verdict.allowed}
         if verdict.decision is Decision.DENY:
             status["denied"] = True

@@ -48,7 +48,12 @@ class Criteria:
     @property
     def everything(self) -> bool:
         """Whether nothing but the namespace is asked for."""
-        return self.labels is None and self.fields is None and not self.name and not self.node_name
+        return (
+            self.labels is None
+            and self.fields is None
+            and not self.name
+            and not self.node_name
+        )
 
     @property
     def filed_under(self) -> tuple[str, ...]:
@@ -61,7 +66,9 @@ class Criteria:
             return "name", self.name
         return ("namespace", self.namespace) if self.namespace else ()
 
-    def matches(self, obj: Object, fields_of: Callable[[Object], dict[str, str]]) -> bool:
+    def matches(
+        self, obj: Object, fields_of: Callable[[Object], dict[str, str]]
+    ) -> bool:
         """Whether an object is selected."""
         metadata = obj["metadata"]
         if self.namespace and metadata.get("namespace") != self.namespace:
@@ -70,7 +77,9 @@ class Criteria:
             return False
         if self.node_name and obj["spec"].get("nodeName") != self.node_name:
             return False
-        if self.labels is not None and not self.labels.matches(metadata.get("labels") or {}):
+        if self.labels is not None and not self.labels.matches(
+            metadata.get("labels") or {}
+        ):
             return False
         return self.fields is None or self.fields.matches(fields_of(obj))
 
@@ -89,7 +98,9 @@ class Watched(Protocol):
 class CacheWatcher:
     """An async iterator of `WatchFrame`s. `end()` finishes it."""
 
-    def __init__(self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0) -> None:
+    def __init__(
+        self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0
+    ) -> None:
         self.criteria = criteria
         self.after = after  # a client may ask for a revision that has not happened yet
         self.bookmarks = bookmarks
@@ -110,12 +121,17 @@ class CacheWatcher:
         if is_in:
             kind = "MODIFIED" if was_in else "ADDED"
             assert current is not None
-            self.push(frames.get(kind) or frames.setdefault(kind, WatchFrame(kind, current.obj, current)))
+            self.push(
+                frames.get(kind)
+                or frames.setdefault(kind, WatchFrame(kind, current.obj, current))
+            )
         elif was_in:
             assert previous is not None
             frame = frames.get("DELETED")
             if frame is None:
-                frame = frames["DELETED"] = WatchFrame("DELETED", _as_of(previous.obj, change.revision))
+                frame = frames["DELETED"] = WatchFrame(
+                    "DELETED", _as_of(previous.obj, change.revision)
+                )
             self.push(frame)
 
     def push(self, frame: WatchFrame) -> None:

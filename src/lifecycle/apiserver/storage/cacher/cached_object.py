@@ -23,7 +23,9 @@ class Cached:
 
     __slots__ = ("_json", "_value", "key", "obj", "revision")
 
-    def __init__(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> None:
+    def __init__(
+        self, key: str, obj: Object, revision: int, value: bytes | None = None
+    ) -> None:
         self.key, self.obj, self.revision = key, obj, revision
         self._value = value
         self._json: bytes | None = None
@@ -33,7 +35,9 @@ class Cached:
         """The object as JSON, with kind and apiVersion first."""
         if self._json is None:
             stored, self._value = self._value, None
-            spliced = with_resource_version(stored, self.obj) if stored is not None else None
+            spliced = (
+                with_resource_version(stored, self.obj) if stored is not None else None
+            )
             self._json = spliced if spliced is not None else orjson.dumps(self.obj)
         return self._json
 
@@ -45,7 +49,9 @@ def with_resource_version(value: bytes, obj: Object) -> bytes | None:
     metadata = obj["metadata"]
     uid = b'"uid":"%b"' % metadata.get("uid", "").encode()
     before, found, after = value.partition(uid)
-    if not found or b"{" in before[before.find(b'"metadata":{') + 12 :]:  # the first uid is some other object's
+    if (
+        not found or b"{" in before[before.find(b'"metadata":{') + 12 :]
+    ):  # the first uid is some other object's
         return None
     return b'%b%b,"resourceVersion":"%b"%b' % (
         before,

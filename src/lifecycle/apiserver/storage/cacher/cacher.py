@@ -71,10 +71,14 @@ class Cacher:
         self._window_start = 0
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
-        self._keys: dict[str, list[str]] = {}  # sorted, by namespace; all of them under ""
+        self._keys: dict[
+            str, list[str]
+        ] = {}  # sorted, by namespace; all of them under ""
         self._rows: dict[str, list[Cached]] = {}
         self._pump_task: asyncio.Task[None] | None = None
-        self._watch: Watch | None = None  # until everything has been read, which may fail
+        self._watch: Watch | None = (
+            None  # until everything has been read, which may fail
+        )
         self.version = 0
         self._bells: list[Bell] = []
 
@@ -83,7 +87,9 @@ class Cacher:
     async def start(self) -> None:
         """Read everything once, then follow. Raises StoreError."""
         await self._read_everything()
-        self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
+        self._pump_task = asyncio.create_task(
+            self._pump(), name=f"cacher {self.resource.plural}"
+        )
 
     async def stop(self) -> None:
         """End the watch on the store and every watcher."""
@@ -94,7 +100,9 @@ class Cacher:
         self._end_watchers()
 
     def _end_watchers(self) -> None:
-        for watcher in [watcher for drawer in self._watchers.values() for watcher in drawer]:
+        for watcher in [
+            watcher for drawer in self._watchers.values() for watcher in drawer
+        ]:
             watcher.end()
 
     async def _read_everything(self) -> None:
@@ -112,7 +120,9 @@ class Cacher:
             cached = self._decoded(kv)
             if cached is not None:
                 self._put(cached)
-        watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
+        watch = self._store.watch(
+            self.prefix, prefix_end(self.prefix), revision=page.revision + 1
+        )
         watch.bells = self._bells
         self._watch = watch
         for bell in self._bells:
@@ -171,12 +181,16 @@ class Cacher:
         is no object.
         """
         try:
-            return Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision)
+            return Cached(
+                kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision
+            )
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             return None
 
-    def written(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> Cached:
+    def written(
+        self, key: str, obj: Object, revision: int, value: bytes | None = None
+    ) -> Cached:
         """The writer hands over what it wrote at a revision, so that nobody has to
         decode it again.
         """
@@ -242,7 +256,11 @@ class Cacher:
         if not watchers:
             return
         frames: dict[str, WatchFrame] = {}
-        both = [cached.obj for cached in (change.current, change.previous) if cached is not None]
+        both = [
+            cached.obj
+            for cached in (change.current, change.previous)
+            if cached is not None
+        ]
         metadata = both[0]["metadata"]
         drawers: set[tuple[str, ...]] = {
             (),
@@ -270,7 +288,9 @@ class Cacher:
         """
         rows = self._rows.get(namespace)
         if rows is None:
-            rows = self._rows[namespace] = [self._objects[key] for key in self._keys.get(namespace, ())]
+            rows = self._rows[namespace] = [
+                self._objects[key] for key in self._keys.get(namespace, ())
+            ]
         return rows
 
     def candidates(self, criteria: Criteria) -> list[Cached]:
@@ -280,7 +300,9 @@ class Cacher:
         if not criteria.name or (self.resource.namespaced and not criteria.namespace):
             return self.ordered(criteria.namespace)
         key = (
-            f"{self.prefix}{criteria.namespace}/{criteria.name}" if criteria.namespace else self.prefix + criteria.name
+            f"{self.prefix}{criteria.namespace}/{criteria.name}"
+            if criteria.namespace
+            else self.prefix + criteria.name
         )
         found = self._objects.get(key)
         return [found] if found is not None else []
@@ -313,7 +335,11 @@ class Cacher:
                 if criteria.matches(cached.obj, self.fields_of):
                     watcher.push(WatchFrame("ADDED", cached.obj, cached))
         elif revision is not None and revision < self.revision:
-            missed = list(takewhile(lambda change: change.revision > revision, reversed(self._window)))
+            missed = list(
+                takewhile(
+                    lambda change: change.revision > revision, reversed(self._window)
+                )
+            )
             for change in reversed(missed):
                 watcher.feed(change, {})
         # a new tuple each time: a watcher may come or go while a change is handed round
@@ -329,7 +355,9 @@ class Cacher:
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
         drawer = watcher.criteria.filed_under
-        left = tuple(other for other in self._watchers.get(drawer, ()) if other is not watcher)
+        left = tuple(
+            other for other in self._watchers.get(drawer, ()) if other is not watcher
+        )
         if left:
             self._watchers[drawer] = left
         else:

@@ -22,7 +22,9 @@ from lifecycle.cni.plugins.host_local.ranges import Range, RangeSet
 class Store(Protocol):
     """Who has which address. Upstream: `backend.Store`. Held locked by the caller."""
 
-    def reserve(self, container_id: str, if_name: str, address: Address, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Address, range_id: str
+    ) -> bool:
         """Take an address; False if somebody has it."""
         ...
 
@@ -39,7 +41,9 @@ class Store(Protocol):
         ...
 
 
-def candidates(ranges: RangeSet, last: Address | None) -> Iterator[tuple[Address, Range]]:
+def candidates(
+    ranges: RangeSet, last: Address | None
+) -> Iterator[tuple[Address, Range]]:
     """Every address that may be tried, in order, each once; gateways are left out.
 
     Begins after `last` if a range holds it, else with the first range's start.
@@ -77,7 +81,9 @@ class IPAllocator:
         self._store = store
         self._range_id = str(index)
 
-    def get(self, container_id: str, if_name: str, requested: Address | None = None) -> dict[str, str]:
+    def get(
+        self, container_id: str, if_name: str, requested: Address | None = None
+    ) -> dict[str, str]:
         """An address with mask and gateway: the requested one, or the next free one.
         Raises CNIError.
         """
@@ -85,13 +91,21 @@ class IPAllocator:
             one = self._ranges.range_for(requested)
             if requested == one.gateway:
                 raise CNIError(f"requested ip {requested} is subnet's gateway")
-            if not self._store.reserve(container_id, if_name, requested, self._range_id):
-                raise CNIError(f"requested IP address {requested} is not available in range set {self._ranges}")
+            if not self._store.reserve(
+                container_id, if_name, requested, self._range_id
+            ):
+                raise CNIError(
+                    f"requested IP address {requested} is not available in range set {self._ranges}"
+                )
             return _ip_config(requested, one)
         for allocated in self._store.get_by_id(container_id, if_name):
             if allocated in self._ranges:
-                raise CNIError(f"{allocated} has been allocated to {container_id}, duplicate allocation is not allowed")
-        for address, one in candidates(self._ranges, self._store.last_reserved_ip(self._range_id)):
+                raise CNIError(
+                    f"{allocated} has been allocated to {container_id}, duplicate allocation is not allowed"
+                )
+        for address, one in candidates(
+            self._ranges, self._store.last_reserved_ip(self._range_id)
+        ):
             if self._store.reserve(container_id, if_name, address, self._range_id):
                 return _ip_config(address, one)
         raise CNIError(f"no IP addresses available in range set: {self._ranges}")

@@ -44,9 +44,7 @@ _IPAM: dict[str, Shape] = {
     "resolvConf": STRING,
     "ranges": _RANGES,
 }
-_RUNTIME = (
-    'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs []*ip.IP "json:\\"ips,omitempty\\"" }'
-)
+_RUNTIME = 'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs []*ip.IP "json:\\"ips,omitempty\\"" }'
 _ARGS = 'struct { A *allocator.IPAMArgs "json:\\"cni\\"" }'
 _NET = Struct(
     {
@@ -83,7 +81,9 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
     try:
         requested = [_wished(from_env)] if from_env else []
     except CNIError as why:
-        raise why.wrapped(f'ARGS: error parsing value of pair "IP={from_env}"') from None
+        raise why.wrapped(
+            f'ARGS: error parsing value of pair "IP={from_env}"'
+        ) from None
     wishes = ((conf.get("args") or {}).get("cni") or {}).get("ips") or ()
     wishes = [*wishes, *(runtime.get("ips") or ())]
     requested += [_wished(wish) for wish in wishes if wish]
@@ -103,8 +103,12 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
             raise CNIError(f"invalid range set {index}: {why}") from None
     versions = [one.version for one in ranges]
     cni_version = conf.get("cniVersion") or ""
-    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(cni_version, "0.3.0"):
-        raise CNIError(f"CNI version {cni_version} does not support more than 1 address per family")
+    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(
+        cni_version, "0.3.0"
+    ):
+        raise CNIError(
+            f"CNI version {cni_version} does not support more than 1 address per family"
+        )
     for index, one in enumerate(ranges):
         for offset, other in enumerate(ranges[index + 1 :]):
             if one.overlaps(other):

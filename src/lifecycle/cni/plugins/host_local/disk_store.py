@@ -36,14 +36,18 @@ class DiskStore:
 
     def __enter__(self) -> DiskStore:
         self.directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-        self._lock = os.open(self.directory / "lock", os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o750)
+        self._lock = os.open(
+            self.directory / "lock", os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o750
+        )
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         return self
 
     def __exit__(self, *exc: object) -> None:
         os.close(self._lock)
 
-    def reserve(self, container_id: str, if_name: str, address: Address, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Address, range_id: str
+    ) -> bool:
         """Take an address; False if somebody has it."""
         path = self.directory / str(address)
         try:
@@ -68,7 +72,9 @@ class DiskStore:
     def last_reserved_ip(self, range_id: str) -> Address | None:
         """Where to go on; None on a fresh disk, or if the file holds nonsense."""
         try:
-            return parse_ip((self.directory / f"{LAST_IP_FILE_PREFIX}{range_id}").read_text())
+            return parse_ip(
+                (self.directory / f"{LAST_IP_FILE_PREFIX}{range_id}").read_text()
+            )
         except (OSError, CNIError):
             return None
 
@@ -76,14 +82,16 @@ class DiskStore:
         """Whether an interface has an address at all. Files of old had no second
         line.
         """
-        return any(True for _ in self._files(f"{container_id.strip()}{LINE_BREAK}{if_name}")) or any(
-            True for _ in self._files(container_id.strip())
-        )
+        return any(
+            True for _ in self._files(f"{container_id.strip()}{LINE_BREAK}{if_name}")
+        ) or any(True for _ in self._files(container_id.strip()))
 
     def get_by_id(self, container_id: str, if_name: str) -> list[Address]:
         """An interface's addresses."""
         found = []
-        for path in self._files(f"{container_id.strip()}{LINE_BREAK}{if_name}", container_id.strip()):
+        for path in self._files(
+            f"{container_id.strip()}{LINE_BREAK}{if_name}", container_id.strip()
+        ):
             try:
                 found.append(parse_ip(path.name))
             except CNIError:

@@ -31,7 +31,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             if wish is not None:
                 requested.remove(wish)
             try:
-                result["ips"].append(allocator.get(args.container_id, args.if_name, wish))
+                result["ips"].append(
+                    allocator.get(args.container_id, args.if_name, wish)
+                )
             except CNIError as why:
                 for earlier in done:
                     earlier.release(args.container_id, args.if_name)
@@ -40,7 +42,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
         if requested:
             for allocator in done:
                 allocator.release(args.container_id, args.if_name)
-            raise CNIError(f"failed to allocate all requested IPs: {' '.join(map(str, requested))}")
+            raise CNIError(
+                f"failed to allocate all requested IPs: {' '.join(map(str, requested))}"
+            )
     result["routes"] = conf.routes
     return results.create("1.1.0", result)
 
@@ -60,7 +64,9 @@ def cmd_check(args: CmdArgs) -> None:
     conf = load_ipam_config(args.conf, args.args)
     with DiskStore(conf.name, conf.data_dir) as store:
         if not store.find_by_id(args.container_id, args.if_name):
-            raise CNIError(f"host-local: Failed to find address added by container {args.container_id}")
+            raise CNIError(
+                f"host-local: Failed to find address added by container {args.container_id}"
+            )
 
 
 def parse_resolv_conf(path: str) -> dict[str, Any]:
@@ -86,4 +92,6 @@ def parse_resolv_conf(path: str) -> dict[str, Any]:
 
 def main() -> int:
     """The executable."""
-    return plugin_main("host-local", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check})
+    return plugin_main(
+        "host-local", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check}
+    )

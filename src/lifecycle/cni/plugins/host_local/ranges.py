@@ -34,7 +34,12 @@ class Range:
         """Whether an address could come from both."""
         if self.start.version != other.start.version:
             return False
-        return other.start in self or other.end in self or self.start in other or self.end in other
+        return (
+            other.start in self
+            or other.end in self
+            or self.start in other
+            or self.end in other
+        )
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end}"
@@ -57,7 +62,11 @@ def canonical_range(raw: Mapping[str, Any]) -> Range:
             f" network address is {network.network_address}"
         )
     first = next_ip(network.network_address)
-    last = network.broadcast_address - 1 if network.version == 4 else network.broadcast_address
+    last = (
+        network.broadcast_address - 1
+        if network.version == 4
+        else network.broadcast_address
+    )
     gateway = parse_ip(raw["gateway"]) if raw.get("gateway") else first
     start = parse_ip(raw["rangeStart"]) if raw.get("rangeStart") else None
     end = parse_ip(raw["rangeEnd"]) if raw.get("rangeEnd") else None
@@ -105,7 +114,9 @@ class RangeSet:
 
     def overlaps(self, other: RangeSet) -> bool:
         """Whether an address could come from both."""
-        return any(one.overlaps(another) for one in self.ranges for another in other.ranges)
+        return any(
+            one.overlaps(another) for one in self.ranges for another in other.ranges
+        )
 
     def __str__(self) -> str:
         return ",".join(map(str, self.ranges))

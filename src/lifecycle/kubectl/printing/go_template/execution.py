@@ -96,7 +96,9 @@ class _Execution:
         before = self._template.text[: self._node.at]
         column = len(before.rpartition("\n")[2].encode(errors="surrogateescape"))
         where = f"{NAME}:{before.count(chr(10)) + 1}:{column}"
-        return ExecutionError(f"template: {where}: executing {go_quote(self._name)} at <{self._node}>: {message}")
+        return ExecutionError(
+            f"template: {where}: executing {go_quote(self._name)} at <{self._node}>: {message}"
+        )
 
     # -- statements --------------------------------------------------------------------
 
@@ -140,8 +142,14 @@ class _Execution:
         mark = len(self._variables)
         value = unboxed(self._pipeline(dot, node.pipe))
         inside = len(self._variables)
-        if len(node.pipe.declared) > 1 and isinstance(value, int) and not isinstance(value, bool):
-            raise self._wrong(f"can't use {value} to iterate over more than one variable")
+        if (
+            len(node.pipe.declared) > 1
+            and isinstance(value, int)
+            and not isinstance(value, bool)
+        ):
+            raise self._wrong(
+                f"can't use {value} to iterate over more than one variable"
+            )
         pairs = self._pairs(value)
         try:
             for index, item in pairs:
@@ -181,7 +189,9 @@ class _Execution:
         if self._depth == MAX_DEPTH:
             raise self._wrong(f"exceeded maximum template depth ({MAX_DEPTH})")
         data = self._pipeline(dot, node.pipe) if node.pipe is not None else INVALID
-        inner = _Execution(self._template, node.name, self._write, self._strict, data, self._depth + 1)
+        inner = _Execution(
+            self._template, node.name, self._write, self._strict, data, self._depth + 1
+        )
         inner.walk(data, block)
 
     # -- values ------------------------------------------------------------------------
@@ -195,7 +205,11 @@ class _Execution:
         for variable in pipe.declared:
             name = variable.names[0]
             if pipe.assigns:
-                at = next(i for i in reversed(range(len(self._variables))) if self._variables[i][0] == name)
+                at = next(
+                    i
+                    for i in reversed(range(len(self._variables)))
+                    if self._variables[i][0] == name
+                )
                 self._variables[at] = (name, value)
             else:
                 self._variables.append((name, value))
@@ -239,7 +253,9 @@ class _Execution:
                 return node.value
         raise self._wrong(f"can't evaluate command {go_quote(str(node))}")
 
-    def _operand(self, dot: Any, node: nodes.Node, arguments: Sequence[nodes.Node], final: Any) -> Any:
+    def _operand(
+        self, dot: Any, node: nodes.Node, arguments: Sequence[nodes.Node], final: Any
+    ) -> Any:
         """The value of a variable or of fields; only the last field could take
         arguments, and none does.
         """
@@ -252,7 +268,11 @@ class _Execution:
                     raise self._wrong(f"indirection through explicit nil in {node}")
                 receiver, names = self._argument(dot, "", node.of), node.names
             case nodes.Variable():
-                receiver = next(value for name, value in reversed(self._variables) if name == node.names[0])
+                receiver = next(
+                    value
+                    for name, value in reversed(self._variables)
+                    if name == node.names[0]
+                )
                 names = node.names[1:]
                 if not names:
                     self._no_arguments(arguments or [node], final)
@@ -299,7 +319,10 @@ class _Execution:
             if node.name == "call":
                 raise self._not_callable(dot, at, arguments, final)
             return self._short_circuit(node.name, dot, arguments, final)
-        values = [self._argument(dot, self._parameter(function, i), each) for i, each in enumerate(arguments)]
+        values = [
+            self._argument(dot, self._parameter(function, i), each)
+            for i, each in enumerate(arguments)
+        ]
         if final is not _MISSING:
             values.append(self._fitting(final, self._parameter(function, len(values))))
         try:
@@ -308,19 +331,27 @@ class _Execution:
             self._node = at
             raise self._wrong(f"error calling {node.name}: {wrong}") from None
 
-    def _check_count(self, name: str, function: Function, given: int, final: Any) -> None:
+    def _check_count(
+        self, name: str, function: Function, given: int, final: Any
+    ) -> None:
         count, wanted = given + (final is not _MISSING), len(function.parameters)
         if function.variadic:
             if count < wanted - 1:
-                raise self._wrong(f"wrong number of args for {name}: want at least {wanted - 1} got {given}")
+                raise self._wrong(
+                    f"wrong number of args for {name}: want at least {wanted - 1} got {given}"
+                )
         elif count != wanted:
-            raise self._wrong(f"wrong number of args for {name}: want {wanted} got {count}")
+            raise self._wrong(
+                f"wrong number of args for {name}: want {wanted} got {count}"
+            )
 
     @staticmethod
     def _parameter(function: Function, i: int) -> str:
         return function.parameters[min(i, len(function.parameters) - 1)]
 
-    def _short_circuit(self, name: str, dot: Any, arguments: Sequence[nodes.Node], final: Any) -> Any:
+    def _short_circuit(
+        self, name: str, dot: Any, arguments: Sequence[nodes.Node], final: Any
+    ) -> Any:
         value: Any = INVALID
         for each in arguments:
             value = self._argument(dot, "value", each)
@@ -328,13 +359,19 @@ class _Execution:
                 return value
         return value if final is _MISSING else self._fitting(final, "value")
 
-    def _not_callable(self, dot: Any, at: nodes.Node, arguments: Sequence[nodes.Node], final: Any) -> ExecutionError:
-        value = unboxed(self._argument(dot, "value", arguments[0]) if arguments else final)
+    def _not_callable(
+        self, dot: Any, at: nodes.Node, arguments: Sequence[nodes.Node], final: Any
+    ) -> ExecutionError:
+        value = unboxed(
+            self._argument(dot, "value", arguments[0]) if arguments else final
+        )
         self._node = at
         if value is INVALID:
             return self._wrong("error calling call: call of nil")
         name = arguments[0] if arguments else "call"
-        return self._wrong(f"error calling call: non-function {name} of type {type_of(value)}")
+        return self._wrong(
+            f"error calling call: non-function {name} of type {type_of(value)}"
+        )
 
     def _argument(self, dot: Any, kind: str, node: nodes.Node) -> Any:
         """The value of an argument, as a parameter of a type takes it; no type takes
@@ -353,7 +390,9 @@ class _Execution:
             case nodes.Pipe():
                 return self._fitting(self._pipeline(dot, node), kind)
             case nodes.Identifier():
-                return self._fitting(self._function(dot, node, node, (), _MISSING), kind)
+                return self._fitting(
+                    self._function(dot, node, node, (), _MISSING), kind
+                )
         if kind == "string" and not isinstance(node, nodes.String):
             raise self._wrong(f"expected string; found {node}")
         return self._literal(dot, node)
@@ -362,10 +401,22 @@ class _Execution:
         if kind in ("", "value"):
             return value
         if kind == "any":
-            return None if value is INVALID else value.value if isinstance(value, Boxed) else value
+            return (
+                None
+                if value is INVALID
+                else value.value
+                if isinstance(value, Boxed)
+                else value
+            )
         if value is INVALID:
             raise self._wrong(f"invalid value; expected {kind}")
-        inner = value.value if isinstance(value, Boxed) and value.value is not None else value
+        inner = (
+            value.value
+            if isinstance(value, Boxed) and value.value is not None
+            else value
+        )
         if not isinstance(inner, str):
-            raise self._wrong(f"wrong type for value; expected {kind}; got {type_of(inner)}")
+            raise self._wrong(
+                f"wrong type for value; expected {kind}; got {type_of(inner)}"
+            )
         return inner

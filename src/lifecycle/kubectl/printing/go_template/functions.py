@@ -74,7 +74,9 @@ def _index(item: Any, *indexes: Any) -> Any:
             whole = _bytes(item) if isinstance(item, str) else item
             at = _place(index, len(whole))
             if at == len(whole):
-                raise TemplateError(f"reflect: {'string' if isinstance(item, str) else 'slice'} index out of range")
+                raise TemplateError(
+                    f"reflect: {'string' if isinstance(item, str) else 'slice'} index out of range"
+                )
             item = Byte(whole[at]) if isinstance(item, str) else Boxed(whole[at])
         elif isinstance(item, dict):
             key = unboxed(index)
@@ -128,7 +130,13 @@ def _kind(value: Any) -> str:
         return "bool"
     if isinstance(value, int):
         return "int"
-    return "float" if isinstance(value, float) else "string" if isinstance(value, str) else ""
+    return (
+        "float"
+        if isinstance(value, float)
+        else "string"
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def _eq(left: Any, *rights: Any) -> bool:
@@ -150,7 +158,9 @@ def _eq(left: Any, *rights: Any) -> bool:
             shown = f"{_in_words(left)}: {type_of(left)}, {type_of(right)}: {go_value(right)}"
             raise TemplateError(f"non-comparable types {shown}")
         else:
-            raise TemplateError(f"non-comparable type {_in_words(left)}: {type_of(right)}")
+            raise TemplateError(
+                f"non-comparable type {_in_words(left)}: {type_of(right)}"
+            )
     return False
 
 
@@ -159,7 +169,9 @@ def _in_words(value: Any) -> str:
 
 
 def _incompatible(left: Any, right: Any) -> TemplateError:
-    return TemplateError(f"incompatible types for comparison: {type_of(left)} and {type_of(right)}")
+    return TemplateError(
+        f"incompatible types for comparison: {type_of(left)} and {type_of(right)}"
+    )
 
 
 def _lt(left: Any, right: Any) -> bool:
@@ -180,7 +192,9 @@ def _le(left: Any, right: Any) -> bool:
 def _as_text(values: tuple[Any, ...]) -> str:
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    return sprint(["<no value>" if value is None else value for value in values], type_of)
+    return sprint(
+        ["<no value>" if value is None else value for value in values], type_of
+    )
 
 
 _HTML = {
@@ -229,12 +243,18 @@ def _exists(item: Any, *indexes: Any) -> bool:
             item = item.get(index or "")
         elif isinstance(item, (list, str)):
             whole = _bytes(item) if isinstance(item, str) else item
-            if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(whole):
+            if (
+                isinstance(index, bool)
+                or not isinstance(index, int)
+                or not 0 <= index < len(whole)
+            ):
                 return False
             item = whole[index]
         else:
             return False
-    return not indexes or item is not None  # with nothing to look up, Go does not look either
+    return (
+        not indexes or item is not None
+    )  # with nothing to look up, Go does not look either
 
 
 def _base64decode(text: str) -> str:
@@ -259,7 +279,9 @@ FUNCTIONS: dict[str, Function] = {
     "gt": Function(lambda left, right: not _le(left, right), ("value", "value")),
     "ge": Function(lambda left, right: not _lt(left, right), ("value", "value")),
     "print": Function(lambda *values: sprint(values, type_of), ("any",), True),
-    "printf": Function(lambda form, *values: sprintf(form, values, type_of), ("string", "any"), True),
+    "printf": Function(
+        lambda form, *values: sprintf(form, values, type_of), ("string", "any"), True
+    ),
     "println": Function(lambda *values: sprintln(values, type_of), ("any",), True),
     "html": Function(_html, ("any",), True),
     "js": Function(_js, ("any",), True),

@@ -39,7 +39,9 @@ _NUMBER = re.compile(
     r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?",
     re.ASCII,
 )
-_QUOTED = {quote: re.compile(rf"{quote}(?:[^{quote}\\\n]|\\[^\n])*{quote}") for quote in "\"'"}
+_QUOTED = {
+    quote: re.compile(rf"{quote}(?:[^{quote}\\\n]|\\[^\n])*{quote}") for quote in "\"'"
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,7 +64,11 @@ class Token:
             return self.text
         if self.kind in KEYWORDS:
             return f"<{self.text}>"
-        return f"{go_quote(self.text[:10])}..." if len(self.text.encode()) > 10 else go_quote(self.text)
+        return (
+            f"{go_quote(self.text[:10])}..."
+            if len(self.text.encode()) > 10
+            else go_quote(self.text)
+        )
 
 
 class _Wrong(Exception):
@@ -74,7 +80,11 @@ def tokens(text: str) -> Iterator[Token]:
     at, line = 0, 1
     while True:
         start = text.find("{{", at)
-        trimmed = start >= 0 and text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(_SPACE)
+        trimmed = (
+            start >= 0
+            and text[start + 2 : start + 3] == "-"
+            and text[start + 3 : start + 4] in tuple(_SPACE)
+        )
         end = len(text) if start < 0 else start
         shown = text[at:end].rstrip(_SPACE) if trimmed else text[at:end]
         if shown:
@@ -99,7 +109,9 @@ def tokens(text: str) -> Iterator[Token]:
                 return
             at = token.at + len(token.text)
         line += text.count("\n", start, at)
-        if text.startswith("-", token.at - 1) and token.at - 1 >= inside:  # the closing one trims
+        if (
+            text.startswith("-", token.at - 1) and token.at - 1 >= inside
+        ):  # the closing one trims
             after = at + len(text[at:]) - len(text[at:].lstrip(_SPACE))
             line += text.count("\n", at, after)
             at = after
@@ -115,7 +127,9 @@ def _after_comment(text: str, at: int) -> tuple[int, str]:
     if not text.startswith("}}", close):
         return at, "comment ends before closing delimiter"
     close += 2
-    return (close + len(text[close:]) - len(text[close:].lstrip(_SPACE)) if trims else close), ""
+    return (
+        close + len(text[close:]) - len(text[close:].lstrip(_SPACE)) if trims else close
+    ), ""
 
 
 def _closes(text: str, at: int) -> int:
@@ -124,7 +138,11 @@ def _closes(text: str, at: int) -> int:
     """
     if text.startswith("}}", at):
         return 0
-    return 2 if text[at : at + 1] in tuple(_SPACE) and text.startswith("-}}", at + 1) else -1
+    return (
+        2
+        if text[at : at + 1] in tuple(_SPACE) and text.startswith("-}}", at + 1)
+        else -1
+    )
 
 
 def _inside(text: str, at: int, line: int) -> Iterator[Token]:
@@ -171,7 +189,11 @@ def _token(text: str, at: int) -> tuple[str, int]:
     if first in _QUOTED:
         match = _QUOTED[first].match(text, at)
         if match is None:
-            raise _Wrong("unterminated quoted string" if first == '"' else "unterminated character constant")
+            raise _Wrong(
+                "unterminated quoted string"
+                if first == '"'
+                else "unterminated character constant"
+            )
         return "string" if first == '"' else "rune", match.end()
     if first == "`":
         end = text.find("`", at + 1)

@@ -125,7 +125,10 @@ class Command(Node):
     arguments: list[Node] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return " ".join(f"({each})" if isinstance(each, Pipe) else str(each) for each in self.arguments)
+        return " ".join(
+            f"({each})" if isinstance(each, Pipe) else str(each)
+            for each in self.arguments
+        )
 
 
 @dataclass(slots=True)
@@ -139,7 +142,9 @@ class Pipe(Node):
     def __str__(self) -> str:
         declared = ", ".join(map(str, self.declared))
         operator = " = " if self.assigns else " := "
-        return (declared + operator if declared else "") + " | ".join(map(str, self.commands))
+        return (declared + operator if declared else "") + " | ".join(
+            map(str, self.commands)
+        )
 
 
 @dataclass(slots=True)
@@ -165,7 +170,14 @@ class Branch(Node):
 
     def __str__(self) -> str:
         otherwise = "{{else}}" + str(self.otherwise) if self.otherwise else ""
-        return "{{" + f"{self.word} {self.pipe}" + "}}" + str(self.then) + otherwise + "{{end}}"
+        return (
+            "{{"
+            + f"{self.word} {self.pipe}"
+            + "}}"
+            + str(self.then)
+            + otherwise
+            + "{{end}}"
+        )
 
 
 @dataclass(slots=True)
@@ -186,7 +198,12 @@ class Call(Node):
     pipe: Pipe | None
 
     def __str__(self) -> str:
-        return "{{template " + go_quote(self.name) + (f" {self.pipe}" if self.pipe else "") + "}}"
+        return (
+            "{{template "
+            + go_quote(self.name)
+            + (f" {self.pipe}" if self.pipe else "")
+            + "}}"
+        )
 
 
 @dataclass(slots=True)

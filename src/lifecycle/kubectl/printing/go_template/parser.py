@@ -145,7 +145,9 @@ class _Parser:
         if known is None or _empty(known):
             self._blocks[name] = block
         elif not _empty(block):
-            raise self._wrong(f"template: multiple definition of template {go_quote(name)}")
+            raise self._wrong(
+                f"template: multiple definition of template {go_quote(name)}"
+            )
 
     def _block(self) -> tuple[nodes.Block, nodes.End]:
         block = nodes.Block(self._peek_word().at)
@@ -348,12 +350,22 @@ class _Parser:
         if token.kind == "rune":
             letter = self._unquoted(token)
             if len(letter) != 1:
-                raise self._wrong(f"malformed character constant: {text}" if letter else "invalid syntax")
+                raise self._wrong(
+                    f"malformed character constant: {text}"
+                    if letter
+                    else "invalid syntax"
+                )
             return ord(letter)
         digits = text.lstrip("+-")
-        octal = len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
+        octal = (
+            len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
+        )
         try:
-            number = int(text, 0) if not octal else int(digits, 8) * (-1 if text[0] == "-" else 1)
+            number = (
+                int(text, 0)
+                if not octal
+                else int(digits, 8) * (-1 if text[0] == "-" else 1)
+            )
         except ValueError:
             return self._float(text)
         if not -(2**63) <= number < 2**64:
@@ -370,4 +382,6 @@ class _Parser:
 
 
 def _empty(block: nodes.Block) -> bool:
-    return all(isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes)
+    return all(
+        isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes
+    )
