@@ -11,7 +11,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
@@ -27,7 +27,7 @@ class Asker:
     """`warnings` are those of the last answer."""
 
     def __init__(self, options: AdmissionOptions | None = None) -> None:
-        self.server = APIServer(MemoryStore(), admission=options)
+        self.server = create_server_chain(MemoryStore(), admission=options)
         self.warnings: list[str] = []
 
     async def ask(
