@@ -19,7 +19,7 @@ from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.audit.policy_reader import load_policy, read_policy
 from lifecycle.apiserver.filters.audit import AuditLog, with_audit
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.util.webhook_client import WebhookError
+from lifecycle.apiserver.util.webhook_call import WebhookError
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.etcd.memory import MemoryStore
 

@@ -43,6 +43,7 @@ from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 class Config:
@@ -50,7 +51,8 @@ class Config:
     OSError for options that cannot be used.
 
     `static_tokens` maps bearer tokens to users. `charge_quota` writes a quota's status;
-    without it quotas are checked, but never used up.
+    without it quotas are checked, but never used up. `resolver` finds the Services of
+    webhooks.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Config:
         admission: AdmissionOptions | None = None,
         signing_key: SigningKey | None = None,
         charge_quota: UpdateStatus | None = None,
+        resolver: ServiceResolver | None = None,
     ) -> None:
         self.tokens = ServiceAccountTokens(
             reader, clock, request_names or NameSource(), key=signing_key
@@ -100,7 +103,7 @@ class Config:
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
         defaults = [
-            *default_plugins(reader, names, self.authorizer.authorize),
+            *default_plugins(reader, names, self.authorizer.authorize, resolver),
             ResourceQuota(reader, charge_quota),
         ]
         chosen = admission or AdmissionOptions()

@@ -65,6 +65,7 @@ from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.stats import StorageStats
 from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.apiserver.util.go_json import reading_json_ahead
+from lifecycle.apiserver.util.service_resolver import EndpointResolver, ServiceResolver
 from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Store
 
@@ -82,13 +83,15 @@ def create_server_chain(
     cors_allowed_origins: Sequence[str] = (),
     authority: Authority | None = None,
     signing_key: SigningKey | None = None,
+    webhook_resolver: ServiceResolver | None = None,
 ) -> GenericAPIServer:
     """A server over a store; `await start()` before use. Raises ValueError or OSError
     for options that cannot be used.
 
     `token` is a bearer token for a user in `system:masters` (empty: none). `authority`
     is what it signs with; None: keys of its own, which end with it. `signing_key` signs
-    tokens of service accounts, if no authority does.
+    tokens of service accounts, if no authority does. `webhook_resolver` finds the
+    Services of webhooks; None: at their endpoints.
     """
     clock, names = clock or Clock(), names or NameSource()
     signals, precedence = LifecycleSignals(), Precedence()
@@ -99,6 +102,7 @@ def create_server_chain(
     loopback = Loopback(enter, precedence)
     cachers = new_cachers(store)
     reader = CacheReader(cachers)
+    resolver = webhook_resolver or EndpointResolver(reader, external_names=True)
     stored = StorageStats(cachers)
     flow_control = FlowController(
         reader, estimator=WorkEstimator(stored.stats, stored.watchers)
@@ -130,6 +134,7 @@ def create_server_chain(
         admission=admission,
         signing_key=signing_key,
         charge_quota=loopback.update_status,
+        resolver=resolver,
     )
 
     environment = Environment(
@@ -145,7 +150,7 @@ def create_server_chain(
         PodConnector(kubelets, config.authorizer),
     )
     definitions = stores["apiextensions.k8s.io", "customresourcedefinitions"]
-    extensions = Extensions(environment, definitions, reader)
+    extensions = Extensions(environment, definitions, reader, resolver)
 
     metrics = RequestMetrics()
     api_services = resource_for_kind("apiregistration.k8s.io/v1", "APIService")
