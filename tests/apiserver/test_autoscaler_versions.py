@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.resources import find_resource, resource
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
@@ -19,6 +18,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore
+from tests.apiserver.registry.by_kind import set_defaults
 
 V2 = resource("horizontalpodautoscalers.autoscaling")
 V1 = find_resource("autoscaling", "v1", "horizontalpodautoscalers")

@@ -153,7 +153,10 @@ def _decision(
 
 
 def _say(status: Object) -> str:
-    return f"{'allowed' if status['allowed'] else 'not allowed'} {status.get('reason', '')}".strip()
+    return (
+        f"{'allowed' if status['allowed'] else 'not allowed'}"
+        f" {status.get('reason', '')}".strip()
+    )
 
 
 def _allowing(

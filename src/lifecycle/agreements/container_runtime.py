@@ -191,7 +191,10 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
             sandbox, pause = sandboxes[info["sandboxID"]]
             ours = our_container_spec(document, sandbox, pause, node, floor or 0)
             theirs = comparable(info["runtimeSpec"])
-            name = f"{sandbox.metadata.namespace}/{sandbox.metadata.name}: {info['config']['metadata']['name']}"
+            name = (
+                f"{sandbox.metadata.namespace}/{sandbox.metadata.name}:"
+                f" {info['config']['metadata']['name']}"
+            )
             table.add(
                 STAGE,
                 f"container {name}",

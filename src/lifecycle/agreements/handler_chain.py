@@ -34,7 +34,10 @@ from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.metrics import RequestMetrics
-from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.inspector import Recording

@@ -138,7 +138,8 @@ class ReplayedServer:
             if request.param("sendInitialEvents"):
                 if not self._streams_lists:
                     raise bad_request(
-                        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+                        "sendInitialEvents is forbidden for watch unless the WatchList"
+                        " feature gate is enabled"
                     )
                 self.asked["stream", path] += 1
                 return Response(stream=self._initial(path))

@@ -28,7 +28,8 @@ _OF_CODE = {
     504: (
         "Timeout",
         (
-            "the server was unable to return a response in the time allotted, but may still be processing the request"
+            "the server was unable to return a response in the time allotted, but may"
+            " still be processing the request"
         ),
     ),
 }
@@ -44,7 +45,10 @@ def generic_server_response(
     if code in _SAID_BY_SERVER:
         return failure(code, _SAID_BY_SERVER[code], said)
     if code == 406:
-        words = "the server was unable to respond with a content type that the client supports"
+        words = (
+            "the server was unable to respond with a content type that the client"
+            " supports"
+        )
         return failure(
             code, "NotAcceptable", words if said in ("", "unknown") else said
         )
@@ -57,10 +61,14 @@ def generic_server_response(
     if code in _OF_CODE:
         return failure(code, *_OF_CODE[code])
     if code >= 500:
-        words = f"an error on the server ({go_quote(said)}) has prevented the request from succeeding"
+        words = (
+            f"an error on the server ({go_quote(said)}) has prevented the request from"
+            " succeeding"
+        )
         return failure(code, "InternalError", words)
     return failure(
         code,
         "",
-        f"the server responded with the status code {code} but did not return more information",
+        f"the server responded with the status code {code} but did not return more"
+        " information",
     )

@@ -22,8 +22,14 @@ _name = re.compile(_NAME)
 _value = re.compile(_VALUE)
 _subdomain = re.compile(_SUBDOMAIN)
 
-_CHARACTERS = "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-_NAME_RULE = f"must {_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+_CHARACTERS = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with"
+    " an alphanumeric character"
+)
+_NAME_RULE = (
+    f"must {_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    f" validation is '{_NAME}')"
+)
 _VALUE_RULE = (
     f"a valid label must be an empty string or {_CHARACTERS} (e.g. 'MyValue',  or"
     f" 'my_value',  or '12345', regex used for validation is '{_VALUE}')"
@@ -43,7 +49,8 @@ def validate_label_key(key: str) -> list[str]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return [
-            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and"
+            " '/' (e.g. 'example.com/MyName')"
         ]
     if slash:
         if not prefix:
@@ -137,25 +144,30 @@ def new_requirement(key: str, operator: str, values: Sequence[str]) -> Requireme
     listed = "[" + ",".join(go_quote(v) for v in values) + "]"
     if operator in ("in", "notin") and not values:
         errors.append(
-            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+            "values: Invalid value: []: for 'in', 'notin' operators, values set can't"
+            " be empty"
         )
     elif operator in ("=", "==", "!=") and len(values) != 1:
         errors.append(
-            f"values: Invalid value: {listed}: exact-match compatibility requires one single value"
+            f"values: Invalid value: {listed}: exact-match compatibility requires one"
+            " single value"
         )
     elif operator in ("exists", "!") and values:
         errors.append(
-            f"values: Invalid value: {listed}: values set must be empty for exists and does not exist"
+            f"values: Invalid value: {listed}: values set must be empty for exists and"
+            " does not exist"
         )
     elif operator in ("gt", "lt"):
         if len(values) != 1:
             errors.append(
-                f"values: Invalid value: {listed}: for 'Gt', 'Lt' operators, exactly one value is required"
+                f"values: Invalid value: {listed}: for 'Gt', 'Lt' operators, exactly"
+                " one value is required"
             )
         for i, v in enumerate(values):
             if not _is_int64(v):
                 errors.append(
-                    f"values[{i}]: Invalid value: {go_quote(v)}: for 'Gt', 'Lt' operators, the value must be an integer"
+                    f"values[{i}]: Invalid value: {go_quote(v)}: for 'Gt', 'Lt'"
+                    " operators, the value must be an integer"
                 )
     for i, v in enumerate(values):
         if wrong := validate_label_value(v):

@@ -51,7 +51,10 @@ _BINARY_SUFFIXES = {
     exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()
 } | {0: ""}
 
-FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+FORMAT_WRONG = (
+    "quantities must match the regular expression"
+    " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 SUFFIX_WRONG = "unable to parse quantity's suffix"
 
 _SCANNER = re.compile(

@@ -95,14 +95,20 @@ def already_exists(resource: str, name: str, group: str = "") -> StatusError:
     return failure(409, "AlreadyExists", message, _details(name, group, resource))
 
 
-MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and"
+    " try again"
+)
 
 
 def conflict(
     resource: str, name: str, why: str = MODIFIED, group: str = ""
 ) -> StatusError:
     """409 for a lost race."""
-    message = f"Operation cannot be fulfilled on {qualified(resource, group)} {go_quote(name)}: {why}"
+    message = (
+        f"Operation cannot be fulfilled on {qualified(resource, group)}"
+        f" {go_quote(name)}: {why}"
+    )
     return failure(409, "Conflict", message, _details(name, group, resource))
 
 

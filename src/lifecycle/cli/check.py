@@ -27,7 +27,8 @@ def _pretty(value: object) -> str:
     "--show",
     metavar="WORDS",
     help=(
-        "Print one question and its right answer: the first whose name holds these words."
+        "Print one question and its right answer: the first whose name holds these"
+        " words."
     ),
 )
 def check(
@@ -65,7 +66,8 @@ def check(
         case = find_case(exercise, show)
         if case is None:
             raise Refusal(
-                f"{exercise.stage} has no question named {show!r}; a wrong answer says how its question is called"
+                f"{exercise.stage} has no question named {show!r}; a wrong answer says"
+                " how its question is called"
             )
         asked = case.inputs if case.question is None else case.question
         click.echo(

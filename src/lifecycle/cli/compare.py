@@ -44,7 +44,8 @@ WIDTH = 140
     show_default=True,
     metavar="embedded|DIR|CONTEXT",
     help=(
-        "Who is compared with it: the embedded cluster, another recording, or the live context kind-lifecycle."
+        "Who is compared with it: the embedded cluster, another recording, or the live"
+        " context kind-lifecycle."
     ),
 )
 @click.option(
@@ -137,7 +138,8 @@ def _tables(
         missing = [stage for stage in stages if stage not in ours.scenarios()]
         if missing:
             raise Misused(
-                f"{ours.name} has no stage {', '.join(missing)}; it has: {', '.join(ours.scenarios())}"
+                f"{ours.name} has no stage {', '.join(missing)}; it has:"
+                f" {', '.join(ours.scenarios())}"
             )
         for stage in bar.track(stages, description="comparing"):
             tables.append(compare_recordings(ours, theirs, stage))

@@ -124,13 +124,15 @@ def _exchanges(evidence: Recording, scenario: str, what: tuple[str, ...]) -> Non
             moment = f"  ({exchange.moment})" if exchange.moment else ""
             asker = "" if exchange.identity == "admin" else f"  as {exchange.identity}"
             click.echo(
-                f"{exchange.n:5}  {exchange.status}  {exchange.method:6} {exchange.path[:WIDTH]}{moment}{asker}"
+                f"{exchange.n:5}  {exchange.status}  {exchange.method:6}"
+                f" {exchange.path[:WIDTH]}{moment}{asker}"
             )
         return
     chosen = next((e for e in exchanges if str(e.n) == what[0]), None)
     if chosen is None:
         raise Misused(
-            f"{scenario} has no question {what[0]!r}; they are numbered {exchanges[0].n} to {exchanges[-1].n}"
+            f"{scenario} has no question {what[0]!r}; they are numbered"
+            f" {exchanges[0].n} to {exchanges[-1].n}"
         )
     click.echo(f"{chosen.method} {chosen.path}\nAccept: {chosen.accept}")
     if chosen.body is not None:

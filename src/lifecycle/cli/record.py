@@ -45,7 +45,8 @@ def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) ->
     unknown = [name for name in scenarios if name not in scenario_names()]
     if unknown:
         raise Misused(
-            f"no scenario {', '.join(unknown)}; there are: {', '.join(scenario_names())}"
+            f"no scenario {', '.join(unknown)}; there are:"
+            f" {', '.join(scenario_names())}"
         )
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise Refusal(f"{out} is there already; name a folder that is not")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import Interrupted, refusals
+from lifecycle.cli.refusal import Refusal, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -37,7 +37,8 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     "--cert-dir",
     type=click.Path(path_type=Path),
     help=(
-        "Where the cluster's keys and certificates are kept; by default PATH.pki beside sqlite:PATH, else nowhere."
+        "Where the cluster's keys and certificates are kept; by default PATH.pki beside"
+        " sqlite:PATH, else nowhere."
     ),
 )
 @click.option(
@@ -205,7 +206,10 @@ def up(
         config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(config, kubeconfig, context))
+            too_early = runner.run(_serve(config, kubeconfig, context))
+    if too_early:  # as a shell says it: 128 and the signal's number
+        Refusal("ended by a signal before the cluster was ready").show()
+        click.get_current_context().exit(128 + too_early)
 
 
 def _stop(waiting: asyncio.Future[int], number: int) -> None:
@@ -214,7 +218,10 @@ def _stop(waiting: asyncio.Future[int], number: int) -> None:
         waiting.set_result(number)
 
 
-async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
+async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
+    """Until a signal comes. Returns its number if that was before the cluster was
+    ready, else 0.
+    """
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
@@ -234,13 +241,16 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
-            raise Interrupted(waiting.result())
+            return waiting.result()
         await starting
         favour_throughput()
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
         if cluster.dns is not None:
-            ask = f"dig @127.0.0.1 -p {cluster.dns.port} kubernetes.default.svc.cluster.local"
+            ask = (
+                f"dig @127.0.0.1 -p {cluster.dns.port}"
+                " kubernetes.default.svc.cluster.local"
+            )
             print(
                 f"dns: 127.0.0.1:{cluster.dns.port} (try {ask})",
                 file=sys.stderr,
@@ -253,6 +263,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         if failing.done():
             await failing
         failing.cancel()
+        return 0
     finally:
         waiting.cancel()
         await cluster.stop()

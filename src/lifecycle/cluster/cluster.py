@@ -56,10 +56,11 @@ from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.stats.summary import node_summary
 from lifecycle.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -120,11 +121,13 @@ class ClusterConfig:
         kind, colon, socket = self.runtime.partition(":")
         if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
             raise ValueError(
-                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}"
+                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not"
+                f" {self.runtime}"
             )
         if colon and self.nodes != 1:
             raise ValueError(
-                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd"
+                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
+                " containerd"
             )
         if self.overlay not in OVERLAYS:
             raise ValueError(
@@ -132,7 +135,8 @@ class ClusterConfig:
             )
         if self.runtime != "hollow" and (self.like or self.node_shapes):
             raise ValueError(
-                f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}"
+                "--like describes nodes that are not here: it needs --runtime hollow,"
+                f" not {self.runtime}"
             )
         check_address(self.store)
 
@@ -165,6 +169,8 @@ class Cluster:
         """The cluster's DNS; None if it was left out, or if nothing listens on sockets
         at all (`https=False`).
         """
+        self.scheduler: Scheduler | None = None
+        """None if it was left out."""
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -244,14 +250,13 @@ class Cluster:
                 UserInfo("system:kube-scheduler", ("system:authenticated",)),
             )
             self._informers = SharedInformerFactory(client)
-            scheduler = Scheduler(
+            self.scheduler = Scheduler.new(
                 client,
                 self._informers,
                 clock=self.clock,
-                names=self.names,
                 rng_seed=self.config.seed,
             )
-            self._run("scheduler", scheduler.run)
+            self._run("scheduler", self.scheduler.run)
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
@@ -297,33 +302,30 @@ class Cluster:
                 latency=self.config.latency,
                 images=shape.images or KIND_IMAGES,
             )
-        kubelet = Kubelet(
-            self.client("kubelet", user),
+        config = KubeletConfiguration(
             shape.name,
-            runtime,
-            clock=self.clock,
-            names=self.names,
-            node_ip=shape.address,
-            pod_cidr=shape.pod_cidr or None,
+            shape.address,
+            shape.pod_cidr,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             **real,
+        )
+        kubelet = new_main_kubelet(
+            config,
+            Dependencies(
+                self.client("kubelet", user),
+                runtime,
+                self.clock,
+                summary=partial(node_summary, runtime) if real else None,
+            ),
         )
         if self.proxies is not None:
             self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
-        if self.machines is not None:
-            measure, hard = (
-                partial(node_summary, runtime),
-                parse_thresholds(KIND_EVICTION_HARD),
-            )
-            eviction_manager = attach(
-                kubelet, self.client("kubelet", user), self.clock, measure, hard
-            )
-            self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""
@@ -392,6 +394,16 @@ class Cluster:
             await self._informers.stop()
         if hasattr(self, "server"):
             await self.server.stop()
+
+    async def stop_component(self, name: str) -> None:
+        """End one of them and nothing else, as if it had crashed: `scheduler`,
+        `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
+        """
+        running = {task.get_name(): task for task in self._tasks}
+        task = running[name]
+        self._tasks.remove(task)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""
@@ -483,7 +495,8 @@ class Cluster:
                 await watching
         except TimeoutError:
             raise TimeoutError(
-                f"not Ready after {self.config.ready_timeout:.0f} s: {', '.join(sorted(waiting))}"
+                f"not Ready after {self.config.ready_timeout:.0f} s:"
+                f" {', '.join(sorted(waiting))}"
             ) from None
         finally:
             watching.cancel()

@@ -30,7 +30,8 @@ def checkup(path: str) -> list[str]:
     for program, use in PROGRAMS.items():
         place = shutil.which(program, path=path)
         lines.append(
-            f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}"
+            f"{'ok     ' if place else 'missing'}  {program:<{width}} "
+            f" {use}{f' ({place})' if place else ''}"
         )
     return lines
 
@@ -64,6 +65,7 @@ def abandoned() -> list[str]:
         if not run.owned():
             found = leftovers(run)
             lines.append(
-                f"left     run {run.id}: {len(found)} things, such as {found[0]}: lifecycle doctor --clean"
+                f"left     run {run.id}: {len(found)} things, such as {found[0]}:"
+                " lifecycle doctor --clean"
             )
     return lines

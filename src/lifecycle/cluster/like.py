@@ -68,7 +68,8 @@ def read(recording: Path) -> Likeness:
                             AttributeError,
                         ) as error:
                             raise ValueError(
-                                f"--like: line {number} of {file} is no recorded answer: {error!r}"
+                                f"--like: line {number} of {file} is no recorded"
+                                f" answer: {error!r}"
                             ) from None
     if not likeness.nodes:
         raise ValueError(

@@ -28,7 +28,8 @@ def check_address(address: str) -> None:
         url = urlsplit(place)
         if url.scheme not in ("http", "https") or not url.hostname:
             raise ValueError(
-                f"--store etcd: wants a URL, as in etcd:http://127.0.0.1:2379; not {place}"
+                "--store etcd: wants a URL, as in etcd:http://127.0.0.1:2379; not"
+                f" {place}"
             )
 
 

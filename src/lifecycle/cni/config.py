@@ -196,7 +196,8 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
     files = conf_files(directory, (".conf", ".conflist", ".json"))
     if not files:
         raise CNIError(
-            f"cni config load failed: no network config found in {directory}: cni plugin not initialized"
+            f"cni config load failed: no network config found in {directory}: cni"
+            " plugin not initialized"
         )
     for file in files:
         try:
@@ -209,7 +210,8 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
         if conf.plugins:
             return conf
     raise CNIError(
-        f"cni config load failed: no valid networks found in {directory}: cni plugin not initialized"
+        f"cni config load failed: no valid networks found in {directory}: cni plugin"
+        " not initialized"
     )
 
 
@@ -238,7 +240,8 @@ def _negotiated(version: str, versions: Any) -> str:
     for index, one in enumerate(versions):
         if not isinstance(one, str):
             raise CNIError(
-                f"{_PARSING}: invalid type for cniVersions index {index}: {_go_type(one)}"
+                f"{_PARSING}: invalid type for cniVersions index {index}:"
+                f" {_go_type(one)}"
             )
         try:
             known += [] if greater_than(one, CURRENT) else [one]
@@ -281,7 +284,8 @@ def _decoded(text: str, prefix: str) -> dict[str, Any]:
         raise CNIError(f"{prefix}: {why}") from None
     if not isinstance(value, dict):
         raise CNIError(
-            f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of type map[string]interface {{}}"
+            f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of"
+            " type map[string]interface {}"
         )
     return value
 

@@ -125,7 +125,8 @@ class CNIConfig:
         """
         if not greater_than_or_equal_to(network.cni_version, "0.4.0"):
             raise CNIError(
-                f"configuration version {go_quoted(network.cni_version)} does not support the CHECK command"
+                f"configuration version {go_quoted(network.cni_version)} does not"
+                " support the CHECK command"
             )
         if network.disable_check:
             return
@@ -182,7 +183,8 @@ class CNIConfig:
                 await self.del_network_list(network, rt)
             except CNIError as why:
                 complaints.append(
-                    f"failed to delete stale attachment {rt.container_id} {rt.if_name}: {why}"
+                    f"failed to delete stale attachment {rt.container_id} {rt.if_name}:"
+                    f" {why}"
                 )
         if greater_than_or_equal_to(network.cni_version, "1.1.0"):
             attachments = [
@@ -227,7 +229,8 @@ class CNIConfig:
                     find_in_path(plugin.type, self.path)
                 ):
                     raise CNIError(
-                        f"plugin {plugin.type} does not support config version {go_quoted(version)}"
+                        f"plugin {plugin.type} does not support config version"
+                        f" {go_quoted(version)}"
                     )
             except CNIError as why:
                 complaints.append(str(why))

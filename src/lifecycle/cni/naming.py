@@ -47,7 +47,10 @@ def validate_interface_name(name: str) -> None:
     if not name:
         raise CNIError("interface name is empty", code)
     if len(name.encode()) > MAX_INTERFACE_NAME_LENGTH:
-        limit = f"interface name should be less than {MAX_INTERFACE_NAME_LENGTH + 1} characters"
+        limit = (
+            f"interface name should be less than {MAX_INTERFACE_NAME_LENGTH + 1}"
+            " characters"
+        )
         raise CNIError("interface name is too long", code, limit)
     if name in (".", ".."):
         raise CNIError("interface name is . or ..", code)

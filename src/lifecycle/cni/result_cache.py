@@ -81,9 +81,8 @@ class ResultCache:
         if not (name and rt.container_id and rt.if_name):
             parts = (go_quoted(name), go_quoted(rt.container_id), go_quoted(rt.if_name))
             raise CNIError(
-                "cache file path requires network name ({}), container ID ({}), and interface name ({})".format(
-                    *parts
-                )
+                "cache file path requires network name ({}), container ID ({}), and"
+                " interface name ({})".format(*parts)
             )
         return self._results / f"{name}-{rt.container_id}-{rt.if_name}"
 
@@ -122,7 +121,8 @@ class ResultCache:
             return results.convert(result, version)
         except CNIError as why:
             raise why.wrapped(
-                f"failed to convert cached result to config version {go_quoted(version)}"
+                "failed to convert cached result to config version"
+                f" {go_quoted(version)}"
             ) from None
 
     def config(self, name: str, rt: RuntimeConf) -> tuple[str, RuntimeConf] | None:
@@ -139,7 +139,8 @@ class ResultCache:
             ) from None
         if raw.get("kind") != CNI_CACHE_V1:
             raise CNIError(
-                f"read cached network {go_quoted(name)} config has wrong kind: {raw.get('kind', '')}"
+                f"read cached network {go_quoted(name)} config has wrong kind:"
+                f" {raw.get('kind', '')}"
             )
         kept = replace(
             rt,

@@ -104,7 +104,8 @@ def _periodic_bookmark(value: dict[str, Any], key: str, kind: str) -> bool:
 ACCIDENTS = (
     Accident(
         BOOT,
-        "while a cluster comes up, the node controller sees some static pods before their node is ready and says so",
+        "while a cluster comes up, the node controller sees some static pods before"
+        " their node is ready and says so",
         _told_not_ready,
         lambda event: as_optional(event, BOOT),
     ),

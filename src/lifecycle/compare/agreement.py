@@ -212,7 +212,8 @@ class AgreementTable:
         ]
         if len(unexplained) > SHOWN_DIFFERENCES:
             lines.append(
-                f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained differences"
+                f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained"
+                " differences"
             )
         return lines
 

@@ -102,7 +102,8 @@ def check(claim_id: str) -> Callable[[Check], Check]:
     def bind(function: Check) -> Check:
         if claim_id in _checks:
             raise ValueError(
-                f"claim {claim_id!r} has a check already: {_checks[claim_id].__qualname__}"
+                f"claim {claim_id!r} has a check already:"
+                f" {_checks[claim_id].__qualname__}"
             )
         _checks[claim_id] = function
         return function
@@ -122,7 +123,8 @@ def rebuilt(
     def bind(function: ModelCheck) -> ModelCheck:
         if claim_id in _rebuilt:
             raise ValueError(
-                f"claim {claim_id!r} has a check already: {_rebuilt[claim_id][0].__qualname__}"
+                f"claim {claim_id!r} has a check already:"
+                f" {_rebuilt[claim_id][0].__qualname__}"
             )
         _rebuilt[claim_id] = function, model
         return function

@@ -150,7 +150,10 @@ class Entities:
         )
         if kind == "IPAddress" and _allocated_at_random(meta["name"]):
             parent = obj.get("spec", {}).get("parentRef", {})
-            entity.label = f"IPAddress of {parent.get('resource')} {parent.get('namespace')}/{parent.get('name')}"
+            entity.label = (
+                f"IPAddress of {parent.get('resource')}"
+                f" {parent.get('namespace')}/{parent.get('name')}"
+            )
         if kind == "Pod":
             entity.text += str(meta.get("annotations"))
         if kind == "Pod" and obj.get("spec"):

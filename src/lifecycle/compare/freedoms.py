@@ -21,7 +21,8 @@ _OTHERS = {
         "the components are probed at once and listed as they answer"
     ),
     "order of rules, from unordered bindings": (
-        "rules are collected from bindings that an informer lists in no particular order"
+        "rules are collected from bindings that an informer lists in no particular"
+        " order"
     ),
     "order between Services, from a Go map": (
         "kube-proxy walks a map of its Services, in another order at every sync"
@@ -33,7 +34,8 @@ _OTHERS = {
         "its namespace was still on its way out when the next scenario began"
     ),
     "order of CNI arguments, from a Go map": (
-        "containerd collects a pod's labels for CNI in a map and writes them in any order"
+        "containerd collects a pod's labels for CNI in a map and writes them in any"
+        " order"
     ),
     "a pod taken down between two commands": (
         "its route was listed, and by the time the kept results were, it had gone"
@@ -45,19 +47,24 @@ _OTHERS = {
         "the second in which CoreDNS last heard of a change"
     ),
     "a namespace made for the recording": (
-        "on somebody's machine nothing is changed in `default`: a namespace made for it stands in"
+        "on somebody's machine nothing is changed in `default`: a namespace made for it"
+        " stands in"
     ),
     in_flight.NAME: (
-        "the answer was given while a controller or the kubelet, named in its managed fields, was writing"
+        "the answer was given while a controller or the kubelet, named in its managed"
+        " fields, was writing"
     ),
     watches.COALESCED: (
-        "several updates were folded into one write: one side's values are a subsequence of the other's"
+        "several updates were folded into one write: one side's values are a"
+        " subsequence of the other's"
     ),
     watches.INTERLEAVED: (
-        "several writers were at work at once: the way differs, beginning and end are equal"
+        "several writers were at work at once: the way differs, beginning and end are"
+        " equal"
     ),
     watches.SIBLINGS: (
-        "how many siblings went through this depends on the steps the rollout happened to take"
+        "how many siblings went through this depends on the steps the rollout happened"
+        " to take"
     ),
 }
 

@@ -158,8 +158,14 @@ def _quantity(value: Any) -> str:
 
 
 def _quantity_struct(value: int, scale: int, text: str, form: str) -> str:
-    amount = f"i:(resource.int64Amount){{value:(int64){value} scale:(resource.Scale){scale}}}"
-    return f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text} Format:(resource.Format){form}}}"
+    amount = (
+        f"i:(resource.int64Amount){{value:(int64){value}"
+        f" scale:(resource.Scale){scale}}}"
+    )
+    return (
+        f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text}"
+        f" Format:(resource.Format){form}}}"
+    )
 
 
 _SPECIAL = {

@@ -17,7 +17,8 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
         return value
     if not value.endswith("%"):
         raise ValueError(
-            f"invalid value for IntOrString: invalid type: string is not a percentage: {value}"
+            "invalid value for IntOrString: invalid type: string is not a percentage:"
+            f" {value}"
         )
     product = int(value[:-1]) * total
     return -(-product // 100) if round_up else product // 100

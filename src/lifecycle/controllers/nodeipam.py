@@ -136,7 +136,8 @@ class NodeIPAMController:
                 f"Node {name} status is now: CIDRNotAvailable",
             )
             raise RetryError(
-                "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range"
+                "CIDR allocation failed; there are no remaining CIDRs left to allocate"
+                " in the accepted range"
             )
         self._pending[name] = cidr
         patch = {"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}

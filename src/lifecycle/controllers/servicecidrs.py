@@ -40,7 +40,8 @@ TERMINATING = {
     "status": "False",
     "reason": "Terminating",
     "message": (
-        "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
+        "There are still IPAddresses referencing the ServiceCIDR, please remove them or"
+        " create a new ServiceCIDR"
     ),
 }
 

@@ -54,7 +54,8 @@ def go_error(code: str, details: str) -> RuntimeServiceError:
         "OK" if code == "OK" else "".join(part.capitalize() for part in code.split("_"))
     )
     return RuntimeServiceError(
-        f"rpc error: code = {'Canceled' if name == 'Cancelled' else name} desc = {details}"
+        f"rpc error: code = {'Canceled' if name == 'Cancelled' else name} desc ="
+        f" {details}"
     )
 
 

@@ -114,7 +114,10 @@ async def a_container_sees_its_image_and_what_is_mounted(subject: Subject) -> No
     container_id = await subject.container(
         sandbox_id, config, "sleep 1000", mounts=(mount,)
     )
-    script = "ls /lower /lower/opaque; cat /lower/replaced; touch /made && ls /made; touch /given/x; ls -d /given"
+    script = (
+        "ls /lower /lower/opaque; cat /lower/replaced; touch /made && ls /made; touch"
+        " /given/x; ls -d /given"
+    )
     answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)
     assert "taken-away" not in answer.stdout, answer
     assert "hidden" not in answer.stdout, answer

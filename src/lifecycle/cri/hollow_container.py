@@ -53,5 +53,6 @@ class HollowContainer:
         """Raises RuntimeServiceError, in containerd's words, unless it runs."""
         if not self.running:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = container is in {self.status.state.value} state"
+                "rpc error: code = Unknown desc = container is in"
+                f" {self.status.state.value} state"
             )

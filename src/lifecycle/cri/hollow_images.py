@@ -134,7 +134,8 @@ class HollowImages:
                     " failed"
                 )
                 raise RuntimeServiceError(
-                    f'failed to pull and unpack image "{shown}": failed to resolve reference "{shown}": {why}'
+                    f'failed to pull and unpack image "{shown}": failed to resolve'
+                    f' reference "{shown}": {why}'
                 )
             raise RuntimeServiceError(
                 "rpc error: code = NotFound desc = failed to pull and unpack image"

@@ -106,8 +106,12 @@ class NodeAccess:
                 aiohttp.ClientSession(
                     timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS
                 ) as session,
-                session.get(
-                    url, headers=request.headers, ssl=False, allow_redirects=False
+                session.request(
+                    request.method,
+                    url,
+                    headers=request.headers,
+                    ssl=False,
+                    allow_redirects=False,
                 ) as answer,
             ):
                 body = await read_at_most(answer.content, MAX_BODY)
@@ -117,7 +121,10 @@ class NodeAccess:
                     answer.headers.get("Location", ""),
                 )
         except TimeoutError:
-            why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+            why = (
+                "context deadline exceeded (Client.Timeout exceeded while awaiting"
+                " headers)"
+            )
             return HTTPAnswer(0, f'Get "{url}": {why}')
         except aiohttp.ClientConnectorSSLError:
             return HTTPAnswer(0, f'Get "{url}": {NO_TLS}')

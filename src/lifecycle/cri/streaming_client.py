@@ -125,7 +125,8 @@ async def forward_port(
                     data = data[2:]
                 if channel == 1 and data:
                     raise RuntimeServiceError(
-                        f"rpc error: code = Unknown desc = {data.decode(errors='replace')}"
+                        "rpc error: code = Unknown desc ="
+                        f" {data.decode(errors='replace')}"
                     )
                 if data:
                     await streams.stdout(data)

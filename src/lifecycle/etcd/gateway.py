@@ -121,7 +121,8 @@ class Gateway:
     def _unavailable(self, error: BaseException) -> UnavailableError:
         why = str(getattr(error, "os_error", None) or error) or type(error).__name__
         return UnavailableError(
-            f'rpc error: code = Unavailable desc = connection error: desc = "{self.url}: {why}"'
+            "rpc error: code = Unavailable desc = connection error: desc ="
+            f' "{self.url}: {why}"'
         )
 
 

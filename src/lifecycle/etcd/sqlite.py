@@ -18,6 +18,11 @@ earlier state, never a torn one). `"FULL"` waits for the disk at each commit, as
 does; that is about 1 ms for each turn of the loop in which something was written, and
 meanwhile the loop stands.
 
+On a full disk everything can be read, also after a restart, and nothing can be written,
+not even a deletion: it is one more row, and gives room only when it is compacted. etcd
+keeps some room back for deletions (its quota lies below the disk's size); here room has
+to be made outside.
+
 Upstream: no part of Kubernetes; kine (`pkg/logstructured/sqllog`) has the idea of a log
 as the table. Left out: several processes on one file (the file is locked while it is
 open).
@@ -74,7 +79,10 @@ INSERT INTO compaction VALUES (0);
 
 STATE = "key, value, created, revision, version, lease"
 NEWEST = f"SELECT {STATE} FROM change WHERE key = ? ORDER BY revision DESC LIMIT 1"
-AT = f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
+AT = (
+    f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC"
+    " LIMIT 1"
+)
 # in SQLite the other columns of a group come from the row that holds the maximum
 LAST_OF_EACH = (
     "SELECT key, value, created, max(revision), version, lease FROM change "
@@ -363,7 +371,8 @@ class SQLiteStore:
                 f"DELETE FROM change WHERE revision IN ({superseded})", span
             )
             self._db.execute(
-                "DELETE FROM change WHERE version = 0 AND revision > ? AND revision <= ?",
+                "DELETE FROM change WHERE version = 0 AND revision > ? AND revision"
+                " <= ?",
                 span,
             )
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
@@ -407,7 +416,8 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         if code == sqlite3.SQLITE_NOTADB:
             raise ValueError(f"{path} is not an SQLite file") from None
         raise OSError(
-            f"{path}: {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}"
+            f"{path}:"
+            f" {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}"
         ) from None
     except ValueError:
         db.close()

@@ -29,14 +29,16 @@ def load_attempt(spec: str) -> Attempt:
     module_name, colon, path = spec.rpartition(":")
     if not colon or not module_name or not path:
         raise AttemptError(
-            f"{spec!r} does not name an attempt: write module:object, such as mine:authorize"
+            f"{spec!r} does not name an attempt: write module:object, such as"
+            " mine:authorize"
         )
     try:
         with time_limit(SECONDS_TO_LOAD):
             found: Any = _module(module_name)
     except TooSlow:
         raise AttemptError(
-            f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do something at its top?"
+            f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do"
+            " something at its top?"
         ) from None
     for part in path.split("."):
         try:

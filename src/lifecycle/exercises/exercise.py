@@ -131,11 +131,13 @@ def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
             if inspect.iscoroutine(answer):
                 answer.close()
                 raise AnotherShape(
-                    "was a coroutine, for a question that nobody awaits: write `def`, not `async def`"
+                    "was a coroutine, for a question that nobody awaits: write `def`,"
+                    " not `async def`"
                 )
             if not _frozen(answer):
                 raise AnotherShape(
-                    f"does not fit the contract (a {type(answer).__name__} that JSON has no words for)"
+                    f"does not fit the contract (a {type(answer).__name__} that JSON"
+                    " has no words for)"
                 )
             return compare(answer, case.expected, path=f"/{case.label}"), False
     except TooSlow:

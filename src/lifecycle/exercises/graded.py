@@ -54,7 +54,10 @@ class GradedTable(AgreementTable):
     def summary(self) -> str:
         """One line."""
         right, asked = sum(self.right), sum(self.asked)
-        return f"{right:,} of {asked:,} answers right ({100 * right / max(asked, 1):.1f} %)"
+        return (
+            f"{right:,} of {asked:,} answers right"
+            f" ({100 * right / max(asked, 1):.1f} %)"
+        )
 
     @property
     def provenance(self) -> str:

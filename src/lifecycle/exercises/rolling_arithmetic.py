@@ -47,7 +47,10 @@ def cases() -> Iterator[Case]:
     for desired, surge, unavailable in product((0, 1, 2, 3, 4, 10, 99), VALUES, VALUES):
         new, old = random.randint(0, max(desired, 1)), random.randint(0, desired + 3)
         deployment = _deployment(desired, surge, unavailable)
-        label = f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old {old}"
+        label = (
+            f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old"
+            f" {old}"
+        )
         yield _case(
             "sizes and percentages",
             label,

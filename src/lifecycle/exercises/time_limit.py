@@ -39,7 +39,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         alarms += 1
         if alarms > STUBBORN:
             print(
-                f"gave no answer within {seconds:g} s, and goes on whatever stops it: nothing was graded",
+                f"gave no answer within {seconds:g} s, and goes on whatever stops it:"
+                " nothing was graded",
                 file=sys.stderr,
             )
             sys.stderr.flush()

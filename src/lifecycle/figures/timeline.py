@@ -116,7 +116,10 @@ def alt_text(journey: Journey) -> str:
         f"{name} from {milliseconds(begin)} to {milliseconds(end)}"
         for name, (begin, end) in parts.items()
     )
-    return f"Timeline of {journey.title} on {journey.provenance}, {milliseconds(journey.duration)} in all: {spans}."
+    return (
+        f"Timeline of {journey.title} on {journey.provenance},"
+        f" {milliseconds(journey.duration)} in all: {spans}."
+    )
 
 
 def to_svg(journeys: Journey | Sequence[Journey]) -> str:

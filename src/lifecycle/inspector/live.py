@@ -43,7 +43,8 @@ class LiveCluster:
     ) -> None:
         if context != ALLOWED_CONTEXT:
             raise InspectorError(
-                f"refusing context {context!r}: live labs touch only a context named {ALLOWED_CONTEXT!r}"
+                f"refusing context {context!r}: live labs touch only a context named"
+                f" {ALLOWED_CONTEXT!r}"
             )
         self.name = context
         self.config_file = config_file
@@ -53,7 +54,8 @@ class LiveCluster:
             )
         except (kubernetes.config.ConfigException, OSError) as error:
             raise InspectorError(
-                f"no context {context!r} to connect to ({error}); `make cluster` makes one"
+                f"no context {context!r} to connect to ({error}); `make cluster`"
+                " makes one"
             ) from None
         self._namespaces: list[str] = []
 
@@ -125,7 +127,8 @@ class LiveCluster:
         except kubernetes.client.ApiException as error:
             if error.status == 409:
                 raise InspectorError(
-                    f"namespace {name!r} is there already and was not made here: it stays untouched"
+                    f"namespace {name!r} is there already and was not made here: it"
+                    " stays untouched"
                 ) from None
             raise
         self._namespaces.append(name)

@@ -68,7 +68,8 @@ class RecordedNode:
         if moment not in moments:
             known = ", ".join(m or "(end)" for m in moments)
             raise InspectorError(
-                f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at: {known}"
+                f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at:"
+                f" {known}"
             )
         return self._text(short, moment)[1]
 
@@ -85,7 +86,8 @@ class RecordedNode:
             if self._text(short, moments[0])[0] == command:
                 return short
         raise InspectorError(
-            f"{self.name}: {command!r} was never recorded; recorded: {', '.join(files) or 'nothing'}"
+            f"{self.name}: {command!r} was never recorded; recorded:"
+            f" {', '.join(files) or 'nothing'}"
         )
 
 
@@ -108,7 +110,8 @@ class KindNode:
             )
         if shutil.which("docker") is None:
             raise InspectorError(
-                "docker is not on PATH: a live kind node is a container, and only docker can look into it"
+                "docker is not on PATH: a live kind node is a container, and only"
+                " docker can look into it"
             )
         line = self._commands.get(command, command)
         done = subprocess.run(
@@ -119,6 +122,7 @@ class KindNode:
         )
         if done.returncode:
             raise InspectorError(
-                f"{self.name}: {line!r} failed with exit code {done.returncode}: {done.stderr.strip()}"
+                f"{self.name}: {line!r} failed with exit code {done.returncode}:"
+                f" {done.stderr.strip()}"
             )
         return done.stdout

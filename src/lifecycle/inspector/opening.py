@@ -34,7 +34,8 @@ def recordings_directory() -> Path:
         if folder.is_dir() and any(folder.glob("*/http")):
             return folder
     raise InspectorError(
-        f"no recordings/ folder in {here} or above it; LIFECYCLE_RECORDINGS can name one"
+        f"no recordings/ folder in {here} or above it; LIFECYCLE_RECORDINGS can"
+        " name one"
     )
 
 

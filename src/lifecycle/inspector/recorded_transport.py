@@ -112,7 +112,8 @@ class RecordedTransport:
             found = _choose(exchanges, body)
             if found is None:
                 raise InspectorError(
-                    f"{self._recording!r}: {question.method} {question.path} was recorded only with other bodies"
+                    f"{self._recording!r}: {question.method} {question.path} was"
+                    " recorded only with other bodies"
                 )
             return found.status, found.headers, found.response
         if question.method == "GET" and not question.form:
@@ -185,7 +186,10 @@ class RecordedTransport:
         near = near or list(self._index())
         shown = sorted({_line(q) for q in near})
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        return f"{self._recording!r} was never asked {_line(question)}; recorded: {'; '.join(shown[:8])}{more}"
+        return (
+            f"{self._recording!r} was never asked {_line(question)}; recorded:"
+            f" {'; '.join(shown[:8])}{more}"
+        )
 
     # -- watches -----------------------------------------------------------------------
 
@@ -222,7 +226,8 @@ class RecordedTransport:
             )
         if not sent:
             raise InspectorError(
-                f"the recorded watch of {question.path} has ended; pass timeout_seconds to stop there"
+                f"the recorded watch of {question.path} has ended; pass timeout_seconds"
+                " to stop there"
             )
 
 

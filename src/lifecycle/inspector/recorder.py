@@ -169,11 +169,13 @@ def _make_room(cluster: LiveCluster, namespace: str) -> None:
             return
         if "deletionTimestamp" not in found[namespace]["metadata"]:
             raise InspectorError(
-                f"namespace {namespace!r} is there already and was not made here: it stays untouched"
+                f"namespace {namespace!r} is there already and was not made here: it"
+                " stays untouched"
             )
         if time.monotonic() > deadline:
             raise InspectorError(
-                f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s; try again once it is gone"
+                f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s;"
+                " try again once it is gone"
             )
         time.sleep(0.2)
 
@@ -187,7 +189,8 @@ def _keep_kubectl(cluster: LiveCluster, step: Step, t: float, out: Path) -> None
     file = out / "kubectl" / f"{step.file}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(
-        f"$ kubectl {step.kubectl}\n[exit {done.returncode}, t={t:.3f}]\n{done.stdout}\n[stderr]\n{done.stderr}"
+        f"$ kubectl {step.kubectl}\n[exit {done.returncode},"
+        f" t={t:.3f}]\n{done.stdout}\n[stderr]\n{done.stderr}"
     )
 
 

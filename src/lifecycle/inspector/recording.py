@@ -80,7 +80,8 @@ class Recording:
             file = self.path / "http" / f"{scenario}.jsonl"
             if not file.exists():
                 raise InspectorError(
-                    f"{self.name} has no scenario {scenario!r}; it has: {', '.join(self.scenarios())}"
+                    f"{self.name} has no scenario {scenario!r}; it has:"
+                    f" {', '.join(self.scenarios())}"
                 )
             found = []
             for number, line in enumerate(file.read_bytes().splitlines(), 1):
@@ -107,7 +108,8 @@ class Recording:
         """
         if moment and moment not in self.moments(scenario):
             raise InspectorError(
-                f"{scenario!r} has no moment {moment!r}; it has: {', '.join(self.moments(scenario))}"
+                f"{scenario!r} has no moment {moment!r}; it has:"
+                f" {', '.join(self.moments(scenario))}"
             )
         self.exchanges(scenario)
         view = Recording(self.path, scenario=scenario, moment=moment)
@@ -159,7 +161,8 @@ class Recording:
             if candidate in names:
                 return RecordedNode(candidate, self.path / "node" / candidate)
         raise InspectorError(
-            f"{self.name} recorded no node {name!r}; it has: {', '.join(names) or 'none'}"
+            f"{self.name} recorded no node {name!r}; it has:"
+            f" {', '.join(names) or 'none'}"
         )
 
     def nodes(self) -> list[str]:
@@ -198,7 +201,8 @@ class Recording:
                 else []
             )
             raise InspectorError(
-                f"{self.name} has no {relative}; beside it: {', '.join(near) or 'nothing'}"
+                f"{self.name} has no {relative}; beside it:"
+                f" {', '.join(near) or 'nothing'}"
             )
         return file.read_text()
 

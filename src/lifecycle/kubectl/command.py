@@ -263,7 +263,8 @@ async def run_kubectl(
         run_command = COMMANDS.get(command)
         if run_command is None:
             raise CommandError(
-                f'unknown command {go_quote(command)} for "kubectl"{did_you_mean(command)}'
+                f"unknown command {go_quote(command)} for"
+                f' "kubectl"{did_you_mean(command)}'
             )
         with span("kubectl", command, argv=" ".join(argv)):
             await run_command(rest, session)

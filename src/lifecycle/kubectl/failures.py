@@ -127,7 +127,10 @@ def _refused(error: StatusError) -> str:
 
 def _no_answer(error: ConnectionFailed) -> str:
     if error.kind == "refused":
-        return f"The connection to the server {error.host} was refused - did you specify the right host or port?"
+        return (
+            f"The connection to the server {error.host} was refused - did you specify"
+            " the right host or port?"
+        )
     reason = str(error).partition('": ')[2]
     return f"Unable to connect to the server: {reason}"
 
@@ -143,7 +146,10 @@ def _invalid(error: StatusError) -> str:
     causes = details.get("causes") or []
     text = "The request is invalid"
     if details.get("kind") or details.get("name"):
-        text = f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is invalid"
+        text = (
+            f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is"
+            " invalid"
+        )
     elif error.message and not causes:
         text += f": {error.message}"
     messages = list(

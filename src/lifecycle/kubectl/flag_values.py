@@ -100,7 +100,8 @@ def comma_separated(text: str) -> tuple[str, ...]:
             if '"' in field:
                 column = len(text[: at + field.index('"')].encode()) + 1
                 raise ValueError(
-                    f'parse error on line 1, column {column}: bare " in non-quoted-field'
+                    f'parse error on line 1, column {column}: bare " in'
+                    " non-quoted-field"
                 )
             fields.append(field)
             at += len(field)
@@ -122,6 +123,7 @@ def _quoted_field(text: str, at: int) -> tuple[str, int]:
     column = len(text[:end].encode()) + 1 if end >= 0 else len(text.encode()) + 1
     if end < 0 or text[end + 1 : end + 2] not in ("", ","):
         raise ValueError(
-            f'parse error on line 1, column {column}: extraneous or missing " in quoted-field'
+            f'parse error on line 1, column {column}: extraneous or missing " in'
+            " quoted-field"
         )
     return text[at + 1 : end].replace('""', '"'), end + 1

@@ -324,7 +324,10 @@ def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:
             f'Invalid dry-run value ({value}). Must be "none", "server", or "client".'
         )
     meant = "client" if value in _TRUE else "none"
-    text = f"--dry-run={value} is deprecated (boolean value) and can be replaced with --dry-run={meant}."
+    text = (
+        f"--dry-run={value} is deprecated (boolean value) and can be replaced with"
+        f" --dry-run={meant}."
+    )
     _deprecated(text, 733 if value in _TRUE else 736, warn)
     return meant
 
@@ -346,6 +349,7 @@ def validation_directive(parsed: Parsed) -> str:
     known |= dict.fromkeys(_TRUE, "Strict") | dict.fromkeys(_FALSE, "Ignore")
     if value not in known:
         raise CommandError(
-            f"invalid - validate option {go_quote(value)}; must be one of: strict (or true), warn, ignore (or false)"
+            f"invalid - validate option {go_quote(value)}; must be one of: strict (or"
+            " true), warn, ignore (or false)"
         )
     return known[value]

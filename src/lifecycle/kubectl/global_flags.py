@@ -42,7 +42,8 @@ class GlobalFlags:
         text = self["v"]
         if text and not text.lstrip("-").isdecimal():
             raise FlagError(
-                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax',
+                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt:'
+                f' parsing "{text}": invalid syntax',
                 self.command,
             )
         return int(text or 0)

@@ -13,7 +13,10 @@ from pathlib import Path
 from lifecycle.kubectl.flags import COMMON, Flag
 from lifecycle.kubectl.help_texts import ARGUMENTS, COMMANDS, FLAGS
 
-GLOBAL_OPTIONS = 'Use "kubectl options" for a list of global command-line options (applies to all commands).\n'
+GLOBAL_OPTIONS = (
+    'Use "kubectl options" for a list of global command-line options (applies to all'
+    " commands).\n"
+)
 
 
 def words_below(path: str) -> list[str]:

@@ -43,7 +43,8 @@ COMMANDS = {
     "create quota": "Make a ResourceQuota",
     "create role": "Make a Role with one rule for each group of resources",
     "create rolebinding": (
-        "Give a Role or ClusterRole to users, groups or service accounts, in one namespace"
+        "Give a Role or ClusterRole to users, groups or service accounts, in one"
+        " namespace"
     ),
     "create secret": "Make a Secret of one type or another",
     "create secret docker-registry": (
@@ -123,7 +124,8 @@ FLAGS = {
     "all": "All objects of the types named, in the namespace.",
     "all-namespaces": "In all namespaces, whatever the context says.",
     "allow-missing-template-keys": (
-        "Print nothing for a field that is not there, where a template asks for it; if false, that is an error."
+        "Print nothing for a field that is not there, where a template asks for it; if"
+        " false, that is an error."
     ),
     "annotation": "An annotation of the Ingress: KEY=VALUE. May be repeated.",
     "annotations": "An annotation of the pod: KEY=VALUE. May be repeated.",
@@ -177,7 +179,8 @@ FLAGS = {
     "docker-server": "The address of the registry.",
     "docker-username": "The user known to the registry.",
     "dry-run": (
-        "none: do it. client: print what would be sent. server: send it, and let the server forget it."
+        "none: do it. client: print what would be sent. server: send it, and let the"
+        " server forget it."
     ),
     "duration": (
         "How long the token is to be good; the server decides what is possible."
@@ -304,7 +307,8 @@ FLAGS = {
     "selector": "Objects with these labels only: KEY=VALUE, ==, !=, in, notin.",
     "create poddisruptionbudget selector": "The pods it is about: KEY=VALUE,…",
     "expose selector": (
-        "The pods behind the Service: KEY=VALUE,…; those of the object exposed, if empty."
+        "The pods behind the Service: KEY=VALUE,…; those of the object exposed, if"
+        " empty."
     ),
     "server": "The address of the server.",
     "server-print": "Let the server make the tables.",

@@ -108,7 +108,8 @@ def _below(path: Path, recursive: bool) -> list[Path]:
             found.append(each)
     if not found:
         raise CommandError(
-            f"error reading [{path}]: recognized file extensions are [{' '.join(EXTENSIONS)}]"
+            f"error reading [{path}]: recognized file extensions are"
+            f" [{' '.join(EXTENSIONS)}]"
         )
     return found
 
@@ -175,7 +176,10 @@ def _check_object(obj: Any, source: str) -> None:
     """Kind and metadata must make sense to any reader. Raises CommandError."""
     why = ""
     if not isinstance(obj, dict):
-        why = f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type unstructured.detector"
+        why = (
+            f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type"
+            " unstructured.detector"
+        )
     elif not obj.get("kind"):
         why = f"Object 'Kind' is missing in '{go_json(in_key_order(obj)).decode()}'"
     elif obj.get("metadata"):

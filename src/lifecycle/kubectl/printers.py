@@ -136,7 +136,8 @@ def operation_line(obj: Object, operation: str, dry_run: str = "none") -> str:
 def unknown_format(output: str, allowed: str) -> CommandError:
     """The refusal of an output format."""
     return CommandError(
-        f"unable to match a printer suitable for the output format {go_quote(output)}, allowed formats are: {allowed}"
+        f"unable to match a printer suitable for the output format {go_quote(output)},"
+        f" allowed formats are: {allowed}"
     )
 
 

@@ -36,7 +36,8 @@ def check_no_names(args: Sequence[str]) -> None:
     check_form(args)
     if any("/" in arg for arg in args) or (len(args) > 1 and "," in args[0]):
         raise CommandError(
-            "selectors and the all flag cannot be used when passing resource/name arguments"
+            "selectors and the all flag cannot be used when passing resource/name"
+            " arguments"
         )
     if len(args) > 1:
         raise CommandError("name cannot be provided when a selector is specified")

@@ -93,7 +93,8 @@ class RESTMapper:
                   chosen.plural) and qualifier in ("", r.group)}  # fmt: skip
         for other in others:
             warn(
-                f"short name {go_quote(name)} could also match lower priority resource {other}"
+                f"short name {go_quote(name)} could also match lower priority resource"
+                f" {other}"
             )
 
     def for_kind(self, api_version: str, kind: str) -> Resource:
@@ -104,7 +105,8 @@ class RESTMapper:
             if (resource.api_version, resource.kind) == (api_version, kind):
                 return resource
         raise NoMatchError(
-            f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are installed first'
+            f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are'
+            " installed first"
         )
 
     def category(self, name: str) -> list[Resource]:

@@ -36,7 +36,10 @@ JSON_OR_ANYTHING = "application/json, */*"
 """… and what those ask for that know the kinds they work with. The difference has no
 effect; it shows on the wire.
 """
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+TABLE = (
+    "application/json;as=Table;v=v1;g=meta.k8s.io,"
+    "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+)
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 TYPED = f"{PROTOBUF},application/json"
 """What compiled-in clients ask for."""

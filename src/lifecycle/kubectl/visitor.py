@@ -133,7 +133,8 @@ def paths_and(args: Sequence[str]) -> CommandError:
             "resource/name arguments cannot be provided when a path is specified"
         )
     return CommandError(
-        "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+        "when paths, URLs, or stdin is provided as input, you may not specify resource"
+        " arguments as well"
     )
 
 
@@ -309,7 +310,10 @@ def list_refused(
         selectors.get("fieldSelector", ""),
     )
     if labels or fields:
-        asked = f"Unable to find {shown} that match label selector {go_quote(labels)}, field selector {go_quote(fields)}"
+        asked = (
+            f"Unable to find {shown} that match label selector {go_quote(labels)},"
+            f" field selector {go_quote(fields)}"
+        )
     else:
         asked = f"Unable to list {shown}"
     return StatusError({**refused.status, "message": f"{asked}: {refused.message}"})

@@ -101,7 +101,10 @@ def _step(entry: dict[str, Any], origin: float) -> Step:
     sub = reference.get("subresource", "")
     stage = {"binding": "bind", "status": "status"}.get(sub, "")
     if not stage:
-        stage = f"{entry['verb']} {_KINDS.get(reference['resource'], reference['resource'])}"
+        stage = (
+            f"{entry['verb']}"
+            f" {_KINDS.get(reference['resource'], reference['resource'])}"
+        )
     if component_of(entry).endswith("-controller") and sub == "status":
         stage = f"status of {_KINDS.get(reference['resource'], reference['resource'])}"
     about = f"{reference['resource']}/{_name(entry)}"

@@ -53,7 +53,8 @@ def retrieved() -> bool:
             and steps.index("pull secrets") < steps.index("runtime")
             and warned
             == [
-                "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed."
+                "Unable to retrieve some image pull secrets (gone); attempting to pull"
+                " the image may not succeed."
             ]
             and pod["status"]["phase"] == "Running"
         )

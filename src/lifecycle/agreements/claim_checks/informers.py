@@ -52,7 +52,8 @@ class _Counting:
     async def round_trip(self, request: Request) -> Response:
         """Note and pass on."""
         self.requests.append(
-            f"{request.method} {request.path}{' watch' if 'watch' in request.query else ''}"
+            f"{request.method}"
+            f" {request.path}{' watch' if 'watch' in request.query else ''}"
         )
         return await self.inner.round_trip(request)
 

@@ -39,7 +39,10 @@ class Conflicts(Exception):
     def _message(self) -> str:
         if len(self.found) == 1:
             entry, path = self.found[0]
-            return f"Apply failed with 1 conflict: conflict with {_manager(entry)}: {path_text(path)}"
+            return (
+                f"Apply failed with 1 conflict: conflict with {_manager(entry)}:"
+                f" {path_text(path)}"
+            )
         lines: list[str] = []
         named: Entry | None = None
         for entry, path in self.found:

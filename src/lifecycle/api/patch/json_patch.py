@@ -69,7 +69,8 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
     """
     if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
         raise bad_request(
-            f"json: cannot unmarshal {_json_kind(ops)} into Go value of type jsonpatch.Patch"
+            f"json: cannot unmarshal {_json_kind(ops)} into Go value of type"
+            " jsonpatch.Patch"
         )
     if len(ops) > MAX_OPERATIONS:
         message = (

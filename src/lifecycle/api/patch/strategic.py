@@ -121,13 +121,15 @@ def _child(schema: Schema | None, key: str) -> Schema | None:
         return None
     if schema.kind != "object":
         raise unexpected(
-            f"merging an object in json but data type is not struct, instead is: {schema.kind}"
+            "merging an object in json but data type is not struct, instead is:"
+            f" {schema.kind}"
         )
     child = schema.fields.get(key)
     if child is None:
         name = schema.name.rpartition(".")[2]
         raise unexpected(
-            f"unable to find api field in struct {name} for the json field {go_quote(key)}"
+            f"unable to find api field in struct {name} for the json field"
+            f" {go_quote(key)}"
         )
     return child
 
@@ -217,7 +219,8 @@ def _need_list(value: Any) -> None:
             float: "float64",
         }
         raise unexpected(
-            f"expected a []interface {{}}, but received a {kinds.get(type(value), '%!s(<nil>)')}"
+            "expected a []interface {}, but received a"
+            f" {kinds.get(type(value), '%!s(<nil>)')}"
         )
 
 
@@ -230,7 +233,10 @@ def _check_order(given: list[Any], order: list[Any], merge_key: str) -> None:
         if isinstance(item, dict) and DIRECTIVE in item:
             continue
         if not any(_same_item(item, wanted, merge_key) for wanted in items):
-            message = f"The order in patch list:\n{go_value(given)}\n doesn't match {SET_ORDER} list:\n{go_value(order)}\n"
+            message = (
+                f"The order in patch list:\n{go_value(given)}\n doesn't match"
+                f" {SET_ORDER} list:\n{go_value(order)}\n"
+            )
             raise unexpected(message)
 
 

@@ -45,7 +45,8 @@ def merge_list(
         return ordered_list(merged, patch, original, "")
     if not key:
         raise _unexpected(
-            f"cannot merge lists without merge key for {items.name if items else 'Struct'}"
+            "cannot merge lists without merge key for"
+            f" {items.name if items else 'Struct'}"
         )
     original, patch = _apply_item_directives(list(original), patch, key)
     merged = list(original)

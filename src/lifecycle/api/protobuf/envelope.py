@@ -77,7 +77,8 @@ def decode(data: bytes) -> Object:
         raise ValueError("empty data")
     if not data.startswith(MAGIC):
         raise ValueError(
-            f"provided data does not appear to be a protobuf message, expected prefix [{' '.join(map(str, MAGIC))}]"
+            "provided data does not appear to be a protobuf message, expected prefix"
+            f" [{' '.join(map(str, MAGIC))}]"
         )
     if len(data) == len(MAGIC):
         raise ValueError("empty body")
@@ -107,7 +108,8 @@ def decode_raw(raw: bytes, api_version: str, kind: str) -> Object:
     """
     if not kind:
         raise ValueError(
-            f"Object 'Kind' is missing in '&runtime.TypeMeta{{APIVersion:\"{api_version}\", Kind:\"\"}}'"
+            "Object 'Kind' is missing in"
+            f' \'&runtime.TypeMeta{{APIVersion:"{api_version}", Kind:""}}\''
         )
     message = message_for(api_version, kind)
     if message is None:

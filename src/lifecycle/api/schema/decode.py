@@ -315,7 +315,7 @@ def struct_decoder(name: str) -> Decoder:
                 continue
             index, path_key, decoder, omit, _ = plan
             item = decoder(item, (path, path_key), findings)  # type: ignore[misc]
-            if omit and not item:
+            if (omit and not item) or item is _NOTHING:
                 continue
             out[key] = item
             if index < last:
@@ -375,6 +375,8 @@ def _decoder(type_: str) -> Decoder:
         return lambda value, path, findings: parse(value)
     if type_ == "intstr.IntOrString":
         return _int_or_string
+    if type_ in _SCHEMA_OR:
+        return _SCHEMA_OR[type_]
     if type_ in _OPEN or type_.startswith("interface"):
         return lambda value, path, findings: value
     alias = alias_of(type_)
@@ -383,6 +385,43 @@ def _decoder(type_: str) -> Decoder:
     if is_struct(type_):
         return struct_decoder(type_)
     return _scalar(type_, type_)
+
+
+def _schema(value: Any, path: Path, findings: Findings) -> Any:
+    """A schema below a type that decodes itself, which is never strict about unknown
+    fields.
+    """
+    lenient = Findings()
+    decoded = struct_decoder("apiextensions/v1.JSONSchemaProps")(value, path, lenient)
+    findings.saved = findings.saved or lenient.saved
+    return decoded
+
+
+def _schema_or_array(value: Any, path: Path, findings: Findings) -> Any:
+    """Anything but an object or an array is taken for nothing. Upstream:
+    `JSONSchemaPropsOrArray.UnmarshalJSON`.
+    """
+    if type(value) is list:
+        return [
+            _schema({} if item is None else item, path, findings) for item in value
+        ] or _NOTHING
+    return _schema(value, path, findings) if type(value) is dict else _NOTHING
+
+
+def _schema_or_bool(value: Any, path: Path, findings: Findings) -> Any:
+    """Upstream: `JSONSchemaPropsOrBool.UnmarshalJSON`."""
+    if type(value) not in (dict, bool):
+        raise ValueError("boolean or JSON schema expected")
+    return value if type(value) is bool else _schema(value, path, findings)
+
+
+_NOTHING = object()
+"""What a decoder gives that takes a value for none."""
+
+_SCHEMA_OR: dict[str, Decoder] = {
+    "apiextensions/v1.JSONSchemaPropsOrArray": _schema_or_array,
+    "apiextensions/v1.JSONSchemaPropsOrBool": _schema_or_bool,
+}
 
 
 def _named(type_: str, alias: str) -> Decoder:

@@ -20,7 +20,10 @@ from typing import Any
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_duration import go_duration, parse_duration
 
-QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+QUANTITY_FORMAT = (
+    "quantities must match the regular expression"
+    " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)"
 )
@@ -114,7 +117,10 @@ def _time_complaint(value: str, micro: bool) -> str:
                 # digits
             ):
                 rest = rest[7:] if len(rest) >= 7 else rest
-            return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{name}"'
+            return (
+                f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as'
+                f' "{name}"'
+            )
         rest = rest[match.end() :]
     return f'parsing time "{value}": extra text: "{rest}"'
 

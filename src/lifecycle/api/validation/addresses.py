@@ -208,7 +208,8 @@ def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
             invalid(
                 path,
                 text,
-                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+                "may not be in the link-local multicast range (224.0.0.0/24,"
+                " ff02::/10)",
             )
         )
     return errors
@@ -224,11 +225,13 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
         if canonical == text:
             return []
         return [
-            f"{path}: non-standard IP address {go_quote(text)} is invalid: use {go_quote(canonical)}"
+            f"{path}: non-standard IP address {go_quote(text)} is invalid: use"
+            f" {go_quote(canonical)}"
         ]
     if canonical != text:
         return [
-            f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(canonical)})"
+            f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical"
+            f" format ({go_quote(canonical)})"
         ]
     return []
 
@@ -242,13 +245,17 @@ def warnings_for_cidr(text: str, path: str) -> list[str]:
     warnings: list[str] = []
     if address != network.network_address:
         single = f"{canonical_form(address)}/{network.prefixlen}"
-        why = f"is ambiguous in this context (should be {go_quote(str(network))} or {go_quote(single)}?)"
+        why = (
+            f"is ambiguous in this context (should be {go_quote(str(network))} or"
+            f" {go_quote(single)}?)"
+        )
         warnings.append(f"{path}: CIDR value {go_quote(text)} {why}")
     head, _, tail = text.partition("/")
     odd = isinstance(address, ipaddress.IPv4Address) and str(address) != head
     if odd or str(network.prefixlen) != tail:
         warnings.append(
-            f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use {go_quote(str(network))}"
+            f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use"
+            f" {go_quote(str(network))}"
         )
     elif not warnings and network.version == 6 and str(network) != text:
         warnings.append(

@@ -179,7 +179,10 @@ def config_map_key(text: str) -> Messages:
     """A key of a ConfigMap or Secret: it becomes a file name."""
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_CONFIG_KEY, text):
-        why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        why = (
+            "a valid config key must consist of alphanumeric characters, '-', '_'"
+            " or '.'"
+        )
         found.append(regex_error(why, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
     return tuple(found + _dots(text))
 
@@ -190,7 +193,8 @@ def relaxed_env_name(text: str) -> Messages:
     found = [] if text else ["environment variable name must be non-empty"]
     if not all(" " <= char <= "~" and char != "=" for char in text):
         found.append(
-            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+            "a valid environment variable name must consist only of printable ASCII"
+            " characters other than '='"
         )
     return tuple(found)
 

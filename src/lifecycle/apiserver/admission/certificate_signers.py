@@ -70,7 +70,8 @@ class _SignerPlugin(Plugin):
             self._authorize, attributes.user or ANONYMOUS, self.verb, signer
         ):
             raise attributes.forbidden(
-                f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}"
+                f"user not permitted to {self.verb} requests with signerName"
+                f" {go_quote(signer)}"
             )
 
     def concerns(self, new: Object, stored: Object) -> bool:
@@ -123,7 +124,10 @@ class CertificateSubjectRestriction(Plugin):
             for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
         ]
         if MASTERS in groups:
-            why = f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not allowed"
+            why = (
+                f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not"
+                " allowed"
+            )
             raise attributes.forbidden(why)
 
 

@@ -57,7 +57,8 @@ class InitialResources(Plugin):
             filled = self._fill(container, attributes.namespace)
             if filled:
                 notes.append(
-                    f"{', '.join(sorted(filled))} request for container {container['name']}"
+                    f"{', '.join(sorted(filled))} request for container"
+                    f" {container['name']}"
                 )
         if notes:
             annotations = pod["metadata"].setdefault("annotations", {})

@@ -157,7 +157,10 @@ class InitializerVisibility:
         finally:
             await response.stream.aclose()  # type: ignore[attr-defined]
         what = f"{info.resource}.{info.group}" if info.group else info.resource
-        message = f"Timeout: server has timed out waiting for the initialization of {what} {meta['name']}"
+        message = (
+            f"Timeout: server has timed out waiting for the initialization of {what}"
+            f" {meta['name']}"
+        )
         raise failure(504, "Timeout", message, {})
 
     async def _update(self, request: Request) -> Response:

@@ -278,7 +278,8 @@ def _denial(attributes: Attributes, problems: list[Any]) -> StatusError:
         causes.append(
             {
                 "message": (
-                    f"policy '{hook.name}' with binding '{name}' denied request: {message}"
+                    f"policy '{hook.name}' with binding '{name}' denied request:"
+                    f" {message}"
                 )
             }
         )

@@ -85,7 +85,8 @@ class NamespaceLifecycle(Plugin):
             return
         name = attributes.namespace
         error = attributes.forbidden(
-            f"unable to create new content in namespace {name} because it is being terminated"
+            f"unable to create new content in namespace {name} because it is being"
+            " terminated"
         )
         cause = {
             "reason": "NamespaceTerminating",

@@ -14,13 +14,11 @@ which upstream takes for volumes of the CSI drivers that have replaced them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import Attributes
-from lifecycle.apiserver.authz.authorizer import Authorize, decide
+from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 VERB = "request-serviceaccounts-token-audience"
@@ -29,15 +27,14 @@ VERB = "request-serviceaccounts-token-audience"
 class NodeAudiences:
     """Looks through the pods' volumes. `authorize` None: no role can help."""
 
-    def __init__(self, reader: ObjectReader, authorize: Authorize | None) -> None:
+    def __init__(self, reader: ObjectReader, authorize: Ask | None) -> None:
         self._reader, self._authorize = reader, authorize
         self._claims = resource("persistentvolumeclaims")
         self._volumes = resource("persistentvolumes")
         self._drivers = resource("csidrivers.storage.k8s.io")
 
-    def validate(self, attributes: Attributes, pod: Object) -> Awaitable[None] | None:
-        """Refuse a TokenRequest for an audience that is not the pod's. An authorizer is
-        asked about others, which may take a while.
+    def validate(self, attributes: Attributes, pod: Object) -> None:
+        """Refuse a TokenRequest for an audience that is not the pod's.
 
         Raises StatusError 403.
         """
@@ -48,13 +45,10 @@ class NodeAudiences:
         audience = audiences[0]
         try:
             if self._pod_references(pod, audience):
-                return None
+                return
         except LookupError as error:
             message = f"error validating audience {go_quote(audience)}: {error.args[0]}"
             raise attributes.forbidden(message) from None
-        return self._ask(attributes, audience)
-
-    async def _ask(self, attributes: Attributes, audience: str) -> None:
         assert attributes.user is not None
         question = RequestInfo(
             is_resource_request=True,
@@ -65,10 +59,9 @@ class NodeAudiences:
             namespace=attributes.namespace,
             name=attributes.name,
         )
-        if self._authorize is not None:
-            verdict = await decide(self._authorize, attributes.user, question)
-            if verdict.allowed:
-                return
+        authorize = self._authorize
+        if authorize is not None and authorize(attributes.user, question).allowed:
+            return
         raise attributes.forbidden(
             f"audience {go_quote(audience)} not found in pod spec volume, "
             f"{attributes.user.name} is not authorized to request tokens for this "

@@ -12,7 +12,7 @@ Left out: claims' status and resource slices beyond their node name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
@@ -21,9 +21,9 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.node_audiences import NodeAudiences
-from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.authz.node import NODE_LEASES, node_identity
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
+from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RESTRICTION = "node-restriction.kubernetes.io"
@@ -64,16 +64,12 @@ class NodeRestriction(Plugin):
     )
     subresources = None
 
-    def __init__(
-        self, reader: ObjectReader, authorize: Authorize | None = None
-    ) -> None:
+    def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
         self._reader = reader
         self._audiences = NodeAudiences(reader, authorize)
         self._pods = resource("pods")
         self._nodes = resource("nodes")
-        self._checks: dict[
-            tuple[str, str], Callable[[str, Attributes], Awaitable[None] | None]
-        ] = {
+        self._checks: dict[tuple[str, str], Callable[[str, Attributes], None]] = {
             ("pods", ""): self._pod,
             ("pods", "status"): self._pod_status,
             ("pods", "eviction"): self._pod_eviction,
@@ -85,27 +81,27 @@ class NodeRestriction(Plugin):
             ("resourceslices", ""): self._resource_slice,
         }
 
-    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+    def admit(self, attributes: Attributes) -> None:
         """Refuse what is not the node's own; other users pass."""
         user = attributes.user
         if user is None or not user.name.startswith("system:node:"):
-            return None
+            return
         node, is_node = node_identity(user)
         if not is_node:
-            return None
+            return
         if not node:
             raise attributes.forbidden(
                 f"could not determine node from user {go_quote(user.name)}"
             )
         check = self._checks.get((attributes.resource.plural, attributes.subresource))
         if check is not None:
-            return check(node, attributes)
-        if attributes.resource.plural == "pods":
+            check(node, attributes)
+        elif attributes.resource.plural == "pods":
             allowed = "status and eviction"
             raise attributes.forbidden(
-                f"unexpected pod subresource {go_quote(attributes.subresource)}, only {allowed} are allowed"
+                f"unexpected pod subresource {go_quote(attributes.subresource)}, only"
+                f" {allowed} are allowed"
             )
-        return None
 
     def _existing_pod(self, attributes: Attributes, name: str) -> Object:
         pod = self._reader.get(self._pods, attributes.namespace, name)
@@ -125,7 +121,8 @@ class NodeRestriction(Plugin):
                 != node
             ):
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} can only delete pods with spec.nodeName set to itself"
+                    f"node {go_quote(node)} can only delete pods with spec.nodeName set"
+                    " to itself"
                 )
         else:
             raise attributes.forbidden(
@@ -137,7 +134,10 @@ class NodeRestriction(Plugin):
         """What is wrong with a pod that a node creates; "" if nothing."""
         me, meta = f"node {go_quote(node)}", pod["metadata"]
         if MIRROR_POD not in (meta.get("annotations") or {}):
-            return f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only create mirror pods"
+            return (
+                f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only"
+                " create mirror pods"
+            )
         if pod["spec"].get("nodeName", "") != node:
             return f"{me} can only create pods with spec.nodeName set to itself"
         owners = meta.get("ownerReferences") or []
@@ -156,14 +156,20 @@ class NodeRestriction(Plugin):
         ):
             return to_itself
         if not owner.get("controller"):
-            return f"{me} can only create pods with a controller owner reference set to itself"
+            return (
+                f"{me} can only create pods with a controller owner reference set to"
+                " itself"
+            )
         if owner.get("blockOwnerDeletion"):
             return f"{me} must not set blockOwnerDeletion on an owner reference"
         stored = self._reader.get(self._nodes, "", node)
         if stored is None:
             raise not_found("nodes", node)
         if owner.get("uid") != stored["metadata"].get("uid"):
-            return f"node {node} UID mismatch: expected {owner.get('uid')} got {stored['metadata'].get('uid')}"
+            return (
+                f"node {node} UID mismatch: expected {owner.get('uid')} got"
+                f" {stored['metadata'].get('uid')}"
+            )
         if pod["spec"].get("serviceAccountName"):
             return f"{me} can not create pods that reference a service account"
         kinds = {kind for kind, _ in references(pod)}
@@ -184,7 +190,8 @@ class NodeRestriction(Plugin):
         old, new = attributes.old_obj or {}, attributes.obj or {}
         if (old.get("spec") or {}).get("nodeName") != node:
             raise attributes.forbidden(
-                f"node {go_quote(node)} can only update pod status for pods with spec.nodeName set to itself"
+                f"node {go_quote(node)} can only update pod status for pods with"
+                " spec.nodeName set to itself"
             )
         if (old["metadata"].get("labels") or {}) != (
             new["metadata"].get("labels") or {}
@@ -220,13 +227,15 @@ class NodeRestriction(Plugin):
         config_source = (attributes.obj.get("spec") or {}).get("configSource")
         if config_source is not None and attributes.operation == CREATE:
             raise attributes.forbidden(
-                f"node {go_quote(node)} is not allowed to create pods with a non-nil configSource"
+                f"node {go_quote(node)} is not allowed to create pods with a non-nil"
+                " configSource"
             )
         if config_source is not None and config_source != (old.get("spec") or {}).get(
             "configSource"
         ):
             raise attributes.forbidden(
-                f"node {go_quote(node)} is not allowed to update configSource to a new non-nil configSource"
+                f"node {go_quote(node)} is not allowed to update configSource to a new"
+                " non-nil configSource"
             )
         new_labels = attributes.obj["metadata"].get("labels") or {}
         old_labels = old["metadata"].get("labels") or {}
@@ -239,7 +248,8 @@ class NodeRestriction(Plugin):
             if forbidden:
                 listed = ", ".join(forbidden)
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} is not allowed to set the following labels: {listed}"
+                    f"node {go_quote(node)} is not allowed to set the following labels:"
+                    f" {listed}"
                 )
             return
         if ((attributes.obj.get("spec") or {}).get("taints") or []) != (
@@ -259,9 +269,9 @@ class NodeRestriction(Plugin):
                 f"is not allowed to modify labels: {', '.join(forbidden)}"
             )
 
-    def _token(self, node: str, attributes: Attributes) -> Awaitable[None] | None:
+    def _token(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != CREATE:
-            return None
+            return
         bound = ((attributes.obj or {}).get("spec") or {}).get("boundObjectRef") or {}
         if (bound.get("apiVersion"), bound.get("kind")) != (
             "v1",
@@ -284,12 +294,13 @@ class NodeRestriction(Plugin):
             raise attributes.forbidden(
                 "node requested token bound to a pod scheduled on a different node"
             )
-        return self._audiences.validate(attributes, pod)
+        self._audiences.validate(attributes, pod)
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:
             raise attributes.forbidden(
-                f"can only access leases in the {go_quote(NODE_LEASES)} system namespace"
+                f"can only access leases in the {go_quote(NODE_LEASES)} system"
+                " namespace"
             )
         if _name(attributes) != node:
             raise attributes.forbidden(
@@ -308,7 +319,8 @@ class NodeRestriction(Plugin):
             and (attributes.obj or {}).get("spec", {}).get("nodeName") != node
         ):
             raise attributes.forbidden(
-                "can only create ResourceSlice with the same NodeName as the requesting node"
+                "can only create ResourceSlice with the same NodeName as the requesting"
+                " node"
             )
 
 

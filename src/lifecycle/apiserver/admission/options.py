@@ -46,7 +46,8 @@ class AdmissionOptions:
         both = sorted(set(self.enable) & set(self.disable))
         if both:
             raise ValueError(
-                f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped"
+                f"[{' '.join(both)}] in enable-admission-plugins and"
+                " disable-admission-plugins overlapped"
             )
         if "ImagePolicyWebhook" in self.enable and self.image_policy is None:
             raise ValueError(

@@ -252,7 +252,10 @@ class PodSecurity(Plugin):
                 else ""
             )
             lines.append(f"{min(pods)}{more}: {reason}")
-        head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{enforce}"'
+        head = (
+            f'existing pods in namespace "{namespace}" violate the new PodSecurity'
+            f' enforce level "{enforce}"'
+        )
         return [head, *sorted(lines)]
 
 

@@ -148,7 +148,8 @@ def _added_capabilities(
     return (
         reason,
         (
-            f"{_names('container', bad)} must not include {capabilities} in securityContext.capabilities.add"
+            f"{_names('container', bad)} must not include {capabilities} in"
+            " securityContext.capabilities.add"
         ),
     )
 
@@ -166,7 +167,8 @@ def _capabilities_restricted(
     details = []
     if kept:
         details.append(
-            f'{_names("container", kept)} must set securityContext.capabilities.drop=["ALL"]'
+            f"{_names('container', kept)} must set"
+            ' securityContext.capabilities.drop=["ALL"]'
         )
     added = _added_capabilities(spec, frozenset({"NET_BIND_SERVICE"}), "")
     if added:
@@ -203,7 +205,8 @@ def _host_ports(meta: Object, spec: Object, minor: int) -> Violation | None:
     return (
         "hostPort",
         (
-            f"{_names('container', bad)} {'uses' if len(bad) == 1 else 'use'} {word} {', '.join(numbers)}"
+            f"{_names('container', bad)} {'uses' if len(bad) == 1 else 'use'} {word}"
+            f" {', '.join(numbers)}"
         ),
     )
 
@@ -337,7 +340,8 @@ def _seccomp_baseline(meta: Object, spec: Object, minor: int) -> Violation | Non
     return (
         "seccompProfile",
         (
-            f"{_setters(pod_is_bad, bad)} must not set securityContext.seccompProfile.type to {values}"
+            f"{_setters(pod_is_bad, bad)} must not set"
+            f" securityContext.seccompProfile.type to {values}"
         ),
     )
 
@@ -351,7 +355,10 @@ def _seccomp_restricted(meta: Object, spec: Object, minor: int) -> Violation | N
     unset = [c["name"] for c in _containers(spec) if _seccomp_type(c) is None]
     if not unset or _seccomp_type(spec) is not None:
         return None
-    must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    must = (
+        'must set securityContext.seccompProfile.type to "RuntimeDefault" or'
+        ' "Localhost"'
+    )
     return "seccompProfile", f"pod or {_names('container', unset)} {must}"
 
 
@@ -389,7 +396,10 @@ def _allow_privilege_escalation(
         for c in _containers(spec)
         if _context(c).get("allowPrivilegeEscalation") is not False
     ]
-    detail = f"{_names('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+    detail = (
+        f"{_names('container', bad)} must set"
+        " securityContext.allowPrivilegeEscalation=false"
+    )
     return ("allowPrivilegeEscalation != false", detail) if bad else None
 
 
@@ -430,7 +440,10 @@ def _run_as_non_root(meta: Object, spec: Object, minor: int) -> Violation | None
     silent = [name for name, value in said.items() if value is None]
     if pod or not silent:
         return None
-    detail = f"pod or {_names('container', silent)} must set securityContext.runAsNonRoot=true"
+    detail = (
+        f"pod or {_names('container', silent)} must set"
+        " securityContext.runAsNonRoot=true"
+    )
     return "runAsNonRoot != true", detail
 
 

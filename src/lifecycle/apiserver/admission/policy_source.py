@@ -116,11 +116,13 @@ class PolicySource(Generic[E]):
             where = reference.get("namespace") or namespace
             if not where:
                 raise ConfigurationError(
-                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                    "cannot use namespaced paramRef in policy binding that matches"
+                    " cluster-scoped resources"
                 )
         elif reference.get("namespace"):
             raise ConfigurationError(
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+                "paramRef.namespace must not be provided for a cluster-scoped"
+                " `paramKind`"
             )
         if reference.get("name"):
             one = self._reader.get(row, where, reference["name"])

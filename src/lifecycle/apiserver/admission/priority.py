@@ -92,7 +92,8 @@ class Priority(Plugin):
         name = default["metadata"]["name"]
         if attributes.operation == CREATE or name != obj["metadata"].get("name"):
             raise attributes.forbidden(
-                f"PriorityClass {name} is already marked as default. Only one default can exist"
+                f"PriorityClass {name} is already marked as default. Only one default"
+                " can exist"
             )
 
     def default_class(self) -> Object | None:

@@ -114,7 +114,8 @@ class ServiceAccount(Plugin):
             name = spec["serviceAccountName"]
             where = f"{attributes.namespace}/{name}"
             raise attributes.forbidden(
-                f'error looking up service account {where}: serviceaccount "{name}" not found'
+                f'error looking up service account {where}: serviceaccount "{name}" not'
+                " found"
             )
         if should_automount(account, spec):
             self._mount_token(spec)
@@ -253,7 +254,10 @@ def _unmountable_secret(
                     (variable.get("valueFrom") or {}).get("secretKeyRef") or {}
                 ).get("name")
                 if secret is not None and secret not in mountable:
-                    where = f"{words[key]} {container['name']} with envVar {variable['name']}"
+                    where = (
+                        f"{words[key]} {container['name']} with envVar"
+                        f" {variable['name']}"
+                    )
                     return f'{where} referencing secret.secretName="{secret}" {denied}'
     pull_secrets = {
         secret.get("name") for secret in account.get("imagePullSecrets") or ()
@@ -261,5 +265,8 @@ def _unmountable_secret(
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if secret.get("name") not in pull_secrets:
             where = f'imagePullSecrets[{index}].name="{secret.get("name", "")}"'
-            return f"{where} is not allowed because service account {name} does not reference that imagePullSecret"
+            return (
+                f"{where} is not allowed because service account {name} does not"
+                " reference that imagePullSecret"
+            )
     return ""

@@ -304,7 +304,10 @@ def _denial(
     attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
 ) -> StatusError:
     name = binding["metadata"]["name"]
-    message = f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request: {decision.message}"
+    message = (
+        f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request:"
+        f" {decision.message}"
+    )
     status = attributes.forbidden(message).status
     details = {**(status.get("details") or {}), "causes": [{"message": message}]}
     code = CODES.get(decision.reason, 422)

@@ -258,7 +258,8 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
         )
     if response.get("uid") != uid:
         raise ValueError(
-            f"expected response.uid={json.dumps(uid)}, got {json.dumps(response.get('uid') or '')}"
+            f"expected response.uid={json.dumps(uid)}, got"
+            f" {json.dumps(response.get('uid') or '')}"
         )
     group, _, shown = str(review.get("apiVersion", "")).rpartition("/")
     if (group, shown, review.get("kind")) != (
@@ -268,7 +269,8 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
     ):
         got = f"{group}/{shown}, Kind={review.get('kind', '')}"
         raise ValueError(
-            f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {got}"
+            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview,"
+            f" got {got}"
         )
     patch, kind = response.get("patch"), response.get("patchType")
     if mutating:

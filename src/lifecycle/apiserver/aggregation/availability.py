@@ -76,7 +76,10 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         )
     port_name = found.get("name", "")
     if not any(_has_endpoint(each, port_name) for each in slices):
-        message = f"endpointslices for {where} have no addresses with port name {go_quote(port_name)}"
+        message = (
+            f"endpointslices for {where} have no addresses with port name"
+            f" {go_quote(port_name)}"
+        )
         return Finding("False", "MissingEndpoints", message)
     return PASSED
 
@@ -138,7 +141,10 @@ async def _try(api_service: Object, resolver: ServiceResolver, backend: Backend)
         )
     answer.close()
     if not 200 <= answer.status < 300:
-        return f"failing or missing response from {url}: bad status from {url}: {answer.status}"
+        return (
+            f"failing or missing response from {url}: bad status from {url}:"
+            f" {answer.status}"
+        )
     return ""
 
 

@@ -88,8 +88,10 @@ async def publish_authentication_config(
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:
-        old = decode_value(before.value, before.mod_revision)["metadata"]
-        metadata = {name: old[name] for name in metadata}
+        stored = decode_value(before.value, before.mod_revision)
+        if stored.get("data") == wanted["data"]:
+            return  # so that a full disk does not keep a cluster from starting again
+        metadata = {name: stored["metadata"][name] for name in metadata}
     wanted["metadata"] |= metadata
     await store.put(key, encode_value(wanted, storage_media_type(store)))
 

@@ -65,7 +65,10 @@ def _environments() -> tuple[Environment, Environment, Environment]:
     )
 
 
-_OPTIONAL_OLD_SELF = "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__self[0]) : optional.none(), %s)"
+_OPTIONAL_OLD_SELF = (
+    "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__self[0]) :"
+    " optional.none(), %s)"
+)
 """With `optionalOldSelf` the old value is an optional one. The library takes none from
 outside: it comes as a list of one or of nothing.
 """

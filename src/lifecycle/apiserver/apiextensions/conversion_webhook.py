@@ -114,11 +114,15 @@ class WebhookConverter:
             raise ConversionError("no response provided")
         if self._version == "v1" and response.get("uid") != uid:
             raise ConversionError(
-                f"expected response.uid={go_quote(uid)}, got {go_quote(response.get('uid') or '')}"
+                f"expected response.uid={go_quote(uid)}, got"
+                f" {go_quote(response.get('uid') or '')}"
             )
         result = response.get("result") or {}
         if result.get("status") != "Success":
-            why = f"response.result.status was '{result.get('status') or ''}', not 'Success'"
+            why = (
+                f"response.result.status was '{result.get('status') or ''}', not"
+                " 'Success'"
+            )
             raise ConversionError(result.get("message") or why)
         return list(response.get("convertedObjects") or ())
 
@@ -165,7 +169,8 @@ def _checked(old: Object, new: Any, api_version: str) -> Object:
         before, after = metadata.get(key, ""), given.get(key, "")
         if before != after:
             raise _WrongObjectsError(
-                f"returned invalid object: must have the same {word}: {before} != {after}"
+                f"returned invalid object: must have the same {word}: {before} !="
+                f" {after}"
             )
     kept = {
         key: value

@@ -158,7 +158,8 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
         done: Object = {
             "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
             "description": (
-                f"{verb} {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"
+                f"{verb}"
+                f" {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"
             ),
             "operationId": (
                 f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}"

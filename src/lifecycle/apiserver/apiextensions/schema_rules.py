@@ -89,7 +89,10 @@ def _node(
     before = len(errors)
     _standard(schema, path, where, errors)
     if schema.get("uniqueItems"):
-        why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        why = (
+            "uniqueItems cannot be set to true since the runtime complexity becomes"
+            " quadratic"
+        )
         errors.append(forbidden(f"{path}.uniqueItems", why))
     additional, properties = (
         schema.get("additionalProperties"),
@@ -264,7 +267,10 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
                         )
                     )
                 elif child.get("type") in ("array", "object"):
-                    why = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+                    why = (
+                        "must be a scalar type if parent array's x-kubernetes-list-type"
+                        " is map"
+                    )
                     errors.append(
                         invalid(
                             f"{path}.items.properties[{key}].type", items["type"], why
@@ -301,7 +307,10 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
                 )
                 errors.append(required(f"{here}.default", why))
             if child.get("nullable"):
-                why = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+                why = (
+                    "this property is in x-kubernetes-list-map-keys, so it cannot be"
+                    " nullable"
+                )
                 errors.append(forbidden(f"{here}.nullable", why))
 
 
@@ -353,7 +362,10 @@ def _compile_rules(
             )
         elif compiled.uses_old_self:
             if where.uncorrelatable:
-                why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {where.uncorrelatable}"
+                why = (
+                    "oldSelf cannot be used on the uncorrelatable portion of the"
+                    f" schema within {where.uncorrelatable}"
+                )
                 rule_errors.append(invalid(f"{here}.rule", rules[index]["rule"], why))
         elif rules[index].get("optionalOldSelf") is not None:
             why = "may not be set if oldSelf is not used in rule"

@@ -46,13 +46,15 @@ class AuditOptions:
         """
         if (self.log_path or self.webhook_config_file) and self.policy_file is None:
             raise ValueError(
-                "an audit log without --audit-policy-file records nothing; give it a Policy of audit.k8s.io/v1"
+                "an audit log without --audit-policy-file records nothing; give it a"
+                " Policy of audit.k8s.io/v1"
             )
         if self.policy_file is not None and not (
             self.log_path or self.webhook_config_file
         ):
             raise ValueError(
-                "--audit-policy-file needs --audit-log-path or --audit-webhook-config-file"
+                "--audit-policy-file needs --audit-log-path or"
+                " --audit-webhook-config-file"
             )
         if self.log_path is not None:
             self._check_log()
@@ -62,7 +64,8 @@ class AuditOptions:
         if self.log_format not in FORMATS:
             known = go_quote(",".join(FORMATS))
             wrong.append(
-                f"invalid audit log format {self.log_format}, allowed formats are {known}"
+                f"invalid audit log format {self.log_format}, allowed formats are"
+                f" {known}"
             )
         limits = self.rotation
         for flag, value in (

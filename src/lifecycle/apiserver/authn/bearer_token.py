@@ -24,7 +24,10 @@ from lifecycle.apiserver.authn.authenticator import (
 from lifecycle.apiserver.authn.union import add_authenticated_group
 
 INVALID_TOKEN = "invalid bearer token"
-EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
+EXTRA_SPACE = (
+    "the provided Authorization header contains extra space before the bearer token,"
+    " and is ignored"
+)
 
 
 class BearerTokenAuthenticator:

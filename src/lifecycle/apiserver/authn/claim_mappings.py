@@ -88,7 +88,8 @@ class ClaimMapper:
             value = _string(claims, claim, f"oidc: parse claim {claim}")
             if value != wanted:
                 raise AuthenticationError(
-                    f"oidc: required claim {claim} value does not match. Got = {value}, want = {wanted}"
+                    f"oidc: required claim {claim} value does not match. Got = {value},"
+                    f" want = {wanted}"
                 )
         _judge(
             self._claim_rules,
@@ -242,7 +243,8 @@ def _string(claims: Object, claim: str, about: str) -> str:
         return ""  # as Go decodes null
     if not isinstance(value, str):
         raise AuthenticationError(
-            f"{about}: json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of type string"
+            f"{about}: json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of"
+            " type string"
         )
     return value
 

@@ -66,7 +66,8 @@ class ConfiguredTokens:
         for entry in document.get("jwt") or ():
             if egress := entry["issuer"].get("egressSelectorType"):
                 raise ValueError(
-                    f"oidc: egress lookup required with egress selector type {go_quote(egress)}"
+                    "oidc: egress lookup required with egress selector type"
+                    f" {go_quote(egress)}"
                 )
         self.issuers = tuple(
             JWTAuthenticator(entry, self._clock) for entry in document.get("jwt") or ()
@@ -294,7 +295,10 @@ def _validate_mapping(mapping: Object, path: str, *, needed: bool) -> list[Field
             )
         return wrong + _compile(text, f"{path}.expression", "claims")
     if claim and mapping.get("prefix") is None:
-        why = "prefix is required when claim is set. It can be set to an empty string to disable prefixing"
+        why = (
+            "prefix is required when claim is set. It can be set to an empty string to"
+            " disable prefixing"
+        )
         return [required(f"{path}.prefix", why)]
     return (
         [required(path, "claim or expression is required")]

@@ -60,7 +60,8 @@ class ClaimResolver:
         endpoint = (claims[CLAIM_SOURCES] or {}).get(source) or {}
         if not isinstance(endpoint, dict):
             raise _failed(
-                "oidc: could not parse claim sources: json: cannot unmarshal into Go value of type oidc.endpoint"
+                "oidc: could not parse claim sources: json: cannot unmarshal into Go"
+                " value of type oidc.endpoint"
             )
         if not endpoint.get("endpoint"):
             return claims
@@ -81,14 +82,18 @@ class ClaimResolver:
         try:
             issuer = untrusted_issuer(token)
         except ValueError as error:
-            about = f"getting untrusted issuer from endpoint {url} failed for claim {go_quote(self._claim)}"
+            about = (
+                f"getting untrusted issuer from endpoint {url} failed for claim"
+                f" {go_quote(self._claim)}"
+            )
             raise _failed(f"{about}: {error}") from error
         verifier = self._verifiers.get(issuer)
         if verifier is None:
             verifier = self._verifiers[issuer] = self._verifier_for(issuer)
         if not await verifier.keys.ready():
             raise _failed(
-                f"verifying untrusted issuer {issuer} failed: verifier not initialized for issuer: {go_quote(issuer)}"
+                f"verifying untrusted issuer {issuer} failed: verifier not initialized"
+                f" for issuer: {go_quote(issuer)}"
             )
         try:
             found = await verifier.verify(token)
@@ -96,7 +101,8 @@ class ClaimResolver:
             raise _failed(f"verify distributed claim token: {error}") from error
         if self._claim not in found:
             raise _failed(
-                f"jwt returned by distributed claim endpoint {go_quote(url)} did not contain claim: {self._claim}"
+                f"jwt returned by distributed claim endpoint {go_quote(url)} did not"
+                f" contain claim: {self._claim}"
             )
         return found[self._claim]
 

@@ -149,7 +149,10 @@ class IDTokenVerifier:
                 f"oidc: token is expired (Token Expiry: {_go_time(expires)})"
             )
         if not_before is not None and now + NOT_BEFORE_LEEWAY < not_before:
-            times = f"{_go_time(now)} before the nbf (not before) time: {_go_time(not_before)}"
+            times = (
+                f"{_go_time(now)} before the nbf (not before) time:"
+                f" {_go_time(not_before)}"
+            )
             raise VerifyError(f"oidc: current time {times}")
 
 
@@ -161,7 +164,8 @@ def _check_kinds(claims: Object) -> None:
             isinstance(value, bool) or not isinstance(value, kinds)
         ):
             raise VerifyError(
-                f"oidc: failed to unmarshal claims: json: cannot unmarshal claim {go_quote(claim)}"
+                "oidc: failed to unmarshal claims: json: cannot unmarshal claim"
+                f" {go_quote(claim)}"
             )
 
 

@@ -66,7 +66,8 @@ class ProviderKeys:
             raise AuthenticationError("oidc: authenticator not initialized")
         if problem is not None:
             raise AuthenticationError(
-                f"oidc: verify token: failed to verify signature: fetching keys {problem}"
+                "oidc: verify token: failed to verify signature: fetching keys"
+                f" {problem}"
             )
         return self._with_id(key_id)
 
@@ -130,7 +131,8 @@ async def _get(session: aiohttp.ClientSession, url: str) -> Object:
         async with session.get(url) as answer:
             if answer.status != 200:
                 raise ProviderError(
-                    f"oidc: get keys failed: {answer.status} {answer.reason} {await answer.text()}"
+                    f"oidc: get keys failed: {answer.status} {answer.reason}"
+                    f" {await answer.text()}"
                 )
             document = await answer.json(content_type=None)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:

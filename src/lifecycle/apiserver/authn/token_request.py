@@ -29,7 +29,10 @@ UID_MISMATCH = (
     "the UID in the bound object reference ({}) does not match the UID in record. "
     "The object might have been deleted and then recreated"
 )
-ACCOUNT_UID_MISMATCH = "the UID in the token request ({}) does not match the UID of the service account ({})"
+ACCOUNT_UID_MISMATCH = (
+    "the UID in the token request ({}) does not match the UID of the service account"
+    " ({})"
+)
 
 
 class TokenRequests:

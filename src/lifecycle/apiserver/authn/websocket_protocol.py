@@ -11,7 +11,6 @@ Upstream: `apiserver/pkg/authentication/request/websocket/protocol.go`
 from __future__ import annotations
 
 import base64
-import binascii
 
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.authn.authenticator import (
@@ -66,7 +65,7 @@ def _decoded(text: str) -> str:
         data = base64.b64decode(
             text + "=" * (-len(text) % 4), altchars=b"-_", validate=True
         )
-    except binascii.Error:
+    except ValueError:  # what is not ASCII is none of base64's own errors
         raise AuthenticationError(
             "invalid base64.bearer.authorization token encoding"
         ) from None

@@ -72,7 +72,8 @@ def _label_selector(selector: Object) -> str:
         key, operator = requirement.get("key", ""), requirement.get("operator")
         if operator in _OPERATORS:
             terms.append(
-                f"{key} {_OPERATORS[operator]} ({','.join(requirement.get('values') or ())})"
+                f"{key} {_OPERATORS[operator]}"
+                f" ({','.join(requirement.get('values') or ())})"
             )
         elif operator in ("Exists", "DoesNotExist"):
             terms.append(key if operator == "Exists" else f"!{key}")

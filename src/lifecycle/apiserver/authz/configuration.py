@@ -70,7 +70,8 @@ def read_configuration(path: Path, kind: str) -> Object:
     ):
         found = document if isinstance(document, dict) else {}
         raise ValueError(
-            f'no kind "{found.get("kind", "")}" is registered for version "{found.get("apiVersion", "")}"'
+            f'no kind "{found.get("kind", "")}" is registered for version'
+            f' "{found.get("apiVersion", "")}"'
         )
     return document
 

@@ -42,7 +42,8 @@ def conditions_match(
             value = condition.evaluate(request)
         except EvaluationError as error:
             errors.append(
-                f"cel evaluation error: expression '{condition.text}' resulted in error: {error}"
+                f"cel evaluation error: expression '{condition.text}' resulted in"
+                f" error: {error}"
             )
             continue
         if value is not True:

@@ -77,7 +77,8 @@ class AuthorizationOptions:
             found.append("cannot specify --authorization-policy-file without mode ABAC")
         if self.webhook_config_file is not None and WEBHOOK not in self.modes:
             found.append(
-                "cannot specify --authorization-webhook-config-file without mode Webhook"
+                "cannot specify --authorization-webhook-config-file without mode"
+                " Webhook"
             )
         if len(set(self.modes)) != len(self.modes):
             shown = "[" + " ".join(map(go_quote, self.modes)) + "]"

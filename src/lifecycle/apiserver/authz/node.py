@@ -169,7 +169,8 @@ class NodeAuthorizer:
             return _no("can only get, create, update, patch, or delete a node lease")
         if info.namespace != NODE_LEASES:
             return _no(
-                f"can only access leases in the {go_quote(NODE_LEASES)} system namespace"
+                f"can only access leases in the {go_quote(NODE_LEASES)} system"
+                " namespace"
             )
         if info.verb != "create" and info.name != node:
             return _no(
@@ -199,7 +200,8 @@ class NodeAuthorizer:
             if _selects(info.field_selector, "nodeName", node):
                 return ALLOW
             return _no(
-                "can only list/watch/deletecollection resourceslices with nodeName field selector"
+                "can only list/watch/deletecollection resourceslices with nodeName"
+                " field selector"
             )
         return _no(
             "only the following verbs are allowed for a ResourceSlice: "

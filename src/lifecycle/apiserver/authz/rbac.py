@@ -198,7 +198,10 @@ class RBACAuthorizer:
             role_ref = binding.get("roleRef") or {}
             rules, error = self.role_rules(role_ref, namespace)
             for place, subject in enumerate(binding.get("subjects") or ()):
-                reason = f"RBAC: allowed by {_describe(binding, role_ref, subject, namespace)}"
+                reason = (
+                    "RBAC: allowed by"
+                    f" {_describe(binding, role_ref, subject, namespace)}"
+                )
                 grant = Grant(order, place, namespace, reason, rules, error, role_ref)
                 kind, name = subject.get("kind"), subject.get("name", "")
                 if kind == "User":
@@ -235,4 +238,7 @@ def _describe(
     if subject.get("kind") == "ServiceAccount":
         subject_name = f"{subject_name}/{subject.get('namespace') or namespace}"
     role_text = f"{role_ref.get('kind', '')} {go_quote(role_ref.get('name', ''))}"
-    return f"{binding_text} of {role_text} to {subject.get('kind', '')} {go_quote(subject_name)}"
+    return (
+        f"{binding_text} of {role_text} to {subject.get('kind', '')}"
+        f" {go_quote(subject_name)}"
+    )

@@ -222,7 +222,10 @@ def _as_written(
     offset = places[min(starts[int(found[1]) - 1] + int(found[2]) - 1, len(places) - 1)]
     before, line = expression[:offset], expression[:offset].count("\n") + 1
     column = offset - (before.rfind("\n") + 1)
-    return f"ERROR: <input>:{line}:{column + 1}: {found[3]}\n | {expression.splitlines()[line - 1]}\n | {'.' * column}^"
+    return (
+        f"ERROR: <input>:{line}:{column + 1}: {found[3]}\n |"
+        f" {expression.splitlines()[line - 1]}\n | {'.' * column}^"
+    )
 
 
 def _compiler_text(text: str) -> str:
@@ -235,7 +238,10 @@ def _compiler_text(text: str) -> str:
         if root == name:
             return found[0]
         if root == "variables":
-            return f"ERROR: <input>:{line}:{column}: undefined field '{name.partition('.')[2]}'\n{source}\n | {dots}^"
+            return (
+                f"ERROR: <input>:{line}:{column}: undefined field"
+                f" '{name.partition('.')[2]}'\n{source}\n | {dots}^"
+            )
         start = max(0, source[3:].find(name, max(0, int(column) - len(name) - 1)))
         return (
             f"ERROR: <input>:{line}:{start + 1}: undeclared reference to '{root}'"

@@ -94,7 +94,10 @@ def _has_rewritten(expression: str) -> str:
         field = re.search(r"\.\s*([A-Za-z_]\w*)\s*$", inside)
         if found.start() < place or field is None or unescaped(field[1]) == field[1]:
             continue
-        out += f"{expression[place : found.start()]}({_quoted(unescaped(field[1]))} in ({inside[: field.start()]})"
+        out += (
+            f"{expression[place : found.start()]}({_quoted(unescaped(field[1]))} in"
+            f" ({inside[: field.start()]})"
+        )
         place = end
     return out + expression[place:]
 

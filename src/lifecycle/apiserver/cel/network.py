@@ -21,7 +21,8 @@ def _address(text: str) -> Address:
         found = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError(
-            f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}"): unable to parse IP'
+            f'IP Address "{text}" parse error during conversion from string:'
+            f' ParseAddr("{text}"): unable to parse IP'
         ) from None
     if isinstance(found, ipaddress.IPv6Address) and (
         found.ipv4_mapped or found.scope_id
@@ -44,7 +45,8 @@ def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
         pass
     why = "no '/'" if not slash else "bad bits after slash"
     raise ValueError(
-        f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): {why}'
+        "network address parse error during conversion from string:"
+        f' netip.ParsePrefix("{text}"): {why}'
     )
 
 
@@ -100,7 +102,8 @@ def _url(text: str) -> SplitResult:
         ) from None
     if not found.scheme and not text.startswith("/"):
         raise ValueError(
-            f'URL parse error during conversion from string: parse "{text}": invalid URI for request'
+            f'URL parse error during conversion from string: parse "{text}": invalid'
+            " URI for request"
         )
     return found
 

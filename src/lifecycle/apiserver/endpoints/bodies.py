@@ -52,7 +52,8 @@ def parse_body(
         parsed, found = _parse(media_type, body, duplicates)
     except ValueError as error:
         raise status.bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): {error} ({summarize_data(body)})"
+            f"the object provided is unrecognized (must be of type {kind}): {error}"
+            f" ({summarize_data(body)})"
         ) from None
     return parsed, found
 
@@ -99,13 +100,20 @@ def _identified(parsed: Any) -> Object:
     if parsed is None:  # Go decodes null into an object without fields
         return {}
     if not isinstance(parsed, dict):
-        target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        target = (
+            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string'
+            ' "json:\\"kind,omitempty\\"" }'
+        )
         raise ValueError(
-            f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of type {target}"
+            f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of"
+            f" type {target}"
         )
     for key, value in parsed.items():
         if key in ("apiVersion", "kind") and not isinstance(value, str | None):
-            complaint = f"json: cannot unmarshal {json_type(value)} into Go struct field .{key} of type string"
+            complaint = (
+                f"json: cannot unmarshal {json_type(value)} into Go struct field .{key}"
+                " of type string"
+            )
             raise ValueError(f"{_NO_KIND}{complaint}")
     version = parsed.get("apiVersion") or ""
     if version.count("/") > 1:
@@ -159,7 +167,8 @@ def _decode_delete_options(request: Request) -> Object:
     )
     if kind != "DeleteOptions":
         raise status.bad_request(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "{_OPTIONS_SCHEME}"'
+            f'no kind "{kind}" is registered for version "{version}" in scheme'
+            f' "{_OPTIONS_SCHEME}"'
         )
     try:
         options, _ = decode(given, version, kind)

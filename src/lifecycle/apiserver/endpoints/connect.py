@@ -1,9 +1,9 @@
-"""Logs, exec, attach, port-forward and proxy: the API server as a go-between.
+"""Logs, exec, attach and port-forward: the API server as a go-between.
 
 Nothing is stored here. The server finds out where the pod runs, checks that the
-container is one of the pod's, and asks that node's kubelet, or for `proxy` the pod
-itself. From then on it passes bytes on and understands nothing of them: kubectl and the
-kubelet (or the runtime) agree on a protocol with each other.
+container is one of the pod's, and asks that node's kubelet. From then on it passes
+bytes on and understands nothing of them: kubectl and the kubelet (or the runtime) agree
+on a protocol with each other.
 
 Upstream: `pkg/registry/core/pod/strategy.go` (`LogLocation`, `streamLocation`,
 `validateContainer`), `pod/rest/{log,subresources}.go`,
@@ -37,8 +37,12 @@ class NodeTransport(Protocol):
         """Ask it. Raises OSError if nobody answers."""
         ...
 
-    async def reach_pod(self, ip: str, port: int, request: Request) -> Response:
-        """Ask a pod of that node, over its network. Raises OSError."""
+    async def reach_pod(
+        self, ip: str, port: int, request: Request, scheme: str = "http"
+    ) -> Response:
+        """Ask whoever listens at an address of that node, `request.target` over its
+        network. Raises OSError.
+        """
         ...
 
 
@@ -92,7 +96,8 @@ def check_log_options(request: Request, name: str) -> None:
             _cause(
                 "FieldValueForbidden",
                 "",
-                "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
+                "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be"
+                " specified",
             )
         )
     causes += [
@@ -130,8 +135,6 @@ class PodConnector:
             await self._check_create(request)
         metadata, spec = pod["metadata"], pod["spec"]
         namespace, name = metadata["namespace"], metadata["name"]
-        if subresource == "proxy":
-            return await self._proxy(request, pod)
         if subresource == "log":
             check_log_options(request, name)
         container = (
@@ -202,38 +205,6 @@ class PodConnector:
                 f"https://{node}:10250{quote(request.path)}",
             )
             raise status.internal_error(f'{verb} "{url}": {error}') from None
-
-    async def _proxy(self, request: Request, pod: Object) -> Response:
-        """`/proxy/PATH`: a plain request to one of the pod's ports, the first one if
-        `name:port` does not say.
-        """
-        spec = pod["spec"]
-        info = request.info
-        assert info is not None
-        ports = [
-            port["containerPort"]
-            for c in spec["containers"]
-            for port in c.get("ports") or ()
-        ]
-        _, _, asked = info.name.partition(":")
-        address = (pod.get("status") or {}).get("podIP", "")
-        if not address:
-            raise status.bad_request("address not allowed")
-        transport = self.nodes.get(spec.get("nodeName", ""))
-        port = int(asked) if asked.isdigit() else ports[0] if ports else 80
-        path = "/" + "/".join(info.parts[3:])
-        try:
-            if transport is None:
-                raise OSError(f"dial tcp {address}:{port}: connect: no route to host")
-            return await transport.reach_pod(
-                address,
-                port,
-                Request(request.method, path, headers=dict(request.headers)),
-            )
-        except OSError as error:
-            raise status.failure(
-                503, "ServiceUnavailable", f"error trying to reach service: {error}", {}
-            ) from None
 
 
 def _checked(response: Response, name: str) -> Response:

@@ -334,10 +334,8 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
         selector = parse_field_selector(text)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
-    known = scope.strategy.field_labels(scope.resource.kind)
+    known = scope.strategy.field_labels
     for requirement in selector.requirements:
-        if requirement.field not in known:
-            raise status.bad_request(
-                scope.strategy.field_label_error(scope.resource.kind, requirement.field)
-            )
+        if requirement.field not in known.labels:
+            raise status.bad_request(known.unsupported(requirement.field))
     return selector

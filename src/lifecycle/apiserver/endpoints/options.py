@@ -98,12 +98,16 @@ def check_list_options(request: Request, *, watch: bool) -> None:
             errors.append(
                 forbidden(
                     "resourceVersionMatch",
-                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                    "sendInitialEvents requires setting resourceVersionMatch to"
+                    " NotOlderThan",
                 )
             )
         if match:
             if initial is None:
-                detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+                detail = (
+                    "resourceVersionMatch is forbidden for watch unless"
+                    " sendInitialEvents is provided"
+                )
                 errors.append(forbidden("resourceVersionMatch", detail))
             if match != "NotOlderThan":
                 errors.append(

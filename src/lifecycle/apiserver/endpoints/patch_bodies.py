@@ -20,7 +20,7 @@ from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
@@ -69,7 +69,10 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
         except ValueError as error:
             raise ValueError(f"error converting YAML to JSON: {error}") from None
     if not isinstance(patch, dict | None):
-        what = f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
+        what = (
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " map[string]interface {}"
+        )
         raise ValueError(f"error unmarshaling JSON: while decoding JSON: {what}")
     return patch or {}, found
 
@@ -79,7 +82,8 @@ def _parse_object(patch: Any, content_type: str) -> Object:
         raise status.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict | None):
         raise ValueError(
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " map[string]interface {}"
         )
     return patch or {}
 
@@ -88,13 +92,15 @@ def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
     """The operations of a JSON patch, and the fields no operation has."""
     if not isinstance(patch, list | None):
         raise ValueError(
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp"
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " []handlers.jsonPatchOp"
         )
     unknown = []
     for index, operation in enumerate(patch or ()):
         if not isinstance(operation, dict):
             raise ValueError(
-                f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+                f"json: cannot unmarshal {json_type(operation)} into Go value of type"
+                " handlers.jsonPatchOp"
             )
         for key, value in operation.items():
             wanted = _OPERATION.get(key)
@@ -103,6 +109,7 @@ def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
             elif wanted and value is not None and json_type(value) != wanted:
                 given = json_type(value)
                 raise ValueError(
-                    f"json: cannot unmarshal {given} into Go struct field jsonPatchOp.{key} of type {wanted}"
+                    f"json: cannot unmarshal {given} into Go struct field"
+                    f" jsonPatchOp.{key} of type {wanted}"
                 )
     return patch or [], unknown

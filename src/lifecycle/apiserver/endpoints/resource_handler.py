@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 from lifecycle.api import status
 from lifecycle.api.resources import Resource, find_resource
-from lifecycle.api.wire import Request, RequestInfo, Response
+from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.endpoints.component_statuses import (
     get_component_status,
     list_component_statuses,
@@ -43,12 +43,15 @@ from lifecycle.apiserver.endpoints.handlers.update import (
     update_resource,
     update_scale,
 )
+from lifecycle.apiserver.endpoints.proxy import locate, proxy
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
+from lifecycle.apiserver.registry.strategies import strategy_for
 
-CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a
-connection of its own.
+CONNECTING = frozenset({"attach", "exec", "log", "portforward"})
+"""Subresources that upstream answers by asking the kubelet over a connection of its
+own.
 """
 
 
@@ -93,10 +96,7 @@ class ResourceHandler(RestHandler):
         if resource is None or info.path.startswith("//"):
             return no_such_resource(info)
         check_route(request.method, info, resource)
-        scope = scope_of(request, resource)
-        kept = self.stores.get(resource.store_key)
-        if kept is not None:
-            scope.strategy = kept.strategy
+        scope = scope_of(request, resource, self.strategy(resource))
         warning = deprecation_warning(resource)
         if warning:
             request.warnings.append(warning)
@@ -127,6 +127,17 @@ class ResourceHandler(RestHandler):
         """The resource that a URL names, if it is served here."""
         return find_resource(info.group, info.version, info.resource)
 
+    def strategy(self, resource: Resource) -> Strategy:
+        """The rules of the resource's kind: its registry's, if it has one."""
+        store = self.stores.get(resource.store_key)
+        if store is not None and store.resource is resource:
+            return store.strategy
+        return strategy_for(resource.api_version, resource.kind)
+
+    def _stored(self, plural: str, namespace: str, name: str) -> Object:
+        """An object of the core group. Raises StatusError 404."""
+        return self.stores["", plural].get(namespace, name).obj
+
     async def _subresource(self, request: Request, scope: RequestScope) -> Response:
         info = request.info
         assert info is not None
@@ -134,7 +145,7 @@ class ResourceHandler(RestHandler):
         row = resource.subresource(name)
         if row is None or (len(info.parts) > 3 and name != "proxy"):
             raise status.generic_not_found()
-        if info.verb not in row.verbs:
+        if info.verb not in row.verbs and name != "proxy":
             raise status.method_not_allowed()
         if (resource.group, resource.plural, name) in self.virtual_subresources:
             return await create_token(self, request, scope)
@@ -144,6 +155,11 @@ class ResourceHandler(RestHandler):
             return await create_binding(self, request, scope)
         if (resource.plural, name) == ("pods", "eviction"):
             return await create_eviction(self, request, scope)
+        if name == "proxy":
+            location = locate(
+                resource.plural, scope.namespace, scope.name, self._stored
+            )
+            return await proxy(request, location, self.connector.nodes)
         if name in CONNECTING:
             return await connect_resource(self, request, scope)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):

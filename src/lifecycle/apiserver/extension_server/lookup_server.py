@@ -48,7 +48,10 @@ from lifecycle.apiserver.extension_server.terms import (
     TermStore,
     as_table,
 )
-from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
 from lifecycle.apiserver.server.https import HTTPSServer
 from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
@@ -318,7 +321,10 @@ class LookupServer:
     def _patch(self, request: Request, name: str, dry_run: bool) -> Object:
         content_type = request.headers.get("content-type", "").partition(";")[0]
         if content_type != MERGE_PATCH:
-            message = f"the body of the request was in an unknown format - accepted media types include: {MERGE_PATCH}"
+            message = (
+                "the body of the request was in an unknown format - accepted media"
+                f" types include: {MERGE_PATCH}"
+            )
             raise failure(415, "UnsupportedMediaType", message, {})
         old = self.terms.get(name)
         return self.terms.update(
@@ -340,6 +346,7 @@ def _posted(request: Request) -> Object:
         KIND,
     ):
         raise bad_request(
-            f"the object provided is unrecognized: a {KIND} of {API_VERSION} is expected"
+            f"the object provided is unrecognized: a {KIND} of {API_VERSION} is"
+            " expected"
         )
     return obj

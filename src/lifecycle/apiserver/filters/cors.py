@@ -17,7 +17,10 @@ from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import Handler, Request, Response
 
 METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
-HEADERS = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
+HEADERS = (
+    "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization,"
+    " X-Requested-With, If-Modified-Since"
+)
 HELP = (
     "List of allowed origins for CORS, comma separated. An allowed origin can be a"
     " regular expression to support subdomain matching. If this list is empty CORS will"
@@ -44,14 +47,16 @@ def check_allowed_origins(patterns: Sequence[str]) -> None:
                 ""
                 if ends
                 else (
-                    "regular expression does not pin to start/end of host in the origin header"
+                    "regular expression does not pin to start/end of host in the origin"
+                    " header"
                 )
             )
         except re.error as error:
             why = f"error parsing regexp: {error.msg}: `{pattern}`"
         if why:
             wrong.append(
-                f"--cors-allowed-origins has an invalid regular expression: {why}, help: {HELP}"
+                f"--cors-allowed-origins has an invalid regular expression: {why},"
+                f" help: {HELP}"
             )
     if wrong:
         raise ValueError(aggregate(wrong))
@@ -69,7 +74,8 @@ def with_cors(handler: Handler, allowed_origins: Sequence[str]) -> Handler:
         patterns = [re.compile(pattern) for pattern in allowed_origins]
     except re.error as error:
         raise ValueError(
-            f"--cors-allowed-origins: {error.pattern!r} is no regular expression: {error.msg}"
+            f"--cors-allowed-origins: {error.pattern!r} is no regular expression:"
+            f" {error.msg}"
         ) from None
 
     async def cors(request: Request) -> Response:

@@ -20,7 +20,6 @@ from dataclasses import replace
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
-from lifecycle.api.validation.references import validate_domain_prefixed_path
 from lifecycle.api.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
@@ -33,6 +32,7 @@ from lifecycle.apiserver.authn.service_account import (
 )
 from lifecycle.apiserver.authz.authorizer import Authorizer, Verdict, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
+from lifecycle.apiserver.registry.rest.references import validate_domain_prefixed_path
 
 AUTHENTICATION = "authentication.k8s.io"
 NODE_PREFIX = "system:node:"
@@ -209,9 +209,15 @@ def wrong_with_extra(extra: Mapping[str, tuple[str, ...]]) -> str:
         if not key:
             return "impersonating the empty string key in extra is not allowed"
         if errors := validate_domain_prefixed_path(key, "extra.key"):
-            return f"impersonating an invalid key in extra is not allowed: {aggregate([str(error) for error in errors])}"
+            return (
+                "impersonating an invalid key in extra is not allowed:"
+                f" {aggregate([str(error) for error in errors])}"
+            )
         if key != key.lower():
-            return f"impersonating a non-lowercase key in extra is not allowed: {go_quote(key)}"
+            return (
+                "impersonating a non-lowercase key in extra is not allowed:"
+                f" {go_quote(key)}"
+            )
         if not values:
             return "impersonating empty values in extra is not allowed"
         if "" in values:

@@ -159,7 +159,8 @@ class RequestMetrics:
             for bound, count in zip((*BUCKETS, "+Inf"), histogram.counts, strict=True):
                 running += count
                 yield (
-                    f'{name}_bucket{{{text},le="{bound if isinstance(bound, str) else format(bound, "g")}"}} {running}'
+                    f'{name}_bucket{{{text},le="{bound if isinstance(bound, str) else format(bound, "g")}"}}'
+                    f" {running}"
                 )
             yield f"{name}_sum{{{text}}} {histogram.sum:.9g}"
             yield f"{name}_count{{{text}}} {running}"

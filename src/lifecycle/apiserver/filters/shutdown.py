@@ -20,7 +20,10 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.filters.refusal import refuse
 
 RETRY_AFTER = 5
-INCOMPLETE = "the request has been made before all known HTTP paths have been installed, please try again"
+INCOMPLETE = (
+    "the request has been made before all known HTTP paths have been installed, please"
+    " try again"
+)
 GOING = "The apiserver is shutting down, please try again later."
 EXEMPT_PATHS = ("/readyz", "/livez", "/healthz", "/metrics")
 OWN_AGENT = "kube-apiserver/"

@@ -73,7 +73,8 @@ class Health:
             go_quote(name) for name in sorted(excluded.difference(names))
         ):
             lines.append(
-                f"warn: some health checks cannot be excluded: no matches for {unknown}\n"
+                "warn: some health checks cannot be excluded: no matches for"
+                f" {unknown}\n"
             )
         if failed:
             return text("".join(lines) + f"{endpoint} check failed\n", 500)

@@ -49,7 +49,8 @@ class Metrics:
         yield from head("apiserver_resource_objects", "gauge", "Objects in the store.")
         for group, resource, count in sorted(self._objects()):
             yield (
-                f'apiserver_resource_objects{{group="{group}",resource="{resource}"}} {count}'
+                f'apiserver_resource_objects{{group="{group}",resource="{resource}"}}'
+                f" {count}"
             )
         yield from head(
             "aggregator_unavailable_apiservice",
@@ -58,7 +59,8 @@ class Metrics:
         )
         for name, available in self._api_services():
             yield (
-                f'aggregator_unavailable_apiservice{{name="{name}"}} {int(not available)}'
+                f'aggregator_unavailable_apiservice{{name="{name}"}}'
+                f" {int(not available)}"
             )
 
 
@@ -113,7 +115,8 @@ def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
         yield from head(f"apiserver_flowcontrol_{name}", kind, about)
         for level in levels:
             yield (
-                f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}} {value(level)}'
+                f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}}'
+                f" {value(level)}"
             )
     name = "apiserver_flowcontrol_rejected_requests_total"
     yield from head(name, "counter", "Requests that were turned away, and why.")

@@ -56,7 +56,8 @@ class Statusz:
                 "%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)
             ),
             "Up": (
-                f"{seconds // 3600} hr {seconds // 60 % 60:02d} min {seconds % 60:02d} sec"
+                f"{seconds // 3600} hr {seconds // 60 % 60:02d} min"
+                f" {seconds % 60:02d} sec"
             ),
             "Go version": about["goVersion"],
             "Binary version": about["binaryVersion"],

@@ -51,7 +51,8 @@ def serve_page(
             if asked["v"] == "v1alpha1":
                 endpoint = kind.lower()
                 request.warnings.append(
-                    f"This version of the {endpoint} endpoint is deprecated. Please use a newer version."
+                    f"This version of the {endpoint} endpoint is deprecated. Please use"
+                    " a newer version."
                 )
             head = {
                 "kind": kind,

@@ -116,7 +116,10 @@ def _check_namespace_preconditions(
         ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
     ):
         if wanted and wanted != found:
-            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            why = (
+                f"Precondition failed: {what} in precondition: {wanted}, {what} in"
+                f" object meta: {found}"
+            )
             raise status.conflict("namespaces", scope.name, why)
 
 
@@ -172,7 +175,7 @@ async def _attempt(
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if store.strategy.returns_deleted_object(obj["kind"]):
+    if store.strategy.returns_deleted_object:
         return obj, True
     details = {
         "name": scope.name,

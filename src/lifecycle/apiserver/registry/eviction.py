@@ -31,7 +31,10 @@ from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 MAX_DISRUPTED_PODS = 2000
 """So many evictions may wait for the controller to notice them."""
 
-SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+SEVERAL = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource"
+    " does not support."
+)
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -183,7 +186,10 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
             "poddisruptionbudget", name, "pdb disruptions allowed is negative", "policy"
         )
     if len(disrupted) > MAX_DISRUPTED_PODS:
-        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        why = (
+            "DisruptedPods map too big - too many evictions not confirmed by PDB"
+            " controller"
+        )
         raise status.forbidden("poddisruptionbudget", name, why, "policy")
     if allowed == 0:
         raise _too_many_requests(_why_not(name, told))
@@ -224,9 +230,15 @@ def _why_not(name: str, told: Object) -> str:
     if (
         why and condition.get("reason") == "SyncFailed"
     ):  # then the figures are not to be trusted
-        return f"The disruption budget {name} does not allow evicting pods currently because it failed sync: {why}"
+        return (
+            f"The disruption budget {name} does not allow evicting pods currently"
+            f" because it failed sync: {why}"
+        )
     if healthy <= desired:
-        return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        return (
+            f"The disruption budget {name} needs {desired} healthy pods and has"
+            f" {healthy} currently"
+        )
     reason = f" ({condition['reason']}): {why}" if why else ""
     return (
         f"The disruption budget {name} does not allow evicting pods currently{reason}"

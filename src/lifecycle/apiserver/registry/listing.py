@@ -189,7 +189,10 @@ def parse_revision(text: str) -> int:
     if not why and (len(text) > 40 or int(text) >= 1 << 64):
         why = "value out of range"
     if why:
-        message = f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: {why}"
+        message = (
+            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint:"
+            f" parsing {go_quote(text)}: {why}"
+        )
         raise status.failure(500, "", message)
     return int(text)
 
@@ -250,7 +253,8 @@ def _token_fields(fields: Any) -> Object:
         return {}
     if not isinstance(fields, dict):
         raise _invalid_token(
-            f"json: cannot unmarshal {json_type(fields)} into Go value of type storage.continueToken"
+            f"json: cannot unmarshal {json_type(fields)} into Go value of type"
+            " storage.continueToken"
         )
     for key, value in fields.items():
         given, wanted = (
@@ -264,6 +268,7 @@ def _token_fields(fields: Any) -> Object:
                 continue
             given = f"number {value}"
         raise _invalid_token(
-            f"json: cannot unmarshal {given} into Go struct field continueToken.{key} of type {wanted}"
+            f"json: cannot unmarshal {given} into Go struct field continueToken.{key}"
+            f" of type {wanted}"
         )
     return {key: value for key, value in fields.items() if value is not None}

@@ -10,8 +10,11 @@ from __future__ import annotations
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
-from lifecycle.api.status import bad_request, failure
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import bad_request, failure, invalid
+from lifecycle.api.validation.content import name_is_path_segment
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 from lifecycle.apiserver.registry.scope import RequestScope
 
 GO_ORDER = (
@@ -67,6 +70,25 @@ def check_no_revision(obj: Object) -> None:
     if version and version.isascii() and version.isdecimal() and int(version[:40]):
         raise failure(
             500, "", "resourceVersion should not be set on objects to be created"
+        )
+
+
+def check_object_meta(obj: Object, resource: Resource) -> None:
+    """What holds for the metadata of every kind, whatever its own validation asks.
+    Raises StatusError 422.
+
+    Upstream: the end of `rest.BeforeCreate` (`ValidateObjectMetaAccessor` with
+    `path.ValidatePathSegmentName`).
+    """
+    metadata = obj["metadata"]
+    errors = validate_object_meta(metadata, resource.namespaced, name_is_path_segment)
+    if errors:
+        kind = obj.get("kind") or resource.kind
+        raise invalid(
+            kind,
+            metadata.get("name", ""),
+            [error.cause() for error in errors],
+            resource.group,
         )
 
 

@@ -50,7 +50,10 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
     metadata, spec = pod["metadata"], pod["spec"]
     meta = binding.get("metadata") or {}
     if meta.get("uid") and meta["uid"] != metadata["uid"]:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {metadata['uid']}"
+        why = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object"
+            f" meta: {metadata['uid']}"
+        )
         raise status.conflict("pods/binding", scope.name, why)
     if "deletionTimestamp" in metadata:
         raise status.conflict(

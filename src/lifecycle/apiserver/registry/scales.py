@@ -91,7 +91,10 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
     """Read. Raises StatusError 404, 500 for a custom resource that has no replicas."""
     obj, paths = store.get(scope.namespace, scope.name).obj, scope.strategy.scale
     if paths is not None and nested(obj, paths["specReplicasPath"]) is None:
-        why = f"the spec replicas field {go_quote(paths['specReplicasPath'])} does not exist"
+        why = (
+            f"the spec replicas field {go_quote(paths['specReplicasPath'])} does not"
+            " exist"
+        )
         raise status.internal_error(why)
     return scale_of(obj, paths)
 
@@ -192,7 +195,10 @@ def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
         raise status.invalid(KIND, scope.name, [cause], "autoscaling")
     given, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
     if given and given != uid:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
+        why = (
+            f"Precondition failed: UID in precondition: {given}, UID in object meta:"
+            f" {uid}"
+        )
         raise status.conflict(
             f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group
         )

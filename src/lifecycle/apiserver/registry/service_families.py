@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.validation.services import validate_cluster_ips
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.unmigrated.validation.services import (
+    validate_cluster_ips,
+)
 
 HEADLESS = "None"
 CONFIGURED = ("IPv4",)
@@ -108,7 +110,10 @@ def _infer_families(spec: Object) -> list[FieldError]:
     if spec["ipFamilyPolicy"] == "SingleStack":
         for found, what in ((ips, "cluster IPs"), (families, "IP families")):
             if len(found) == 2:
-                why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                why = (
+                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
+                    f" {what} are specified"
+                )
                 errors.append(
                     invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
                 )

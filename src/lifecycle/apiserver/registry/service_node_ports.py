@@ -20,12 +20,12 @@ from random import Random
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.strategy.services import (
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.unmigrated.strategy.services import (
     OUTSIDE,
     needs_health_check,
     needs_node_ports,
 )
-from lifecycle.api.wire import Object
 
 NODE_PORTS = range(30000, 32768)
 DRY_RUN_PORT = 32768
@@ -71,7 +71,8 @@ class PortOperation:
         if port not in NODE_PORTS and not self._dry_run:
             low, high = NODE_PORTS[0], NODE_PORTS[-1]
             raise PortRefusedError(
-                f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+                "provided port is not in the valid range. The range of valid ports is"
+                f" {low}-{high}"
             )
         if port in self._taken or port in self._mine:
             raise PortRefusedError("provided port is already allocated")

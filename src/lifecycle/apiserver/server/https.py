@@ -41,7 +41,10 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server.compression import THRESHOLD, Compressor
+from lifecycle.apiserver.server.compression import (
+    THRESHOLD,
+    Compressor,
+)
 from lifecycle.apiserver.util.headers import joined_headers
 
 MAX_BODY = 3 * 1024 * 1024
@@ -118,7 +121,10 @@ class _Connection(RequestHandler):
             return super().handle_error(request, status, exc, message)
         if self.transport is not None:
             text = f"{status} {_REASONS.get(status, 'Unknown')}"
-            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+            head = (
+                f"HTTP/1.1 {text}\r\nContent-Type: text/plain;"
+                " charset=utf-8\r\nConnection: close\r\n"
+            )
             self.transport.write(
                 f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
             )
@@ -240,8 +246,11 @@ class HTTPSServer:
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get(
-            "accept-encoding", ""
+        encoded = "Content-Encoding" in response.headers
+        if (
+            len(body) > THRESHOLD
+            and not encoded
+            and "gzip" in request.headers.get("accept-encoding", "")
         ):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle.api.resources import Resource, all_resources
-from lifecycle.api.strategy import selectable_fields
 from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
 from lifecycle.apiserver.apis.autoscaler_versions import AUTOSCALING_V1, to_v1
 from lifecycle.apiserver.apis.event_versions import EVENTS, from_core
 from lifecycle.apiserver.endpoints.resource_handler import storable
-from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
+from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.event_stores import CoreEventStore, EventStore
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.store import Store
 
@@ -44,7 +44,7 @@ def new_cachers(store: Store) -> dict[tuple[str, str], Cacher]:
         row.store_key: Cacher(
             store,
             row,
-            selectable_fields,
+            strategy_for(row.api_version, row.kind).field_labels.selectable_fields,
             FROM_STORAGE.get((row.api_version, row.plural)),
         )
         for row in _stored()
@@ -55,7 +55,7 @@ def new_stores(environment: Environment) -> dict[tuple[str, str], ResourceStore]
     """A registry for each resource, over the caches of the environment."""
     return {
         row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(
-            row, environment
+            row, environment, strategy_for(row.api_version, row.kind)
         )
         for row in _stored()
     }

@@ -57,8 +57,14 @@ def untrusted(
         if names:
             return f"{prefix}certificate is valid for {', '.join(names)}, not {host}"
         if error.verify_code == _OTHER_ADDRESS:
-            return f"{prefix}cannot validate certificate for {host} because it doesn't contain any IP SANs"
-        return f"{prefix}certificate is not valid for any names, but wanted to match {host}"
+            return (
+                f"{prefix}cannot validate certificate for {host} because it doesn't"
+                " contain any IP SANs"
+            )
+        return (
+            f"{prefix}certificate is not valid for any names, but wanted to match"
+            f" {host}"
+        )
     return prefix + "certificate signed by unknown authority"
 
 

@@ -28,11 +28,14 @@ _WRONG_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Header lines as one dictionary with lower-case keys. Headers of impersonation and
     of front proxies keep all values they were sent with; of any other sent twice, the
-    first counts, as in Go.
+    first counts, as in Go. Values that are not UTF-8 become so: Go keeps their bytes,
+    and shows U+FFFD wherever it writes JSON.
     """
     joined: dict[str, str] = {}
     for key, value in headers:
         key = key.lower()
+        if not value.isascii():
+            value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
         elif (

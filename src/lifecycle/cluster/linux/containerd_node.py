@@ -107,7 +107,8 @@ class ContainerdNode(CriClient):
         hosts = self.directory / "certs.d/_default/hosts.toml"
         hosts.parent.mkdir(parents=True)
         hosts.write_text(
-            f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull", "resolve"]\n'
+            f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull",'
+            ' "resolve"]\n'
         )
         with (
             (self.directory / "containerd.log").open("wb") as log,

@@ -34,8 +34,8 @@ from lifecycle.cluster.linux.run_state import RUN_LABEL, Run, new_run
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.runtime import PodSandboxConfig, RuntimeServiceError
-from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.kubelet_configuration import LocalNode
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 
 
 class LabelledClient(CriClient):
@@ -74,7 +74,10 @@ class GivenContainerd:
     def where(self) -> str:
         """One line for whoever wants to look at the pods."""
         assert self.run is not None
-        return f"node: {self.run.directory} (try ctr --address {self.socket} --namespace k8s.io tasks list)"
+        return (
+            f"node: {self.run.directory} (try ctr --address {self.socket} --namespace"
+            " k8s.io tasks list)"
+        )
 
     async def start(self) -> None:
         """Raises ValueError, OSError: one line each."""
@@ -92,7 +95,8 @@ class GivenContainerd:
                 await self._client.call("Version", timeout=5)
             except RuntimeServiceError as error:
                 raise OSError(
-                    f"--runtime containerd:{self.socket}: nobody speaks CRI there ({error})"
+                    f"--runtime containerd:{self.socket}: nobody speaks CRI there"
+                    f" ({error})"
                 ) from None
             for shape in self.shapes:
                 shape.capacity = machine_capacity()

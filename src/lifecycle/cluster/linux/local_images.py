@@ -97,7 +97,10 @@ class LocalImages:
         known_repository = any(
             known.rpartition(":")[0] == repository for known in self._images
         )
-        prefix = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
+        prefix = (
+            f'failed to pull and unpack image "{name}": failed to resolve reference'
+            f' "{name}": '
+        )
         if name.startswith("docker.io/") and not known_repository:
             raise RuntimeServiceError(
                 f"rpc error: code = Unknown desc = {prefix}pull access denied,"

@@ -128,7 +128,8 @@ class OverlayAgent:
                 self.backend.register(subnet)
             except OSError as error:
                 raise OSError(
-                    f"no VXLAN device can be made ({error.strerror}): use --overlay host-gw"
+                    f"no VXLAN device can be made ({error.strerror}): use --overlay"
+                    " host-gw"
                 ) from None
         if patch is not None:
             nodes = resource("nodes")

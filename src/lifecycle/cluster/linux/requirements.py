@@ -45,22 +45,26 @@ def missing(runtime: str = "sandbox") -> list[str]:
             found.append(f"{program} is missing ({use}): {remedy}")
     if "busybox is missing" not in " ".join(found) and _no_static_busybox():
         found.append(
-            "busybox here needs libraries, images have none: apt-get install busybox-static"
+            "busybox here needs libraries, images have none: apt-get install"
+            " busybox-static"
         )
     if platform.machine() != "x86_64":
         found.append(
-            f"the pause program is made for x86-64; this machine is {platform.machine()}: use --runtime hollow"
+            "the pause program is made for x86-64; this machine is"
+            f" {platform.machine()}: use --runtime hollow"
         )
     if not _cgroups_writable() and os.geteuid() == 0:
         found.append(
-            "/sys/fs/cgroup is read-only here: run on the machine itself, or in a privileged container"
+            "/sys/fs/cgroup is read-only here: run on the machine itself, or in a"
+            " privileged container"
         )
     if os.geteuid() == 0:
         from lifecycle.cni.namespaces import can_make_namespaces
 
         if not can_make_namespaces():
             found.append(
-                "network namespaces cannot be made: CAP_SYS_ADMIN is missing, run in a privileged container"
+                "network namespaces cannot be made: CAP_SYS_ADMIN is missing, run in a"
+                " privileged container"
             )
     return found
 

@@ -69,14 +69,18 @@ def masq_rules(pod_subnets: Iterable[str]) -> list[str]:
     """The rules as `iptables-save` prints them: pods keep their address towards pods,
     and get the node's towards anything else.
     """
-    direct = f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to our custom {MASQ_CHAIN} chain"
+    direct = (
+        f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to"
+        f" our custom {MASQ_CHAIN} chain"
+    )
     local = f"{_AGENT} local traffic is not subject to MASQUERADE"
     outbound = (
         f"{_AGENT} outbound traffic is subject to MASQUERADE (must be last in chain)"
     )
     return [
         (
-            f'-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment "{direct}" -j {MASQ_CHAIN}'
+            "-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment"
+            f' "{direct}" -j {MASQ_CHAIN}'
         ),
         *(
             f'-A {MASQ_CHAIN} -d {subnet} -m comment --comment "{local}" -j RETURN'

@@ -119,7 +119,8 @@ def collect_vlan_trunk(trunk: Any) -> list[int]:
         elif low is not None or high is not None:
             missing = "minID" if low is None else "maxID"
             raise CNIError(
-                f"minID and maxID should be configured simultaneously, {missing} is missing"
+                f"minID and maxID should be configured simultaneously, {missing} is"
+                " missing"
             )
         if single is not None:
             if not 0 < single <= MAX_VLAN:
@@ -167,7 +168,8 @@ def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
     name = conf["bridge"]
     if not name:
         raise CNIError(
-            'failed to create bridge "": could not add "": LinkAttrs.Name cannot be empty'
+            'failed to create bridge "": could not add "": LinkAttrs.Name cannot be'
+            " empty"
         )
     try:
         filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
@@ -175,7 +177,8 @@ def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
     except OSError as why:
         if why.errno != errno.EEXIST:
             raise CNIError(
-                f'failed to create bridge "{name}": could not add "{name}": {go_errno(why)}'
+                f'failed to create bridge "{name}": could not add "{name}":'
+                f" {go_errno(why)}"
             ) from None
     bridge = _bridge_by_name(host, name)
     if conf.get("promiscMode"):
@@ -199,7 +202,8 @@ def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> N
         ):
             if not force:
                 raise CNIError(
-                    f'failed to set bridge addr: "{link.name}" already has an IP address different from {address}'
+                    f'failed to set bridge addr: "{link.name}" already has an IP'
+                    f" address different from {address}"
                 )
             host.addr_del(link.index, present)
     try:
@@ -431,7 +435,8 @@ def _bridge_by_name(host: Netlink, name: str) -> Link:
         raise CNIError(f'could not lookup "{name}": Link not found') from None
     if link.kind != "bridge":
         raise CNIError(
-            f'failed to create bridge "{name}": "{name}" already exists but is not a bridge'
+            f'failed to create bridge "{name}": "{name}" already exists but is not a'
+            " bridge"
         )
     return link
 

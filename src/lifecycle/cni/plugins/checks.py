@@ -62,7 +62,8 @@ def check_bridge(
         if ends_meet and link.master == bridge.index:
             if interface.get("mac") and interface["mac"] != link.mac:
                 raise CNIError(
-                    f"Interface {link.name} Mac doesn't match: {interface['mac']} not found"
+                    f"Interface {link.name} Mac doesn't match: {interface['mac']} not"
+                    " found"
                 )
             break
     else:
@@ -77,7 +78,8 @@ def check_sandbox(args: CmdArgs, pod_said: dict[str, Any]) -> None:
     sandbox = pod_said.get("sandbox", "")
     if args.netns != sandbox:
         raise CNIError(
-            f"Sandbox in prevResult {sandbox} doesn't match configured netns: {args.netns}"
+            f"Sandbox in prevResult {sandbox} doesn't match configured netns:"
+            f" {args.netns}"
         )
 
 
@@ -96,7 +98,8 @@ def check_pod_end(
         raise CNIError(wrong_kind.format(link.name))
     if said.get("mac") and said["mac"] != link.mac:
         raise CNIError(
-            f"{prefix}Interface {link.name} Mac {said['mac']} doesn't match container Mac: {link.mac}"
+            f"{prefix}Interface {link.name} Mac {said['mac']} doesn't match container"
+            f" Mac: {link.mac}"
         )
     return link
 
@@ -116,7 +119,8 @@ def check_addresses_and_routes(
             raise CNIError(f"Failed to match addr {address} on interface {if_name}")
         if str(address.network) not in destinations:
             raise CNIError(
-                f"Failed to find Gateway {ip.get('gateway', '<nil>')} for interface {if_name}"
+                f"Failed to find Gateway {ip.get('gateway', '<nil>')} for interface"
+                f" {if_name}"
             )
     for route in result.get("routes", ()):
         network = ipaddress.ip_network(route["dst"], strict=False)
@@ -130,7 +134,8 @@ def check_addresses_and_routes(
         )
         if found is None or wrong:
             raise CNIError(
-                f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not found in routing table"
+                f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not"
+                " found in routing table"
             )
 
 

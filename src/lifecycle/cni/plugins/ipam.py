@@ -80,7 +80,10 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         index = ip.get("interface")
         if index is None:
             continue
-        shown = f"{{Interface:{index} Address:{ip['address']} Gateway:{ip.get('gateway', '<nil>')}}}"
+        shown = (
+            f"{{Interface:{index} Address:{ip['address']}"
+            f" Gateway:{ip.get('gateway', '<nil>')}}}"
+        )
         if not 0 <= index < len(interfaces) or interfaces[index]["name"] != if_name:
             raise CNIError(
                 f'failed to add IP addr {shown} to "{if_name}": invalid interface index'
@@ -118,9 +121,13 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         except OSError as why:
             if why.errno == errno.EEXIST and gateway is None:
                 continue
-            where = f"{destination} via {gateway or '<nil>'} dev {if_name} metric {wanted.priority}"
+            where = (
+                f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
+                f" {wanted.priority}"
+            )
             raise CNIError(
-                f"failed to add route '{where} (Scope: universe, Table: {route.get('table') or 0})': {go_errno(why)}"
+                f"failed to add route '{where} (Scope: universe, Table:"
+                f" {route.get('table') or 0})': {go_errno(why)}"
             ) from None
 
 

@@ -49,7 +49,8 @@ class IPTables:
         )
         if program is None:
             raise CNIError(
-                f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable file not found in $PATH'
+                f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable'
+                " file not found in $PATH"
             )
         self._program = program
 

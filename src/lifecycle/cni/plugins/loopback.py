@@ -39,7 +39,8 @@ def cmd_add(args: CmdArgs) -> results.Result:
             for address in found:
                 if not address.ip.is_loopback:
                     raise CNIError(
-                        f'loopback interface found with non-loopback address "{address.ip}"'
+                        "loopback interface found with non-loopback address"
+                        f' "{address.ip}"'
                     )
             addresses += found[:1]
     if conf.get("prevResult") is not None:

@@ -116,7 +116,8 @@ def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
     for ip in result["ips"]:
         if not ip.get("gateway"):
             raise CNIError(
-                f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of range"
+                f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of"
+                " range"
             )
         address, gateway = parse_cidr(ip["address"]), parse_ip(ip["gateway"])
         own = parse_cidr(f"{gateway}/{gateway.max_prefixlen}")

@@ -48,7 +48,8 @@ def setup_veth(
                 if not host_name and _exists(inside, peer):
                     continue
                 raise CNIError(
-                    f'container veth name ("{if_name}") peer provided ("{peer}") already exists'
+                    f'container veth name ("{if_name}") peer provided ("{peer}")'
+                    " already exists"
                 ) from None
             raise CNIError(f"failed to make veth pair: {go_errno(why)}") from None
         except ValueError as why:

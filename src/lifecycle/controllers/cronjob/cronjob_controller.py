@@ -153,13 +153,19 @@ class CronJobController:
             )
             if not is_job_finished(job):
                 if not active and not await self._is_active_by_now(cron_job, job):
-                    message = f"Saw a job that the controller did not create or forgot: {name}"
+                    message = (
+                        "Saw a job that the controller did not create or forgot:"
+                        f" {name}"
+                    )
                     self._recorder.event(cron_job, "Warning", "UnexpectedJob", message)
                 continue
             complete = job_condition(job, "Complete")
             if active:
                 _no_longer_active(cron_job, job)
-                message = f"Saw completed job: {name}, condition: {'Complete' if complete else 'Failed'}"
+                message = (
+                    f"Saw completed job: {name}, condition:"
+                    f" {'Complete' if complete else 'Failed'}"
+                )
                 self._recorder.event(cron_job, "Normal", "SawCompletedJob", message)
             end = (job.get("status") or {}).get("completionTime", "")
             if complete and end > status.get("lastSuccessfulTime", ""):
@@ -266,7 +272,10 @@ class CronJobController:
         if due is None:
             return next_schedule_delay(cron_job, now, schedule)
         if missed > TOO_MANY_MISSED:
-            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            message = (
+                "too many missed start times. Set or decrease"
+                " .spec.startingDeadlineSeconds or check clock skew"
+            )
             self._recorder.event(cron_job, "Warning", "TooManyMissedTimes", message)
         deadline = spec.get("startingDeadlineSeconds")
         last = status.get("lastScheduleTime")
@@ -279,7 +288,10 @@ class CronJobController:
         ):
             pass  # this run has been started
         elif status.get("active") and spec.get("concurrencyPolicy") == "Forbid":
-            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            message = (
+                "Not starting job because prior execution is running and concurrency"
+                " policy is Forbid"
+            )
             self._recorder.event(cron_job, "Normal", "JobAlreadyActive", message)
         elif not await self._start(cron_job, due, zone):
             return None

@@ -264,7 +264,10 @@ class DaemonSetController:
             ending = (
                 "will try to kill it" if word == "failed" else "will try to delete it"
             )
-            message = f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node {node}, {ending}"
+            message = (
+                f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node"
+                f" {node}, {ending}"
+            )
             self._recorder.event(ds, event_type, kind, message)
             found.append(pod)
         return found

@@ -72,7 +72,10 @@ class DeploymentControl:
         if old_scale == new_scale:
             return False, updated
         direction = "up" if old_scale < new_scale else "down"
-        message = f"Scaled {direction} replica set {rs['metadata']['name']} from {old_scale} to {new_scale}"
+        message = (
+            f"Scaled {direction} replica set {rs['metadata']['name']} from {old_scale}"
+            f" to {new_scale}"
+        )
         self.recorder.event(d, "Normal", "ScalingReplicaSet", message)
         return True, updated
 

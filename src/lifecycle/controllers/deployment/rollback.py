@@ -80,7 +80,10 @@ async def rollback(
         return
     name = d["metadata"]["name"]
     if equal_ignore_hash(d["spec"]["template"], target["spec"]["template"]):
-        message = f'The rollback revision contains the same template as current deployment "{name}"'
+        message = (
+            "The rollback revision contains the same template as current deployment"
+            f' "{name}"'
+        )
         control.recorder.event(d, "Warning", TEMPLATE_UNCHANGED, message)
         await _clear_wish(control, d)
         return

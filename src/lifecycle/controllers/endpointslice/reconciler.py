@@ -183,7 +183,8 @@ class Reconciler:
                 name = pod["spec"].get("nodeName", "")
                 key = meta_namespace_key(service)
                 missing.append(
-                    f"skipping Pod {pod['metadata']['name']} for Service {key}: Node {name} Not Found"
+                    f"skipping Pod {pod['metadata']['name']} for Service {key}: Node"
+                    f" {name} Not Found"
                 )
                 continue
             endpoint = pod_to_endpoint(pod, node, service, address_type)
@@ -219,7 +220,8 @@ class Reconciler:
             except StatusError as error:
                 name = changed["metadata"]["name"]
                 return [
-                    f"failed to update {name} EndpointSlice for Service {key}: {error.message}"
+                    f"failed to update {name} EndpointSlice for Service {key}:"
+                    f" {error.message}"
                 ]
         for doomed in changes.delete:
             problem = await self._delete(service, doomed, "failed to delete")
@@ -237,7 +239,8 @@ class Reconciler:
             )
         except StatusError as error:
             return [
-                f"{failure} {meta['name']} EndpointSlice for Service {key}: {error.message}"
+                f"{failure} {meta['name']} EndpointSlice for Service {key}:"
+                f" {error.message}"
             ]
         self._tracker.expect_deletion(key, doomed)
         return []

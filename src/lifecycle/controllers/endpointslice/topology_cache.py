@@ -52,9 +52,15 @@ NO_ZONE_SPECIFIED = "One or more endpoints do not have a zone specified"
 NO_ALLOCATED_HINTS = "No hints allocated for zones"
 HINTS_ENABLED = "Topology Aware Hints has been enabled"
 HINTS_DISABLED = "Topology Aware Hints has been disabled"
-INSUFFICIENT_NODE_INFO = "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"
+INSUFFICIENT_NODE_INFO = (
+    "Insufficient Node information: allocatable CPU or zone not specified on one or"
+    " more nodes"
+)
 INSUFFICIENT_ENDPOINTS = "Insufficient number of endpoints"
-EXCEEDS_OVERLOAD = "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
+EXCEEDS_OVERLOAD = (
+    "Unable to allocate minimum required endpoints to each zone without exceeding"
+    " overload threshold"
+)
 
 
 def wants_topology_hints(service: Object) -> bool:

@@ -142,7 +142,10 @@ class EndpointSliceMirroringController:
     def _tell(self, endpoints: Object, changes: Changes) -> None:
         obj = {"kind": "Endpoints", "apiVersion": "v1", **endpoints}
         if changes.invalid:
-            message = f"Skipped {changes.invalid} invalid IP addresses when mirroring to EndpointSlices"
+            message = (
+                f"Skipped {changes.invalid} invalid IP addresses when mirroring to"
+                " EndpointSlices"
+            )
             self._recorder.event(obj, "Warning", "InvalidIPAddress", message)
         if changes.too_many:
             skipped = changes.too_many + changes.invalid

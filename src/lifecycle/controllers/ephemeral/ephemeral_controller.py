@@ -116,7 +116,10 @@ class EphemeralVolumeController:
         if claim is not None:
             if is_controlled_by(claim, pod):
                 return ""
-            return f"PVC {namespace}/{name} was not created for pod {meta_namespace_key(pod)} (pod is not owner)"
+            return (
+                f"PVC {namespace}/{name} was not created for pod"
+                f" {meta_namespace_key(pod)} (pod is not owner)"
+            )
         template = volume["ephemeral"]["volumeClaimTemplate"]
         given = template.get("metadata") or {}
         owner = new_controller_ref(

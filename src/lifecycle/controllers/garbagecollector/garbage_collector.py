@@ -325,6 +325,7 @@ def _mapping(graph: GraphBuilder, api_version: str, kind: str) -> Resource:
     row = graph.mapping(api_version, kind)
     if row is None:
         raise RetryError(
-            f'unable to get REST mapping for {api_version}/{kind}: no matches for kind "{kind}"'
+            f"unable to get REST mapping for {api_version}/{kind}: no matches for kind"
+            f' "{kind}"'
         )
     return row

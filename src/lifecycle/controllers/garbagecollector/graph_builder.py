@@ -261,7 +261,10 @@ class GraphBuilder:
             return
         for ref in dependent.owners:
             if ref["uid"] == owner.identity.uid:
-                what = f"[{ref['apiVersion']}/{ref['kind']}, namespace: {here}, name: {ref['name']}, uid: {ref['uid']}]"
+                what = (
+                    f"[{ref['apiVersion']}/{ref['kind']}, namespace: {here}, name:"
+                    f" {ref['name']}, uid: {ref['uid']}]"
+                )
                 identity = dependent.identity
                 meta = {"namespace": here, "name": identity.name, "uid": identity.uid}
                 about = {

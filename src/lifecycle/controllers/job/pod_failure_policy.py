@@ -64,5 +64,8 @@ def _matched(rule: Object, pod: Object) -> str | None:
             if condition["type"] == pattern["type"] and condition[
                 "status"
             ] == pattern.get("status", "True"):
-                return f"Pod {meta['namespace']}/{meta['name']} has condition {condition['type']}"
+                return (
+                    f"Pod {meta['namespace']}/{meta['name']} has condition"
+                    f" {condition['type']}"
+                )
     return None

@@ -75,7 +75,10 @@ def failures(
         )
         found[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
     if errors:
-        message = f"Failed to delete all resource types, {len(errors)} remaining: {', '.join(sorted(errors))}"
+        message = (
+            f"Failed to delete all resource types, {len(errors)} remaining:"
+            f" {', '.join(sorted(errors))}"
+        )
         found[CONTENT_FAILURE] = ("ContentDeletionFailed", message)
     return found
 

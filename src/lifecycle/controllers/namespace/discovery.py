@@ -68,7 +68,8 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
     return (
         first,
         (
-            f"Discovery failed for some groups, {len(stale)} failing: {what}: {', '.join(sorted(stale))}"
+            f"Discovery failed for some groups, {len(stale)} failing: {what}:"
+            f" {', '.join(sorted(stale))}"
         ),
     )
 

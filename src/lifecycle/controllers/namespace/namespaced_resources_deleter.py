@@ -39,7 +39,8 @@ class ResourcesRemainingError(RetryError):
 
     def __init__(self, estimate: int) -> None:
         super().__init__(
-            f"some content remains in the namespace, estimate {estimate} seconds before it is removed"
+            f"some content remains in the namespace, estimate {estimate} seconds before"
+            " it is removed"
         )
         self.estimate = estimate
 
@@ -158,7 +159,8 @@ class NamespacedResourcesDeleter:
         else:
             gvr = f"{row.group}/{row.version}, Resource={row.plural}"
             totals.errors.append(
-                f"unexpected items still remain in namespace: {namespace} for gvr: {gvr}"
+                f"unexpected items still remain in namespace: {namespace} for gvr:"
+                f" {gvr}"
             )
 
     async def _finalize(self, namespace: Object) -> None:

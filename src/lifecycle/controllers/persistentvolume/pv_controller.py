@@ -235,7 +235,10 @@ class PersistentVolumeController:
                 text = "waiting for first consumer to be created before binding"
                 self._recorder.event(claim, "Normal", "WaitForFirstConsumer", text)
         elif not name:
-            text = "no persistent volumes available for this claim and no storage class is set"
+            text = (
+                "no persistent volumes available for this claim and no storage class"
+                " is set"
+            )
             self._recorder.event(claim, "Normal", "FailedBinding", text)
         elif found is None:
             text = f'storageclass.storage.k8s.io "{name}" not found'
@@ -284,7 +287,8 @@ class PersistentVolumeController:
             await self._lose(
                 claim,
                 "ClaimLost",
-                "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!",
+                "Bound claim has lost reference to PersistentVolume. Data on the volume"
+                " is lost!",
             )
             return
         volume = self._get_volume(name)
@@ -292,7 +296,8 @@ class PersistentVolumeController:
             await self._lose(
                 claim,
                 "ClaimLost",
-                "Bound claim has lost its PersistentVolume. Data on the volume is lost!",
+                "Bound claim has lost its PersistentVolume. Data on the volume is"
+                " lost!",
             )
         elif volume["spec"].get("claimRef") is None or is_bound_to(volume, claim):
             await self._bind(volume, claim)

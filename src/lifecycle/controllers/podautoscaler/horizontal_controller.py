@@ -151,7 +151,10 @@ class HorizontalController:
         except (StatusError, NoKindMatchError) as error:
             words = error.message if isinstance(error, StatusError) else str(error)
             self._event(autoscaler, "Warning", "FailedGetScale", words)
-            message = f"the HPA controller was unable to get the target's current scale: {words}"
+            message = (
+                "the HPA controller was unable to get the target's current scale:"
+                f" {words}"
+            )
             self._condition(status, "AbleToScale", "False", "FailedGetScale", message)
             await self._update_status(autoscaler, before)
             return
@@ -213,7 +216,10 @@ class HorizontalController:
             except StatusError as error:
                 words = f"New size: {desired}; reason: {reason}; error: {error.message}"
                 self._event(autoscaler, "Warning", "FailedRescale", words)
-                message = f"the HPA controller was unable to update the target scale: {error.message}"
+                message = (
+                    "the HPA controller was unable to update the target scale:"
+                    f" {error.message}"
+                )
                 self._condition(
                     status, "AbleToScale", "False", "FailedUpdateScale", message
                 )
@@ -279,7 +285,10 @@ class HorizontalController:
             raise CannotScaleError(
                 f"invalid metrics ({count}), first error is: {first}"
             )
-        message = f"the HPA was able to successfully calculate a replica count from {best.metric}"
+        message = (
+            "the HPA was able to successfully calculate a replica count from"
+            f" {best.metric}"
+        )
         self._condition(status, "ScalingActive", "True", "ValidMetricFound", message)
         return best
 
@@ -300,7 +309,10 @@ class HorizontalController:
         try:
             selector = parse_selector(text)
         except (StatusError, ValueError) as error:
-            message = f"couldn't convert selector into a corresponding internal selector object: {error}"
+            message = (
+                "couldn't convert selector into a corresponding internal selector"
+                f" object: {error}"
+            )
             raise self._refuse(autoscaler, "InvalidSelector", message) from None
         if key in self._selectors:
             self._selectors[key] = selector

@@ -156,7 +156,10 @@ class MetricProposals:
         average = wanted["type"] == "AverageValue"
         try:
             # upstream's words, in upstream's odd order
-            what = f"unable to get metric {name}: {kind} on {target.namespace} {described['name']}/"
+            what = (
+                f"unable to get metric {name}: {kind} on {target.namespace}"
+                f" {described['name']}/"
+            )
             try:
                 row = self._mapping(described.get("apiVersion", ""), kind)
                 asking = self._client.object_metric(
@@ -191,7 +194,10 @@ class MetricProposals:
         name = metric["name"]
         average = wanted.get("averageValue") is not None
         try:
-            what = f"unable to get external metric {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
+            what = (
+                "unable to get external metric"
+                f" {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
+            )
             usage = sum(
                 await _about(
                     what,

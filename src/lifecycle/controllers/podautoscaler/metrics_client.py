@@ -68,7 +68,10 @@ class MetricsClient:
                 (each.get("usage") or {}).get(resource) for each in measured
             ]
             if container and not amounts:
-                where = f"container {container} not present in metrics for pod {namespace}/{pod}"
+                where = (
+                    f"container {container} not present in metrics for pod"
+                    f" {namespace}/{pod}"
+                )
                 raise MetricsError(f"failed to get container metrics: {where}")
             known = [
                 parse_quantity(amount).milli()

@@ -134,7 +134,8 @@ def _request(pod: Object, container: str, resource: str) -> int:
         request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
         if request is None:
             raise MetricsError(
-                f"missing request for {resource} in container {each['name']} of Pod {name}"
+                f"missing request for {resource} in container {each['name']} of Pod"
+                f" {name}"
             )
         total += parse_quantity(request).milli()
     return total
@@ -222,7 +223,8 @@ class ReplicaCalculator:
             return Proposal(self._current, usage)
         if not self._pods:
             raise MetricsError(
-                "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+                "unable to calculate ready pods: no pods returned by selector while"
+                " calculating replica count"
             )
         ready = sum(
             1 for pod in self._pods if pod_phase(pod) == "Running" and is_pod_ready(pod)

@@ -38,13 +38,15 @@ _WITHIN = ("DesiredWithinRange", "the desired count is within the acceptable ran
 _STEADIED_UP = (
     "ScaleUpStabilized",
     (
-        "recent recommendations were lower than current one, applying the lowest recent recommendation"
+        "recent recommendations were lower than current one, applying the lowest recent"
+        " recommendation"
     ),
 )
 _STEADIED_DOWN = (
     "ScaleDownStabilized",
     (
-        "recent recommendations were higher than current one, applying the highest recent recommendation"
+        "recent recommendations were higher than current one, applying the highest"
+        " recent recommendation"
     ),
 )
 _READY = ("ReadyForNewScale", "recommended size matches current size")

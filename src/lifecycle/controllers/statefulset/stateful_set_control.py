@@ -78,7 +78,10 @@ class StatefulPodControl:
             name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
             if self._claims.indexer.get_by_key(f"{namespace}/{name}") is not None:
                 continue
-            what = f"create Claim {name} Pod {meta['name']} in StatefulSet {set_['metadata']['name']}"
+            what = (
+                f"create Claim {name} Pod {meta['name']} in StatefulSet"
+                f" {set_['metadata']['name']}"
+            )
             try:
                 await self._client.create(CLAIMS, claim, namespace)
             except StatusError as error:

@@ -114,7 +114,8 @@ class Puller:
                     what = path.replace("/", " ")
                     code = f"{answer.status} {answer.reason}"
                     raise self._failure(
-                        f"pulling from host {self.host} failed with status code [{what}]: {code}"
+                        f"pulling from host {self.host} failed with status code"
+                        f" [{what}]: {code}"
                     )
                 if answer.status == 404:
                     raise self._failure(f"{self.name}: not found")
@@ -163,7 +164,8 @@ class Puller:
         data, _ = await self._get(f"blobs/{digest}", accept, limit)
         if digest_of_bytes(data) != digest:
             raise self._failure(
-                f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}: failed precondition"
+                f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}:"
+                " failed precondition"
             )
         return data
 
@@ -184,7 +186,8 @@ class Puller:
         digest = digest_of_bytes(data)
         if self.reference.startswith("sha256:") and digest != self.reference:
             raise self._failure(
-                f"unexpected commit digest {digest}, expected {self.reference}: failed precondition"
+                f"unexpected commit digest {digest}, expected {self.reference}: failed"
+                " precondition"
             )
         document = orjson.loads(data)
         image = BuiltImage(digest, "", {digest: data})

@@ -114,7 +114,10 @@ class Registry:
         else:
             if self._tokens.get(said.removeprefix("Bearer ")) == name:
                 return None
-            challenge = f'Bearer realm="http://{self.host}/token",service="registry",scope="repository:{name}:pull"'
+            challenge = (
+                "Bearer"
+                f' realm="http://{self.host}/token",service="registry",scope="repository:{name}:pull"'
+            )
         return _problem(
             401,
             "UNAUTHORIZED",

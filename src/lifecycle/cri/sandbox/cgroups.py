@@ -182,7 +182,8 @@ class Cgroup:
         if self.unified:
             quota = cpu.get("quota")
             top = (
-                f"{quota if quota and quota > 0 else 'max'} {cpu.get('period') or 100000}"
+                f"{quota if quota and quota > 0 else 'max'}"
+                f" {cpu.get('period') or 100000}"
                 if quota
                 else ""
             )

@@ -74,6 +74,7 @@ def clean(root: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
         sys.exit(
-            "usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a sandbox runtime)"
+            "usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a"
+            " sandbox runtime)"
         )
     clean(Path(sys.argv[1]))

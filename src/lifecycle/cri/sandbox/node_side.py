@@ -60,7 +60,8 @@ class NodeSide(NodeAccess):
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = {doing}: container is in {container.status.state.value} state"
+                f"rpc error: code = Unknown desc = {doing}: container is in"
+                f" {container.status.state.value} state"
             )
         return container
 

@@ -68,7 +68,8 @@ SHM_SIZE = 64 * 1024 * 1024
 def not_found(kind: str, name: str) -> RuntimeServiceError:
     """As containerd says it."""
     return RuntimeServiceError(
-        f'rpc error: code = NotFound desc = an error occurred when try to find {kind} "{name}": not found'
+        f"rpc error: code = NotFound desc = an error occurred when try to find {kind}"
+        f' "{name}": not found'
     )
 
 
@@ -246,7 +247,8 @@ class SandboxRuntime(NodeSide):
             )
         except (OSError, RuntimeError) as error:
             raise RuntimeServiceError(
-                f'rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox.id}": {error}'
+                "rpc error: code = Unknown desc = failed to setup network for sandbox"
+                f' "{sandbox.id}": {error}'
             ) from None
 
     def _write_files(self, sandbox: Sandbox) -> None:
@@ -388,12 +390,14 @@ class SandboxRuntime(NodeSide):
         sandbox = self._sandbox(pod_sandbox_id)
         if sandbox.state is not PodSandboxState.READY:
             raise RuntimeServiceError(
-                f'rpc error: code = Unknown desc = sandbox container "{pod_sandbox_id}" is not running'
+                f'rpc error: code = Unknown desc = sandbox container "{pod_sandbox_id}"'
+                " is not running"
             )
         image_id = self.images.find(config.image)
         if not image_id:
             raise RuntimeServiceError(
-                f'rpc error: code = NotFound desc = failed to resolve image "{config.image}": not found'
+                "rpc error: code = NotFound desc = failed to resolve image"
+                f' "{config.image}": not found'
             )
         image = self.images.get(image_id)
         container_id = token_hex(32)
@@ -584,7 +588,8 @@ class SandboxRuntime(NodeSide):
                 Cgroup(path).update(resources(resources_))
             except OSError as error:
                 raise RuntimeServiceError(
-                    f"rpc error: code = Unknown desc = failed to update resources: {error}"
+                    "rpc error: code = Unknown desc = failed to update resources:"
+                    f" {error}"
                 ) from None
         container.status.resources = {**container.status.resources, **resources_}
         container.save()

@@ -115,7 +115,8 @@ def _check(p: Parsed, dry_run: str) -> None:
         raise CommandError("--force cannot be used with --server-side")
     if dry_run == "client" and p["server-side"]:
         raise CommandError(
-            "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"
+            "--dry-run=client doesn't work with --server-side (did you mean"
+            " --dry-run=server instead?)"
         )
     if p["force-conflicts"] and not p["server-side"]:
         raise CommandError("--force-conflicts only works with --server-side")
@@ -161,7 +162,8 @@ async def _apply_one(
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
             raise CommandError(
-                f"from {obj['metadata']['generateName']}: cannot use generate name with apply"
+                f"from {obj['metadata']['generateName']}: cannot use generate name with"
+                " apply"
             )
         nameless = "resource name may not be empty"
         raise CommandError(

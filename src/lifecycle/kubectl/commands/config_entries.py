@@ -105,7 +105,10 @@ def delete_entry(section: str, what: str) -> Callable[[Parsed, KubeconfigFiles],
             )
         default = files.named_file()  # it is named even if the entry was in another one
         if files.delete_entry(section, p.args[0]):
-            warning = 'this removed your active context, use "kubectl config use-context" to select a different one'
+            warning = (
+                'this removed your active context, use "kubectl config use-context" to'
+                " select a different one"
+            )
             files.warn(f"warning: {warning}\n")
         return f"deleted {what} {p.args[0]} from {default}\n"
 
@@ -140,7 +143,8 @@ def set_cluster(p: Parsed, files: KubeconfigFiles) -> str:
         raise CommandError("you must specify a non-empty cluster name")
     if authority and p["insecure-skip-tls-verify"]:
         raise CommandError(
-            "you cannot specify a certificate authority and insecure mode at the same time"
+            "you cannot specify a certificate authority and insecure mode at the same"
+            " time"
         )
     if p["embed-certs"]:
         if not authority:

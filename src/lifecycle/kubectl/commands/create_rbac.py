@@ -87,7 +87,8 @@ async def role_object(
     if cluster and p["aggregation-rule"]:
         if verbs or names or urls or wanted:
             raise CommandError(
-                "aggregation rule must be specified without nonResourceURLs, verbs, resources or resourceNames"
+                "aggregation rule must be specified without nonResourceURLs, verbs,"
+                " resources or resourceNames"
             )
         return create_aggregated(name, p["aggregation-rule"])
     if not verbs:

@@ -84,7 +84,8 @@ def _check(p: Parsed) -> None:
         for part in ("name", "uid"):
             if p[f"bound-object-{part}"]:
                 raise CommandError(
-                    f"--bound-object-{part} can only be set if --bound-object-kind is provided"
+                    f"--bound-object-{part} can only be set if --bound-object-kind is"
+                    " provided"
                 )
     elif p["bound-object-kind"] not in BOUND_KINDS:
         raise CommandError(

@@ -63,7 +63,8 @@ PROPAGATION = {
 def bad_cascade(given: str) -> CommandError:
     """The refusal of a `--cascade`."""
     return CommandError(
-        f'invalid cascade value ({given}). Must be "background", "foreground", or "orphan"'
+        f'invalid cascade value ({given}). Must be "background", "foreground", or'
+        ' "orphan"'
     )
 
 
@@ -77,7 +78,8 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     for old, new in (("true", "background"), ("false", "orphan")):
         if p["cascade"] == old:
             session.warn(
-                f"warning: --cascade={old} is deprecated (boolean value) and can be replaced with --cascade={new}.\n"
+                f"warning: --cascade={old} is deprecated (boolean value) and can be"
+                f" replaced with --cascade={new}.\n"
             )
     grace = _grace_period(p)
     dry_run = dry_run_strategy(p, session.warn)
@@ -188,7 +190,8 @@ async def _delete_all(
         if not warned and not each.resource.namespaced:
             warned = True
             session.warn(
-                "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n"
+                "Warning: deleting cluster-scoped resources, not scoped to the provided"
+                " namespace\n"
             )
         try:
             uid = await _delete_one(each, p, grace, dry_run, session)

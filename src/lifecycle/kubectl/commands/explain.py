@@ -54,7 +54,8 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     paths = orjson.loads(await session.raw("GET", "/openapi/v3"))["paths"]
     if path not in paths:
         raise CommandError(
-            f'couldn\'t find resource for "{group}/{version}, Resource={resource.plural}"'
+            f"couldn't find resource for \"{group}/{version},"
+            f' Resource={resource.plural}"'
         )
     document = orjson.loads(await session.raw("GET", paths[path]["serverRelativeURL"]))
     if p["output"] != "plaintext":

@@ -122,7 +122,10 @@ def _check(p: Parsed) -> None:
         if p.args:
             raise CommandError("arguments may not be passed when --raw is specified")
         if p["watch"] or p["watch-only"] or p["selector"]:
-            message = "--raw may not be specified with other flags that filter the server request or alter the output"
+            message = (
+                "--raw may not be specified with other flags that filter the server"
+                " request or alter the output"
+            )
             raise CommandError(message)
         if p["output"]:
             raise CommandError("--raw and --output are mutually exclusive")

@@ -164,7 +164,8 @@ def _check(
     if p["local"]:
         if dry_run == "server":
             raise CommandError(
-                "cannot specify --local and --dry-run=server - did you mean --dry-run=client?"
+                "cannot specify --local and --dry-run=server - did you mean"
+                " --dry-run=client?"
             )
         if not files:
             example = (
@@ -177,7 +178,8 @@ def _check(
             )
     elif not resources and not files:
         raise CommandError(
-            "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+            "one or more resources must be specified as <resource> <name> or"
+            " <resource>/<name>"
         )
     if not anything and not p["list"]:
         raise CommandError(f"at least one {kind.one} update is required")
@@ -269,7 +271,8 @@ def _check_overwrites(now: dict[str, str], wanted: dict[str, str], kind: Kind) -
         return
     if kind is ANNOTATE:
         raise CommandError(
-            f"--overwrite is false but found the following declared annotation(s): {'; '.join(taken)}"
+            "--overwrite is false but found the following declared annotation(s):"
+            f" {'; '.join(taken)}"
         )
     each = [f"{text}, and --overwrite is false" for text in taken]
     raise CommandError(each[0] if len(each) == 1 else f"[{', '.join(each)}]")

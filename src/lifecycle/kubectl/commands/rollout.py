@@ -42,7 +42,8 @@ def deployment_status(deployment: Object, revision: int = 0) -> tuple[str, bool]
         )
         if str(revision) != text:
             raise CommandError(
-                f"desired revision ({revision}) is different from the running revision ({text})"
+                f"desired revision ({revision}) is different from the running revision"
+                f" ({text})"
             )
     if deployment["metadata"].get("generation", 0) > status.get(
         "observedGeneration", 0
@@ -122,7 +123,8 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
     if status.get("readyReplicas", 0) < replicas:
         return (
             (
-                f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be ready...\n"
+                f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be"
+                " ready...\n"
             ),
             False,
         )
@@ -130,7 +132,10 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
     if rolling is not None:
         wanted = replicas - rolling.get("partition", 0)
         if updated < wanted:
-            text = f"Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated...\n"
+            text = (
+                f"Waiting for partitioned roll out to finish: {updated} out of {wanted}"
+                " new pods have been updated...\n"
+            )
             return text, False
         return (
             f"partitioned roll out complete: {updated} new pods have been updated...\n",
@@ -139,7 +144,10 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
     if status.get("updateRevision", "") != status.get("currentRevision", ""):
         where = f"{updated} pods at revision {status.get('updateRevision', '')}"
         return f"waiting for statefulset rolling update to complete {where}...\n", False
-    where = f"{status.get('currentReplicas', 0)} pods at revision {status.get('currentRevision', '')}"
+    where = (
+        f"{status.get('currentReplicas', 0)} pods at revision"
+        f" {status.get('currentRevision', '')}"
+    )
     return f"statefulset rolling update complete {where}...\n", True
 
 

@@ -177,7 +177,8 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
     if each.resource.kind == "Deployment":
         if revisions.workload["spec"].get("paused"):
             raise CommandError(
-                "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again"
+                "you cannot rollback a paused deployment; resume it first with 'kubectl"
+                " rollout resume' and try again"
             )
         patch = rollback_patch(revisions.workload, revisions.kept[number])
         content_type = JSON_PATCH

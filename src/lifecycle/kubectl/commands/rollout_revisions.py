@@ -114,7 +114,8 @@ async def revisions_of(found: Found, session: Session, what: str) -> Revisions:
             raise CommandError(f"no {what} has been implemented for {shown}")
         about = f"{what.removesuffix(' viewer')} for {shown}"
         raise CommandError(
-            f"error retrieving {about}, no visitor method exists for {{{resource.group} {resource.kind}}}"
+            f"error retrieving {about}, no visitor method exists for {{{resource.group}"
+            f" {resource.kind}}}"
         )
     workload = typed(
         await session.send("GET", found.path, accept=TYPED)

@@ -134,7 +134,10 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["rm"] and not attach:
         raise UsageError("--rm should only be used for attached containers", "run")
     if attach and dry_run != "none":
-        message = "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
+        message = (
+            "--dry-run=[server|client] can't be used with attached containers options"
+            " (--attach, --stdin, or --tty)"
+        )
         raise UsageError(message, "run")
     if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
         raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")

@@ -57,7 +57,8 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     printer = Printer(p, dry_run)
     if p["replicas"] < 0:
         raise CommandError(
-            "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"
+            "The --replicas=COUNT flag is required, and COUNT must be greater than or"
+            " equal to 0"
         )
     if p["current-replicas"] < -1:
         raise CommandError(

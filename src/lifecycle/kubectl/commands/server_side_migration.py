@@ -40,7 +40,8 @@ async def migrated(
             return live
     except StatusError as refused:
         session.warn(
-            f"Warning: server rejected managed fields migration to Server-Side Apply. {refused.message}\n"
+            "Warning: server rejected managed fields migration to Server-Side Apply."
+            f" {refused.message}\n"
         )
         return live
     return await session.send("PATCH", info.path, query, obj, APPLY_PATCH)

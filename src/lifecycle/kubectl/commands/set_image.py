@@ -80,7 +80,8 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
             except StatusError as refused:
                 wrong.append(
                     CommandError(
-                        f"failed to patch image update to pod template: {refused.message}"
+                        "failed to patch image update to pod template:"
+                        f" {refused.message}"
                     )
                 )
                 continue
@@ -117,17 +118,24 @@ def _check(
     if p["all"] and p["selector"]:
         wrong.append(CommandError("cannot set --all and --selector at the same time"))
     if not resources and not p["filename"] and not p["kustomize"]:
-        message = "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+        message = (
+            "one or more resources must be specified as <resource> <name> or"
+            " <resource>/<name>"
+        )
         wrong.append(CommandError(message))
     if not images:
         wrong.append(CommandError("at least one image update is required"))
     elif len(images) > 1 and "*" in images:
-        message = "all containers are already specified by *, but saw more than one container_name=container_image pairs"
+        message = (
+            "all containers are already specified by *, but saw more than one"
+            " container_name=container_image pairs"
+        )
         wrong.append(CommandError(message))
     if p["local"] and dry_run == "server":
         wrong.append(
             CommandError(
-                "cannot specify --local and --dry-run=server - did you mean --dry-run=client?"
+                "cannot specify --local and --dry-run=server - did you mean"
+                " --dry-run=client?"
             )
         )
     if wrong:
@@ -170,7 +178,8 @@ def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
         return ("spec", "template", "spec")
     version = obj["apiVersion"].rpartition("/")[2]
     raise CommandError(
-        f"the object is not a pod or does not have a pod template: *{version}.{obj['kind']}"
+        "the object is not a pod or does not have a pod template:"
+        f" *{version}.{obj['kind']}"
     )
 
 

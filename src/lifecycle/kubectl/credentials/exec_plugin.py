@@ -134,11 +134,13 @@ class ExecPlugin:
         if mode == "Always":
             if not self._stdin_is_terminal():
                 raise PluginError(
-                    "exec plugin cannot support interactive mode: standard input is not a terminal"
+                    "exec plugin cannot support interactive mode: standard input is not"
+                    " a terminal"
                 )
             return True
         raise PluginError(
-            f"exec plugin cannot support interactive mode: unknown interactiveMode: {go_quote(mode)}"
+            "exec plugin cannot support interactive mode: unknown interactiveMode:"
+            f" {go_quote(mode)}"
         )
 
     async def _run(self, environ: Mapping[str, str], interactive: bool) -> bytes:
@@ -190,13 +192,15 @@ class ExecPlugin:
             ) from error
         if not isinstance(answer, dict) or not answer.get("kind"):
             raise PluginError(
-                f"decoding stdout: Object 'Kind' is missing in '{output.decode(errors='replace')}'"
+                "decoding stdout: Object 'Kind' is missing in"
+                f" '{output.decode(errors='replace')}'"
             )
         version, kind = answer.get("apiVersion", ""), answer["kind"]
         if version not in API_VERSIONS or kind != "ExecCredential":
             known = 'scheme "client-go/plugin/pkg/client/auth/exec/exec.go:64"'
             raise PluginError(
-                f'decoding stdout: no kind "{kind}" is registered for version "{version}" in {known}'
+                f'decoding stdout: no kind "{kind}" is registered for version'
+                f' "{version}" in {known}'
             )
         if version != self.api_version:
             wanted = f"exec plugin is configured to use API version {self.api_version}"

@@ -59,7 +59,8 @@ class FileToken:
             if self._token:
                 return self._token
             raise CommandError(
-                f'failed to read token file "{self._path}": {(error.strerror or "").lower()}'
+                f'failed to read token file "{self._path}":'
+                f" {(error.strerror or '').lower()}"
             ) from None
         if not token:
             raise CommandError(f"read empty token from file {str(self._path)!r}")

@@ -42,7 +42,8 @@ def create_configmap(
     def add(key: str, content: bytes) -> None:
         if errors := config_map_key(key):
             raise CommandError(
-                f"{go_quote(key)} is not a valid key name for a ConfigMap: {','.join(errors)}"
+                f"{go_quote(key)} is not a valid key name for a ConfigMap:"
+                f" {','.join(errors)}"
             )
         for field, taken in (("Data", data), ("BinaryData", binary)):
             if key in taken:

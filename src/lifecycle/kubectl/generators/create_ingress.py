@@ -85,7 +85,8 @@ def _check(
 
 def _unreadable(rule: str) -> CommandError:
     return CommandError(
-        f"rule {rule} is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]"
+        f"rule {rule} is invalid and should be in format"
+        " host/path=svcname:svcport[,tls[=secret]]"
     )
 
 

@@ -91,7 +91,8 @@ def from_env_files(paths: Sequence[str], add: Add, what: str) -> None:
             except UnicodeDecodeError:
                 numbers = " ".join(map(str, raw.removesuffix(b"\r")))
                 raise CommandError(
-                    f"env file {path} contains invalid utf8 bytes at line {number + 1}: [{numbers}]"
+                    f"env file {path} contains invalid utf8 bytes at line {number + 1}:"
+                    f" [{numbers}]"
                 ) from None
             line = (line.removeprefix(_BOM) if number == 0 else line).lstrip()
             if not line or line.startswith("#"):

@@ -136,7 +136,8 @@ def selector_of(obj: Object) -> dict[str, str]:
 def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
     """As Go's `%+v` shows them."""
     each = (
-        f"{{Key:{e['key']} Operator:{e['operator']} Values:[{' '.join(e.get('values') or ())}]}}"
+        f"{{Key:{e['key']} Operator:{e['operator']}"
+        f" Values:[{' '.join(e.get('values') or ())}]}}"
         for e in expressions
     )
     return f"[{' '.join(each)}]"

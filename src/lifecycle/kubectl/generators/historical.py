@@ -124,7 +124,8 @@ def run(
     make = GENERATORS.get(chosen)
     if make is None:
         raise CommandError(
-            f"generator \"{chosen}\" not found\nSee 'kubectl run -h' for help and examples"
+            f"generator \"{chosen}\" not found\nSee 'kubectl run -h' for help and"
+            " examples"
         )
     if minor >= 12 and chosen != "run-pod/v1":
         warnings.append(DEPRECATION.format(chosen))

@@ -69,7 +69,8 @@ def _private_key(private: bytes) -> PrivateKeyTypes:
             raise CommandError("tls: failed to find any PEM data in key input")
         if kinds == ["CERTIFICATE"]:
             raise CommandError(
-                "tls: found a certificate rather than a key in the PEM for the private key"
+                "tls: found a certificate rather than a key in the PEM for the"
+                " private key"
             )
         raise CommandError(
             'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key'

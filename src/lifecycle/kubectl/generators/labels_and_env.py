@@ -68,6 +68,7 @@ def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list
     first = changes.index(True) if True in changes else len(args)
     if False in changes[first:]:
         raise CommandError(
-            f"all resources must be specified before {what} changes: {args[changes.index(False, first)]}"
+            f"all resources must be specified before {what} changes:"
+            f" {args[changes.index(False, first)]}"
         )
     return list(args[:first]), list(args[first:])

@@ -62,7 +62,10 @@ def _no_json(text: str, how: str) -> str:
         if wrong.pos >= len(text):
             return "unexpected end of JSON input"
         if wrong.pos == len(text) - len(stripped):
-            return f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for beginning of value"
+            return (
+                f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for"
+                " beginning of value"
+            )
     return "invalid character in overrides"
 
 
@@ -101,10 +104,12 @@ def _json_patched(obj: Object, patch: Any) -> Any:
             if op == "remove":
                 key = path.rpartition("/")[2]
                 raise CommandError(
-                    f"error in remove for path: '{path}': unable to remove nonexistent key: {key}: missing value"
+                    f"error in remove for path: '{path}': unable to remove nonexistent"
+                    f" key: {key}: missing value"
                 ) from None
             raise CommandError(
-                f"{op} operation does not apply: doc is missing path: {path}: missing value"
+                f"{op} operation does not apply: doc is missing path: {path}: missing"
+                " value"
             ) from None
     return obj
 

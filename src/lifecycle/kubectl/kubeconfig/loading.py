@@ -74,7 +74,8 @@ def read_all(
             found.append((path, parse(path.read_text())))
         except OSError as error:
             wrong.append(
-                f'error loading config file "{path}": open {path}: {(error.strerror or "").lower()}'
+                f'error loading config file "{path}": open {path}:'
+                f" {(error.strerror or '').lower()}"
             )
         except ValueError as error:
             wrong.append(f'error loading config file "{path}": {error}')
@@ -97,7 +98,8 @@ def parse(text: str) -> Config:
         return {}
     if not isinstance(document, dict):
         raise ValueError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into"
+            " Go value of type struct"
         )
     version, kind = (
         document.get("apiVersion", "v1") or "v1",
@@ -105,7 +107,8 @@ def parse(text: str) -> Config:
     )
     if (version, kind) != ("v1", "Config"):
         raise ValueError(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:110"'
+            f'no kind "{kind}" is registered for version "{version}" in scheme'
+            ' "pkg/runtime/scheme.go:110"'
         )
     for section in SECTIONS:
         seen: set[str] = set()

@@ -123,7 +123,10 @@ class KubeconfigFiles:
                 f'cannot rename the context "{old}", it\'s not in {self.named_file()}'
             )
         if find(config, "contexts", new) is not None:
-            message = f'cannot rename the context "{old}", the context "{new}" already exists in {self.named_file()}'
+            message = (
+                f'cannot rename the context "{old}", the context "{new}" already exists'
+                f" in {self.named_file()}"
+            )
             raise CommandError(message)
         document = self._read(path)
         for entry in document["contexts"]:

@@ -72,11 +72,13 @@ def user_errors(name: str, user: dict[str, Any]) -> list[str]:
     if certificate or certificate_data:
         if certificate and certificate_data:
             errors.append(
-                f"client-cert-data and client-cert are both specified for {name}. client-cert-data will override."
+                f"client-cert-data and client-cert are both specified for {name}."
+                " client-cert-data will override."
             )
         if key and key_data:
             errors.append(
-                f"client-key-data and client-key are both specified for {name}; client-key-data will override"
+                f"client-key-data and client-key are both specified for {name};"
+                " client-key-data will override"
             )
         if not key and not key_data:
             errors.append(
@@ -93,13 +95,15 @@ def user_errors(name: str, user: dict[str, Any]) -> list[str]:
         errors += _plugin_errors(name, user)
     if len(methods) > 1:
         errors.append(
-            f"more than one authentication method found for {name}; found [{' '.join(methods)}], only one is allowed"
+            f"more than one authentication method found for {name}; found"
+            f" [{' '.join(methods)}], only one is allowed"
         )
     if (
         user.get("as-uid") or user.get("as-groups") or user.get("as-user-extra")
     ) and not user.get("as"):
         errors.append(
-            f"requesting uid, groups or user-extra for {name} without impersonating a user"
+            f"requesting uid, groups or user-extra for {name} without impersonating a"
+            " user"
         )
     return errors
 
@@ -109,7 +113,8 @@ def _plugin_errors(name: str, user: dict[str, Any]) -> list[str]:
     errors = []
     if user.get("auth-provider"):
         errors.append(
-            f"authProvider cannot be provided in combination with an exec plugin for {name}"
+            "authProvider cannot be provided in combination with an exec plugin for"
+            f" {name}"
         )
     if not plugin.get("command"):
         errors.append(f"command must be specified {method}")

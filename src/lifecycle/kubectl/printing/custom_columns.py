@@ -35,7 +35,8 @@ def relaxed_jsonpath(text: str) -> str:
     match = _relaxed.match(text)
     if match is None:
         raise CommandError(
-            "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'"
+            "unexpected path string, expected a 'name1.name2' or '.name1.name2' or"
+            " '{name1.name2}' or '{.name1.name2}'"
         )
     return "{." + (match[1] or match[2]) + "}"
 
@@ -51,7 +52,8 @@ def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
         header, colon, path = part.partition(":")
         if not colon:
             raise CommandError(
-                f"unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>"
+                f"unexpected custom-columns spec: {part}, expected"
+                " <header>:<json-path-expr>"
             )
         columns.append((header, _lookup(path)))
     return columns
@@ -71,7 +73,8 @@ def parse_template(text: str) -> list[tuple[str, Lookup]]:
     headers, specs = lines[0].split(), lines[1].split()
     if len(headers) != len(specs):
         raise CommandError(
-            f"number of headers ({len(headers)}) and field specifications ({len(specs)}) don't match"
+            f"number of headers ({len(headers)}) and field specifications"
+            f" ({len(specs)}) don't match"
         )
     return [
         (header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)
@@ -123,7 +126,8 @@ def sort_objects(
     ]
     if objects and not any(values for values, _ in keyed):
         raise CommandError(
-            f"couldn't find any field with path {go_quote(expression)} in the list of objects"
+            f"couldn't find any field with path {go_quote(expression)} in the list of"
+            " objects"
         )
     keyed.sort(key=cmp_to_key(_compare_keyed))
     return [item for _, item in keyed]

@@ -35,7 +35,8 @@ def explained(
     kind = _kind(document, group, version, resource)
     if not kind:
         raise CommandError(
-            f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI schema"
+            f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI"
+            " schema"
         )
     text = f"GROUP:      {kind['group']}\n" if kind.get("group") else ""
     text += f"KIND:       {kind['kind']}\nVERSION:    {kind['version']}\n\n"
@@ -99,7 +100,10 @@ class _Explanation:
         if field:
             head = ""
             if len(fields) == 1:
-                head = f"FIELD: {fields[0]} <{self.type_of(field)}>\n{_all_values(field)}\n\n"
+                head = (
+                    f"FIELD: {fields[0]}"
+                    f" <{self.type_of(field)}>\n{_all_values(field)}\n\n"
+                )
             return head + self.at(field, fields[1:], frozenset())
         if resolved.get("items"):
             return self.at(resolved["items"], fields, seen)

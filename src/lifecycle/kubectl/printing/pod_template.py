@@ -125,7 +125,10 @@ def _variable(variable: Object) -> str:
         if field in source:
             ref = source[field]
             optional = str(bool(ref.get("optional"))).lower()
-            return f"<set to the key '{ref['key']}' of {words} '{ref['name']}'>\tOptional: {optional}"
+            return (
+                f"<set to the key '{ref['key']}' of {words} '{ref['name']}'>\tOptional:"
+                f" {optional}"
+            )
     return str(variable.get("value", ""))
 
 
@@ -146,11 +149,22 @@ def _probe(probe: Object) -> str:
             if get.get("port")
             else get.get("host", "")
         )
-        return f"http-get {get.get('scheme', 'HTTP').lower()}://{host}{get.get('path', '')} {times}"
+        return (
+            "http-get"
+            f" {get.get('scheme', 'HTTP').lower()}://{host}{get.get('path', '')}"
+            f" {times}"
+        )
     if "tcpSocket" in probe:
-        return f"tcp-socket {probe['tcpSocket'].get('host', '')}:{probe['tcpSocket']['port']} {times}"
+        return (
+            "tcp-socket"
+            f" {probe['tcpSocket'].get('host', '')}:{probe['tcpSocket']['port']}"
+            f" {times}"
+        )
     if "grpc" in probe:
-        return f"grpc <pod>:{probe['grpc']['port']} {probe['grpc'].get('service') or ''} {times}"
+        return (
+            f"grpc <pod>:{probe['grpc']['port']} {probe['grpc'].get('service') or ''}"
+            f" {times}"
+        )
     return f"unknown {times}"
 
 
@@ -194,7 +208,8 @@ def _volume(volume: Object) -> list[tuple[str, str]]:
             (
                 "Type",
                 (
-                    "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)"
+                    "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in"
+                    " the same namespace)"
                 ),
             ),
             ("ClaimName", source["claimName"]),

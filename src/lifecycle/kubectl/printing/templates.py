@@ -98,7 +98,10 @@ def _read(path: str, what: str, after: str) -> str:
     try:
         return Path(path).read_text()
     except OSError as wrong:
-        message = f"error reading {what}{path}, open {path}: {(wrong.strerror or '').lower()}{after}"
+        message = (
+            f"error reading {what}{path}, open {path}:"
+            f" {(wrong.strerror or '').lower()}{after}"
+        )
         raise CommandError(message) from None
 
 

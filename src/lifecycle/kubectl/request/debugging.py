@@ -61,7 +61,10 @@ def klog_line(
 def plain_klog_line(text: str, *, source: str, now: float, severity: str = "I") -> str:
     """A line of log that is only a text."""
     when = datetime.fromtimestamp(now)
-    return f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7} {source}] {text}\n"
+    return (
+        f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7}"
+        f" {source}] {text}\n"
+    )
 
 
 def _value(value: object) -> str:

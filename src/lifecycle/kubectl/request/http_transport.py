@@ -121,7 +121,8 @@ class HTTPTransport:
                 return Response(answer.status, headers, body=await answer.read())
         except TimeoutError:
             raise ConnectionFailed(
-                f"{verb}: net/http: request canceled (Client.Timeout exceeded while awaiting headers)",
+                f"{verb}: net/http: request canceled (Client.Timeout exceeded while"
+                " awaiting headers)",
                 "timeout",
                 self._host,
             ) from None
@@ -163,7 +164,8 @@ class HTTPTransport:
             or "Connect call failed" in str(error)
         ):
             return ConnectionFailed(
-                f"{verb}: dial tcp {parts.hostname}:{port}: connect: connection refused",
+                f"{verb}: dial tcp {parts.hostname}:{port}: connect: connection"
+                " refused",
                 "refused",
                 self._host,
             )

@@ -125,7 +125,8 @@ class KubeletAuth:
             shown = " ".join(wanted)
             return _text(
                 403,
-                f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{shown}])\n",
+                f"Forbidden (user={user.name}, verb={verb}, resource=nodes,"
+                f" subresource(s)=[{shown}])\n",
             )
 
         return guarded

@@ -44,7 +44,8 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
         if protocol is None:
             return _text(
                 403,
-                f"unable to negotiate protocol: client supports {offered_protocols(request)}",
+                "unable to negotiate protocol: client supports"
+                f" {offered_protocols(request)}",
             )
         if protocol == TUNNELED:
 

@@ -90,7 +90,8 @@ def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
         "metadata": {},
         "status": "Failure",
         "message": (
-            f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}"
+            "command terminated with non-zero exit code: error executing command"
+            f" [{shown}], exit code {code}"
         ),
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
@@ -121,7 +122,8 @@ def serve(
         if not protocol:
             return _text(
                 403,
-                f"unable to negotiate protocol: client supports {offered_protocols(request)}",
+                "unable to negotiate protocol: client supports"
+                f" {offered_protocols(request)}",
             )
 
         async def over_websocket(connection: Connection) -> None:

@@ -105,7 +105,8 @@ class CommandRunner:
     def __init__(self, namespace: str) -> None:
         if not namespace:
             raise ValueError(
-                "a network namespace is needed: the machine's own rules are not ours to change"
+                "a network namespace is needed: the machine's own rules are not ours to"
+                " change"
             )
         self.namespace = namespace
 

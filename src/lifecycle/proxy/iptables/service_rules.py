@@ -92,7 +92,10 @@ class ServiceRules:
     def _to(self, address: str, comment: str) -> str:
         """Matches packets for an address and the service's port."""
         where = f"-d {address} --dport {self.service.port}"
-        return f'-m comment --comment "{comment}" -m {self.protocol} -p {self.protocol} {where}'
+        return (
+            f'-m comment --comment "{comment}" -m {self.protocol} -p {self.protocol}'
+            f" {where}"
+        )
 
     def _refusal(self) -> tuple[str, str]:
         """Why there is nobody to talk to, and what happens to the packet."""
@@ -216,7 +219,8 @@ class ServiceRules:
             rules.append(f"-A {self.internal_chain} {match} -j {KUBE_MARK_MASQ}")
         elif self.config.cluster_cidr:
             rules.append(
-                f"-A {self.internal_chain} {match} ! -s {self.config.cluster_cidr} -j {KUBE_MARK_MASQ}"
+                f"-A {self.internal_chain} {match} ! -s {self.config.cluster_cidr} -j"
+                f" {KUBE_MARK_MASQ}"
             )
 
     def _write_external(self, rules: list[str]) -> None:
@@ -246,7 +250,10 @@ class ServiceRules:
             rules.append(f"-A {self.chains.external} -j {policy}")
 
     def _write_firewall(self, rules: list[str]) -> None:
-        start = f'-A {self.chains.firewall} -m comment --comment "{self.name} loadbalancer IP"'
+        start = (
+            f'-A {self.chains.firewall} -m comment --comment "{self.name}'
+            ' loadbalancer IP"'
+        )
         ranges = self.service.load_balancer_source_ranges
         rules.extend(f"{start} -s {cidr} -j {self.chains.external}" for cidr in ranges)
         node = ip_address(self.node_ip)
@@ -273,7 +280,10 @@ class ServiceRules:
             for endpoint in endpoints:
                 sep = endpoint_chain(name, str(endpoint))
                 comment = self._comment(f'"{self.name} -> {endpoint}"')
-                seen = f"-m recent --name {sep} --rcheck --seconds {self.service.sticky_max_age_seconds} --reap"
+                seen = (
+                    f"-m recent --name {sep} --rcheck --seconds"
+                    f" {self.service.sticky_max_age_seconds} --reap"
+                )
                 rules.append(f"-A {chain} {comment}{seen} -j {sep}")
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints):
             comment = self._comment(f'"{self.name} -> {endpoint}"')

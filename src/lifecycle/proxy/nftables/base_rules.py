@@ -118,7 +118,8 @@ def base_rules(
         yield f"flush chain {table} {chain}"
     for container, name, kind, comment in CONTAINERS:
         yield (
-            f'add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment "{comment}" ; }}'
+            f"add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment"
+            f' "{comment}" ; }}'
         )
         unused = (
             name == "nodeport-ips" and node_port_ips is None
@@ -126,12 +127,14 @@ def base_rules(
         yield f"{'delete' if unused else 'flush'} {container} {table} {name}"
     check = f"add rule {table} cluster-ips-check {ip} daddr"
     yield (
-        f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of ClusterIPs"'
+        f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of'
+        ' ClusterIPs"'
     )
     if service_cidrs:
         cidrs = " , ".join(service_cidrs)
         yield (
-            f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated ClusterIPs"'
+            f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated'
+            ' ClusterIPs"'
         )
     for chain, rule in RULES:
         node_ip = NAMED_ADDRESSES.format(ip=ip)

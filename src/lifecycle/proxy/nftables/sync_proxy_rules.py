@@ -174,7 +174,8 @@ class ServiceTransaction:
             )
             self._rule(
                 chain,
-                f"{self.ip} daddr {self.service.cluster_ip} {others}jump mark-for-masquerade",
+                f"{self.ip} daddr {self.service.cluster_ip} {others}jump"
+                " mark-for-masquerade",
             )
         names = [endpoint_name(self.service.name, endpoint) for endpoint in endpoints]
         if self.service.sticky_max_age_seconds:
@@ -207,7 +208,8 @@ class ServiceTransaction:
         if self.has_external:
             self._rule(
                 self.external,
-                f"goto {self.local if self.service.external_policy_local else self.cluster}",
+                "goto"
+                f" {self.local if self.service.external_policy_local else self.cluster}",
             )
 
     def _firewall(self) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.historical.predicates import (
     DEFAULT_PREDICATES,
     MANDATORY,
@@ -31,7 +32,6 @@ from lifecycle.scheduler.historical.priorities import (
     PRIORITIES,
     prioritize_nodes,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
@@ -83,7 +83,8 @@ def parse_policy(document: str | Mapping[str, Any]) -> Policy:
         "kubescheduler.config.k8s.io/v1",
     ):
         raise PolicyError(
-            f'no kind "{given.get("kind", "")}" is registered for version "{given.get("apiVersion", "")}"'
+            f'no kind "{given.get("kind", "")}" is registered for version'
+            f' "{given.get("apiVersion", "")}"'
         )
     policy = Policy(always_check_all=bool(given.get("alwaysCheckAllPredicates")))
     if given.get("predicates") is not None:
@@ -106,7 +107,8 @@ def parse_policy(document: str | Mapping[str, Any]) -> Policy:
                 )
             if weight <= 0:
                 raise PolicyError(
-                    f"Priority {name} should have a positive weight applied to it or it has overflown"
+                    f"Priority {name} should have a positive weight applied to it or it"
+                    " has overflown"
                 )
         policy.priorities = {p["name"]: p["weight"] for p in given["priorities"]}
     return policy

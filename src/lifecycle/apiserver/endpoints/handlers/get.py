@@ -12,7 +12,6 @@ from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.registry import scales
 from lifecycle.apiserver.registry.listing import parse_revision
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
 async def get_resource(
@@ -42,15 +41,12 @@ async def get_scale(
     """The number of replicas."""
     accepted = form(request)
     scale = scales.get_scale(rest.store(scope), scope)
-    return rest.answer(request, scope, Cached("", scale, 0), accepted)
+    return rest.answer_scale(request, scope, scale, accepted)
 
 
 async def connect_resource(
     rest: RestHandler, request: Request, scope: RequestScope
 ) -> Response:
     """A connection to the pod, or to its kubelet."""
-    name, subresource = scope.name, scope.subresource
-    if subresource == "proxy":
-        name = name.partition(":")[0]
-    pod = rest.store(scope).get(scope.namespace, name)
-    return await rest.connector.connect(request, pod.obj, subresource)
+    pod = rest.store(scope).get(scope.namespace, scope.name)
+    return await rest.connector.connect(request, pod.obj, scope.subresource)

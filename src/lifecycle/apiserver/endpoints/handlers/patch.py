@@ -40,14 +40,14 @@ from lifecycle.apiserver.registry.metadata import (
     check_identity,
     keep_reset,
 )
-from lifecycle.apiserver.registry.scales import KIND, VERSION, change_scale
-from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
+from lifecycle.apiserver.registry.scales import KIND, VERSION, change_scale
+from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
@@ -164,7 +164,7 @@ async def patch_scale(
     applied = body.content_type == APPLY_PATCH
     store = rest.store(scope)
     scale = await change_scale(store, scope, patched, applied=applied)
-    return rest.answer(request, scope, Cached("", scale, 0), accepted)
+    return rest.answer_scale(request, scope, scale, accepted)
 
 
 class _Body(NamedTuple):

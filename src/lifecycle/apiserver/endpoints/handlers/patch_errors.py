@@ -16,8 +16,8 @@ from lifecycle.api.field_errors import invalid
 from lifecycle.api.schema.decode import unrecognized
 from lifecycle.api.schema.from_unstructured import conversion_complaint
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.strategy import STRATEGIC_MERGE_PATCH
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.strategy import STRATEGIC_MERGE_PATCH
 
 
 def cannot_decode(

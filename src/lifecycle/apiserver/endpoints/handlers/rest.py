@@ -8,6 +8,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`),
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import status
@@ -23,8 +24,10 @@ from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.authorization.reviews import Review
 from lifecycle.apiserver.registry.metadata import keep_reset
+from lifecycle.apiserver.registry.scales import KIND, VERSION
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
@@ -86,9 +89,12 @@ class RestHandler:
                 and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
             ):
                 sent = {**sent, "apiVersion": api_version}
-            obj, strict = scope.strategy.decode(sent, api_version, kind)
+            strategy = scope.strategy
+            if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
+                strategy = strategy_for(api_version, kind)
+            obj, strict = strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
-            scope.strategy.set_defaults(obj)
+            strategy.set_defaults(obj)
             keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}
@@ -143,6 +149,17 @@ class RestHandler:
         if accepted.media_type == JSON and cached.revision:
             return Response(code, {"Content-Type": JSON}, body=cached.json + b"\n")
         return Response(code, obj=cached.obj)
+
+    def answer_scale(
+        self,
+        request: Request,
+        scope: RequestScope,
+        scale: Object,
+        accepted: Accepted | None,
+    ) -> Response:
+        """A Scale, whose columns are its own."""
+        scale_scope = replace(scope, strategy=strategy_for(VERSION, KIND))
+        return self.answer(request, scale_scope, Cached("", scale, 0), accepted)
 
 
 def form(request: Request) -> Accepted | None:

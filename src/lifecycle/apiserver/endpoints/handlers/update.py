@@ -17,7 +17,6 @@ from lifecycle.apiserver.registry.metadata import (
     dedup_owner_references,
 )
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
 async def update_resource(
@@ -52,4 +51,4 @@ async def update_scale(
     accepted = form(request)
     new = rest.read(request, scope, scales.VERSION, scales.KIND)
     scale = await scales.update_scale(rest.store(scope), scope, new)
-    return rest.answer(request, scope, Cached("", scale, 0), accepted)
+    return rest.answer_scale(request, scope, scale, accepted)

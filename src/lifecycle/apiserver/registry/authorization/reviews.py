@@ -137,7 +137,10 @@ def _spec_errors(spec: Object) -> list[FieldError]:
         message = "cannot be specified in combination with resourceAttributes"
         return [invalid("spec.nonResourceAttributes", _shown(path), message)]
     if resource is None and path is None:
-        message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        message = (
+            "exactly one of nonResourceAttributes or resourceAttributes must be"
+            " specified"
+        )
         return [invalid("spec.resourceAttributes", None, message)]
     return []
 

@@ -95,13 +95,15 @@ class IPAllocator:
                 container_id, if_name, requested, self._range_id
             ):
                 raise CNIError(
-                    f"requested IP address {requested} is not available in range set {self._ranges}"
+                    f"requested IP address {requested} is not available in range set"
+                    f" {self._ranges}"
                 )
             return _ip_config(requested, one)
         for allocated in self._store.get_by_id(container_id, if_name):
             if allocated in self._ranges:
                 raise CNIError(
-                    f"{allocated} has been allocated to {container_id}, duplicate allocation is not allowed"
+                    f"{allocated} has been allocated to {container_id}, duplicate"
+                    " allocation is not allowed"
                 )
         for address, one in candidates(
             self._ranges, self._store.last_reserved_ip(self._range_id)

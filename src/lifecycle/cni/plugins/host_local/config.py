@@ -44,7 +44,10 @@ _IPAM: dict[str, Shape] = {
     "resolvConf": STRING,
     "ranges": _RANGES,
 }
-_RUNTIME = 'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs []*ip.IP "json:\\"ips,omitempty\\"" }'
+_RUNTIME = (
+    'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs'
+    ' []*ip.IP "json:\\"ips,omitempty\\"" }'
+)
 _ARGS = 'struct { A *allocator.IPAMArgs "json:\\"cni\\"" }'
 _NET = Struct(
     {

@@ -65,7 +65,8 @@ def cmd_check(args: CmdArgs) -> None:
     with DiskStore(conf.name, conf.data_dir) as store:
         if not store.find_by_id(args.container_id, args.if_name):
             raise CNIError(
-                f"host-local: Failed to find address added by container {args.container_id}"
+                "host-local: Failed to find address added by container"
+                f" {args.container_id}"
             )
 
 

@@ -97,7 +97,8 @@ class _Execution:
         column = len(before.rpartition("\n")[2].encode(errors="surrogateescape"))
         where = f"{NAME}:{before.count(chr(10)) + 1}:{column}"
         return ExecutionError(
-            f"template: {where}: executing {go_quote(self._name)} at <{self._node}>: {message}"
+            f"template: {where}: executing {go_quote(self._name)} at <{self._node}>:"
+            f" {message}"
         )
 
     # -- statements --------------------------------------------------------------------
@@ -338,7 +339,8 @@ class _Execution:
         if function.variadic:
             if count < wanted - 1:
                 raise self._wrong(
-                    f"wrong number of args for {name}: want at least {wanted - 1} got {given}"
+                    f"wrong number of args for {name}: want at least {wanted - 1} got"
+                    f" {given}"
                 )
         elif count != wanted:
             raise self._wrong(

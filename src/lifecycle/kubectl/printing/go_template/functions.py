@@ -75,7 +75,8 @@ def _index(item: Any, *indexes: Any) -> Any:
             at = _place(index, len(whole))
             if at == len(whole):
                 raise TemplateError(
-                    f"reflect: {'string' if isinstance(item, str) else 'slice'} index out of range"
+                    f"reflect: {'string' if isinstance(item, str) else 'slice'} index"
+                    " out of range"
                 )
             item = Byte(whole[at]) if isinstance(item, str) else Boxed(whole[at])
         elif isinstance(item, dict):
@@ -155,7 +156,10 @@ def _eq(left: Any, *rights: Any) -> bool:
             if left is right:
                 return True
         elif type(left) is not type(right):
-            shown = f"{_in_words(left)}: {type_of(left)}, {type_of(right)}: {go_value(right)}"
+            shown = (
+                f"{_in_words(left)}: {type_of(left)}, {type_of(right)}:"
+                f" {go_value(right)}"
+            )
             raise TemplateError(f"non-comparable types {shown}")
         else:
             raise TemplateError(

@@ -97,7 +97,10 @@ class _Parser:
             return self._wrong(f"unexpected {token} in {where}")
         extra = ""
         if self._action_line not in (0, token.line):
-            extra = f"{'' if token.text.endswith(' action') else ' in action'} started at {NAME}:{self._action_line}"
+            extra = (
+                f"{'' if token.text.endswith(' action') else ' in action'} started at"
+                f" {NAME}:{self._action_line}"
+            )
         return self._wrong(f"{token}{extra}")
 
     def _expect(self, kinds: Collection[str], where: str) -> Token:
