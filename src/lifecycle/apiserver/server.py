@@ -58,8 +58,8 @@ from lifecycle.apiserver.filters.audit_policy_reader import read_policy
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.flags import server_flags
-from lifecycle.apiserver.go_json import reading_json_ahead
 from lifecycle.apiserver.https import HTTPSServer
+from lifecycle.apiserver.json_bodies import reading_json_ahead
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
 from lifecycle.apiserver.non_resource.document import text

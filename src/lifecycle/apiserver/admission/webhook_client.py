@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import http.client
-import json
 import socket
 import ssl
 import threading
@@ -29,6 +28,7 @@ from urllib.parse import urlsplit
 
 from lifecycle.api.clock import VirtualTimeLoop
 from lifecycle.api.generic_server_response import generic_server_response
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.go_dial_errors import go_error, untrusted
@@ -103,36 +103,21 @@ class Call:
         # from here on nobody can cancel it, only stop waiting
         self._future.set_running_or_notify_cancel()
         try:
-            self._future.set_result(target.post(self.url, body, self._timeout, resolve))
-        except Exception as error:  # told to whoever waits
+            status, data = target.post(self.url, body, self._timeout, resolve)
+            self._future.set_result(_document(status, data))
+        except Exception as error:  # raised to whoever waits
             self._future.set_exception(error)
 
     async def answer(self) -> Any:
         """The answer's JSON. Raises CallError."""
         try:
             if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
-                status, data = self._future.result(self._timeout)
-            else:
-                status, data = await asyncio.wait_for(
-                    asyncio.wrap_future(self._future), self._timeout
-                )
+                return self._future.result(self._timeout)
+            return await asyncio.wait_for(
+                asyncio.wrap_future(self._future), self._timeout
+            )
         except TimeoutError:
             raise CallError(f'Post "{self.url}": {DEADLINE}') from None
-        if status >= 400:
-            raise CallError(_refusal(status, data))
-        try:
-            document = json.loads(data)
-        except ValueError:
-            first = data[:1].decode(errors="replace") or "EOF"
-            why = (
-                f"invalid character '{first}' looking for beginning of value"
-                if data
-                else "unexpected end of JSON input"
-            )
-            raise CallError(
-                f"couldn't get version/kind; json parse error: {why}"
-            ) from None
-        return document
 
 
 class Target:
@@ -200,10 +185,22 @@ class Target:
             return answer.status, answer.read(MAX_ANSWER)
 
 
+def _document(status: int, data: bytes) -> Any:
+    """An answer's JSON. Raises CallError for a refusal and for what is no JSON."""
+    if status >= 400:
+        raise CallError(_refusal(status, data))
+    try:
+        return unmarshal(data)
+    except ValueError as error:
+        raise CallError(
+            f"couldn't get version/kind; json parse error: {error}"
+        ) from None
+
+
 def _refusal(status: int, data: bytes) -> str:
     """What the client library makes of an answer that is no success."""
     try:
-        document = json.loads(data)
+        document = unmarshal(data)
         if isinstance(document, dict) and document.get("kind") == "Status":
             return str(document.get("message") or "unknown")
     except ValueError:

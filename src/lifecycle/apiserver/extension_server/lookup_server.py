@@ -17,8 +17,6 @@ import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
-import orjson
-
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -50,6 +48,7 @@ from lifecycle.apiserver.extension_server.terms import (
     as_table,
 )
 from lifecycle.apiserver.https import HTTPSServer
+from lifecycle.apiserver.json_bodies import read_json
 from lifecycle.apiserver.non_resource.document import page_not_found, text
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 
@@ -331,8 +330,8 @@ class LookupServer:
 
 def _body(request: Request) -> Any:
     try:
-        return orjson.loads(request.body)
-    except orjson.JSONDecodeError as error:
+        return read_json(request.body)
+    except ValueError as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go_json.encode import marshal, marshal_indent
 from lifecycle.cni import errors, results
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.naming import (
     validate_container_id,
     validate_interface_name,
@@ -118,7 +119,7 @@ def dispatch(
     """
     command, args = cmd_args_from_env(env, stdin)
     if command == "VERSION":
-        return marshal(version_info(supported), sort=False) + "\n"
+        return marshal(version_info(supported)) + "\n"
     if command not in ("ADD", "DEL", *_SINCE):
         raise CNIError(
             f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES
@@ -179,7 +180,7 @@ def plugin_main(
         complaint = why
     except OSError as why:
         complaint = CNIError(f"{(why.strerror or str(why)).lower()}")
-    out.write(marshal(complaint.as_json(), sort=False, indent=True))
+    out.write(marshal_indent(complaint.as_json()))
     return 1
 
 

@@ -6,9 +6,9 @@ v1.36.2.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from lifecycle.api.go_json.encode import marshal_indent
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
@@ -46,7 +46,7 @@ async def version(argv: Sequence[str], session: Session) -> None:
             "GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING
         )
     if p["output"]:
-        written = json.dumps(told, indent=2) if p["output"] == "json" else to_yaml(told)
+        written = marshal_indent(told, "  ") if p["output"] == "json" else to_yaml(told)
         session.print(f"{written}\n")
     else:
         session.print(f"Client Version: {CLIENT}\nKustomize Version: {KUSTOMIZE}\n")

@@ -24,6 +24,7 @@ import orjson
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.kubectl.failures import CommandError
 
 GROUP = "client.authentication.k8s.io"
@@ -185,8 +186,8 @@ class ExecPlugin:
     def _read(self, output: bytes) -> PluginCredentials:
         """The answer. Raises PluginError."""
         try:
-            answer = orjson.loads(output)
-        except orjson.JSONDecodeError as error:
+            answer = unmarshal(output)
+        except ValueError as error:
             raise PluginError(
                 f"decoding stdout: couldn't get version/kind; json parse error: {error}"
             ) from error
