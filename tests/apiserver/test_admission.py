@@ -28,7 +28,7 @@ from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import MOUNT_PATH, ServiceAccount
 from lifecycle.apiserver.authz.authorizer import Decision, Verdict
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.inspector.unrecorded import unrecorded_before
 from tests.apiserver.recorded_exchanges import ROOT, Replay, exchanges
 

@@ -94,3 +94,30 @@ def test_a_bookmark_is_a_table_of_its_own() -> None:
                 assert events[-1][1]["rows"][0]["cells"][0] == ""
 
     asyncio.run(main())
+
+
+def test_custom_resources_have_no_protobuf_form_but_their_metadata_has() -> None:
+    async def main() -> None:
+        async with Site() as site:
+            version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+            spec = {
+                "group": "x.io",
+                "scope": "Namespaced",
+                "names": {"plural": "as", "kind": "A"},
+                "versions": [version],
+            }
+            await site.ask("POST", CRDS, {"metadata": {"name": "as.x.io"}, "spec": spec})
+            path = "/apis/x.io/v1/namespaces/default/as"
+            async with asyncio.timeout(20):
+                while (await site.ask("POST", path, {"apiVersion": "x.io/v1", "kind": "A", "metadata": {"name": "a"}}))[
+                    0
+                ] == 404:
+                    pass
+            accept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+            content_type, events = await watch(site, path, accept)
+            assert content_type == "application/vnd.kubernetes.protobuf;stream=watch"
+            assert [obj["kind"] for _, obj in events] == ["PartialObjectMetadata"] * 2
+            assert events[0][1]["metadata"]["name"] == "a"
+            assert (await site.ask("GET", path, Accept="application/vnd.kubernetes.protobuf"))[0] == 406
+
+    asyncio.run(main())

@@ -11,7 +11,7 @@ from lifecycle.api.go_regexp import parse_error
 from lifecycle.apiserver.apiextensions.definition_validation import validate_definition
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
-from tests.apiserver.custom_server import definition
+from tests.apiserver.custom_server import DEFINITIONS, Site, definition, on_server
 from tests.apiserver.test_crd import SCHEMA, errors_of
 
 SPEC = f"{SCHEMA}.properties[spec]"
@@ -148,6 +148,31 @@ def test_an_embedded_resource_has_plain_metadata() -> None:
 )
 def test_go_says_what_is_wrong_with_a_pattern(pattern: str, error: str) -> None:
     assert parse_error(pattern) == error
+
+
+@pytest.mark.parametrize(
+    ("below", "status", "error"),
+    [
+        ({"items": [1]}, 400, "cannot unmarshal number into Go struct field JSONSchemaProps.{}.items of type v1.JSONSchemaProps"),
+        ({"items": {"properties": "x"}}, 400,
+         "cannot unmarshal string into Go struct field JSONSchemaProps.{}.items.properties of type map[string]v1.JSONSchemaProps"),
+        ({"additionalProperties": {"properties": {"a": 5}}}, 400,
+         "cannot unmarshal number into Go struct field JSONSchemaProps.{}.additionalProperties.properties of type v1.JSONSchemaProps"),
+        ({"additionalProperties": "x"}, 400, "boolean or JSON schema expected"),
+        ({"items": 5}, 201, ""),
+        ({"additionalProperties": {"type": "string", "unheard": 1}}, 201, ""),
+        ({"default": 5, "properties": {"a": {"type": "string", "default": "x"}}}, 422,
+         'properties[spec].default: Invalid value: "integer":  in body must be of type object: "integer"'),
+    ],
+)  # fmt: skip
+def test_schemas_that_do_not_fit_are_refused_at_any_depth(below: dict[str, Any], status: int, error: str) -> None:
+    async def scene(site: Site) -> None:
+        body = definition(schema={"type": "object", **below})
+        answer = await site.ask("POST", DEFINITIONS, body, wire=True, content_type="application/json")
+        assert answer.status == status
+        assert error.format("spec.versions.schema.openAPIV3Schema.properties") in answer.obj.get("message", "")
+
+    on_server(scene)
 
 
 def test_no_pattern_takes_longer_than_its_text_is_long() -> None:

@@ -16,7 +16,7 @@ from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cri.runtime import Runtime
 from lifecycle.cri.sandbox.cgroups import Cgroup

@@ -58,6 +58,14 @@ def test_the_reasons_and_the_words(which: Object, others: tuple[Object, ...], re
     assert ask(which, others) == (reason, message)
 
 
+def test_what_a_shrinking_pod_still_has_is_not_free() -> None:
+    shrinking = pod({"cpu": "500m"})
+    status = {"name": "c", "resources": {"requests": {"cpu": "1500m"}}, "allocatedResources": {"cpu": "500m"}}
+    assert ask(pod({"cpu": "1"}), (shrinking,)) == ("", "")
+    reason, message = ask(pod({"cpu": "1"}), ({**shrinking, "status": {"containerStatuses": [status]}},))
+    assert (reason, message.partition("cpu, ")[2]) == ("OutOfcpu", "requested: 1000, used: 1500, capacity: 2000")
+
+
 def test_a_pod_that_does_not_tolerate_no_execute_is_refused_unless_it_is_static() -> None:
     tainted = {**NODE, "spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}}
     assert ask(pod(), node=tainted)[0] == "TaintToleration"

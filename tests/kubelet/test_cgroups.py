@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.pod_resources import pod_requests
 from lifecycle.kubelet.cgroups.container import linux_container_resources, oom_score_adjust
 from lifecycle.kubelet.cgroups.hierarchy import QOSContainerManager, node_allocatable
 from lifecycle.kubelet.cgroups.manager import CgroupError, CgroupManager, is_cgroup_filesystem
@@ -30,7 +31,7 @@ from lifecycle.kubelet.cgroups.resources import (
     memory_high,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
-    pod_resources,
+    milli_values,
     resource_config_for_pod,
 )
 from tests.conftest import unavailable
@@ -102,9 +103,9 @@ def test_init_containers_count_only_where_they_need_more_and_sidecars_always() -
         {"name": "s", "image": "x", "restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}},
         {"name": "j", "image": "x", "resources": {"requests": {"cpu": "400m"}}},
     ]
-    assert pod_resources(pod(asks, initContainers=init), "requests") == {"cpu": 450}  # j beside s
-    assert pod_resources(pod(asks, initContainers=init[:2]), "requests") == {"cpu": 300}
-    assert pod_resources(pod(asks, overhead={"cpu": "10m"}), "requests") == {"cpu": 110}
+    assert milli_values(pod_requests(pod(asks, initContainers=init))) == {"cpu": 450}  # j beside s
+    assert milli_values(pod_requests(pod(asks, initContainers=init[:2]))) == {"cpu": 300}
+    assert milli_values(pod_requests(pod(asks, overhead={"cpu": "10m"}))) == {"cpu": 110}
 
 
 def test_huge_pages_and_memory_qos() -> None:

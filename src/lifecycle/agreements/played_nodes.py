@@ -23,7 +23,7 @@ from lifecycle.api.pod_dns import parse_resolv_conf
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.one_node import NotingRuntime
 from lifecycle.cluster.rehearsal import on_virtual_time

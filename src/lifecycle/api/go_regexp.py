@@ -81,7 +81,9 @@ def _in_go_words(error: str, pattern: str) -> str:
 def _height(pattern: str) -> int:
     """How deep the groups nest. What is escaped, quoted or in a class is no group."""
     deepest = depth = 0
-    for bracket in re.sub(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*+\]", "", _QUOTED.sub("", pattern)):
+    for bracket in re.sub(
+        r"\\.|\[\^?\]?(?:\\.|[^\\\]])*+\]", "", _QUOTED.sub("", pattern)
+    ):
         depth += (bracket == "(") - (bracket == ")")
         deepest = max(deepest, depth)
     return deepest

@@ -29,12 +29,12 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authority import kept_authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.authority import kept_authority
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like

@@ -124,7 +124,9 @@ class Shell:
             return None, 0.0
         ended = Shell(self._known, self._variables)
         program = ended.program(self._trap)
-        if "exit" not in self._trap:  # it goes on behind what was interrupted: where it waited, that is the end
+        if (
+            "exit" not in self._trap
+        ):  # it goes on behind what was interrupted: where it waited, that is the end
             return (SIGTERMED, program.runs_for or 0.0) if self._waits else (None, 0.0)
         return program.exit_code, program.runs_for or 0.0
 
@@ -157,7 +159,12 @@ class Shell:
                 else:
                     self._run(item)
                 last = i + 1 == len(node.items) or node.items[i + 1][0] == ";"
-                if self._strict and self.code and last and isinstance(item, Simple | Pipe):
+                if (
+                    self._strict
+                    and self.code
+                    and last
+                    and isinstance(item, Simple | Pipe)
+                ):
                     raise _Over
 
     def _holds(self, condition: Sequence) -> bool:
@@ -203,7 +210,11 @@ class Shell:
                 self._run(node.body)
             except _Break:
                 return
-            changed = self._variables != variables or self._due_later(begun) or len(self._files) > files
+            changed = (
+                self._variables != variables
+                or self._due_later(begun)
+                or len(self._files) > files
+            )
             if not changed:
                 break
         every = self.elapsed - begun
@@ -259,10 +270,14 @@ class Shell:
         said = len(self._output)
         for i, command in enumerate(node.commands):
             if i and isinstance(command, Simple):
-                lines = [line for line in self._output[said:] if line.stream == "stdout"]
+                lines = [
+                    line for line in self._output[said:] if line.stream == "stdout"
+                ]
                 self._output[said:] = filtered(self._expanded(command.words), lines)
                 if self._output[said:] and command.redirects:
-                    self._output[said:] = [self._into_file(line, command) for line in self._output[said:]]
+                    self._output[said:] = [
+                        self._into_file(line, command) for line in self._output[said:]
+                    ]
                 self.code = 0
             else:
                 self._run(command)
@@ -271,7 +286,11 @@ class Shell:
 
     @staticmethod
     def _into_file(line: Output, command: Simple) -> Output:
-        targets = [kind + target for fd, kind, target in command.redirects if fd == 1 and target not in STREAMS]
+        targets = [
+            kind + target
+            for fd, kind, target in command.redirects
+            if fd == 1 and target not in STREAMS
+        ]
         return replace(line, stream=targets[-1]) if targets else line
 
     def _simple(self, node: Simple) -> None:
@@ -324,7 +343,11 @@ class Shell:
             self._external(words, node)
 
     def _external(self, words: list[str], node: Simple) -> None:
-        if base_name(words[0]) == "nginx" and "-s" not in words and "nginx" in (self._known or ()):
+        if (
+            base_name(words[0]) == "nginx"
+            and "-s" not in words
+            and "nginx" in (self._known or ())
+        ):
             self._serves = True
         seconds, self.code = run(words, self._known, tuple(self._files), self.elapsed)
         self._files += changes_of(words, self.elapsed)
@@ -336,7 +359,11 @@ class Shell:
             raise _Over
 
     def _environment(self) -> dict[str, str]:
-        return {name: value for name, value in self._variables.items() if name in self._exported}
+        return {
+            name: value
+            for name, value in self._variables.items()
+            if name in self._exported
+        }
 
     def _nested(self, script: str) -> None:
         shell = Shell(self._known, self._variables, self.elapsed, tuple(self._files))
@@ -368,10 +395,14 @@ class Shell:
                 if redirected == fd:
                     stream = STREAMS.get(target) or kind + self._expand(target)
             if not stream.endswith(">/dev/null"):
-                self._output.append(Output(self.elapsed, stream, text.replace("$", "$$")))
+                self._output.append(
+                    Output(self.elapsed, stream, text.replace("$", "$$"))
+                )
 
 
-def said_by(words: list[str], envs: Mapping[str, str], code: int) -> list[tuple[str, str]]:
+def said_by(
+    words: list[str], envs: Mapping[str, str], code: int
+) -> list[tuple[str, str]]:
     """Stream and line, as far as one can know without a machine."""
     name = base_name(words[0])
     if code == 127:
@@ -393,7 +424,11 @@ def said_by(words: list[str], envs: Mapping[str, str], code: int) -> list[tuple[
             text = re.sub(r"%[sd]", lambda _, word=word: word, text, count=1)  # type: ignore[misc]
         return [("stdout", line) for line in text.rstrip("\n").split("\n")]
     if name in ("env", "printenv") and len(words) == 1:
-        return [("stdout", line) for key, value in envs.items() for line in f"{key}={value}".split("\n")]
+        return [
+            ("stdout", line)
+            for key, value in envs.items()
+            for line in f"{key}={value}".split("\n")
+        ]
     simple = {
         "hostname": envs.get("HOSTNAME", ""),
         "pwd": "/",
@@ -405,8 +440,13 @@ def said_by(words: list[str], envs: Mapping[str, str], code: int) -> list[tuple[
     if name in simple and len(words) == 1:
         return [("stdout", simple[name])]
     if name == "seq" and len(words) > 1 and all(word.isdigit() for word in words[1:]):
-        first, last = (1, int(words[1])) if len(words) == 2 else (int(words[1]), int(words[-1]))
-        return [("stdout", str(number)) for number in range(first, min(last, first + 10_000) + 1)]
+        first, last = (
+            (1, int(words[1])) if len(words) == 2 else (int(words[1]), int(words[-1]))
+        )
+        return [
+            ("stdout", str(number))
+            for number in range(first, min(last, first + 10_000) + 1)
+        ]
     return []
 
 
@@ -426,13 +466,22 @@ def filtered(words: list[str], lines: list[Output]) -> list[Output]:
         inverted = "-v" in words
         if not patterns or parse_error(patterns[0]):
             return []
-        expression = compile_regexp(patterns[0])  # whoever writes pods must not stop everybody else's
-        return [line for line in lines if bool(expression.search(line.text)) != inverted]
+        expression = compile_regexp(
+            patterns[0]
+        )  # whoever writes pods must not stop everybody else's
+        return [
+            line for line in lines if bool(expression.search(line.text)) != inverted
+        ]
     if name == "wc" and "-l" in words and lines:
         return [replace(lines[-1], text=str(len(lines)))]
     if name == "tee":
         return [
             *lines,
-            *(replace(line, stream=f">>{word}") for word in words[1:] if word.startswith("/") for line in lines),
+            *(
+                replace(line, stream=f">>{word}")
+                for word in words[1:]
+                if word.startswith("/")
+                for line in lines
+            ),
         ]
     return lines if name in ("cat", "less", "more") else []

@@ -106,8 +106,12 @@ class NodeAccess:
                 aiohttp.ClientSession(
                     timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS
                 ) as session,
-                session.get(
-                    url, headers=request.headers, ssl=False, allow_redirects=False
+                session.request(
+                    request.method,
+                    url,
+                    headers=request.headers,
+                    ssl=False,
+                    allow_redirects=False,
                 ) as answer,
             ):
                 body = await read_at_most(answer.content, MAX_BODY)

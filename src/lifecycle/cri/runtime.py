@@ -473,13 +473,16 @@ NO_TLS = "http: server gave HTTP response to HTTPS client"
 
 @dataclass(slots=True, frozen=True)
 class HTTPRequest:
-    """One GET. `path` with its query; `headers` are sent as they are, and no others."""
+    """One request, without a body. `path` with its query; `headers` are sent as they
+    are, and no others.
+    """
 
     host: str
     port: int
     path: str = "/"
     scheme: str = "http"
     headers: tuple[tuple[str, str], ...] = ()
+    method: str = "GET"
 
     @property
     def url(self) -> str:

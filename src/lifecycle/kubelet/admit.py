@@ -18,12 +18,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lifecycle.api.node_selector import required_node_affinity
+from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.taints import untolerated
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import pod_resources
+from lifecycle.kubelet.cgroups.resources import milli_values
 
 NODE_AFFINITY_REASON = "node(s) didn't match Pod's node affinity/selector"
+IN_FORCE = PodResourcesOptions(
+    use_status_resources=True, in_place_pod_level_resources=True
+)
+"""How pods that are there count, as for the scheduler: while one shrinks, what it still
+has is not free.
+"""
 NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
@@ -90,11 +97,11 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
     if len(others) + 1 > limit:
         numbers = f"requested: 1, used: {len(others)}, capacity: {limit}"
         yield "OutOfpods", f"Node didn't have enough resource: pods, {numbers}"
-    wanted = pod_resources(pod, "requests")
+    wanted = milli_values(pod_requests(pod))
     if wanted:
         used: dict[str, int] = {}
         for other in others:
-            for name, value in pod_resources(other, "requests").items():
+            for name, value in milli_values(pod_requests(other, IN_FORCE)).items():
                 used[name] = used.get(name, 0) + value
         for name in sorted(
             wanted,

@@ -26,6 +26,7 @@ from typing import Any
 
 import orjson
 
+from lifecycle.api.pod_resources import PodResourcesOptions, pod_limits, pod_requests
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import (
     ContainerConfig,
@@ -38,7 +39,7 @@ from lifecycle.kubelet.cgroups.resources import (
     QUOTA_PERIOD,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
-    pod_resources,
+    milli_values,
 )
 from lifecycle.kubelet.environment import expand
 from lifecycle.kubelet.logs.files import (
@@ -179,11 +180,11 @@ def sandbox_resources(pod: Object) -> dict[str, Any]:
     Nothing limits the pause process itself to it. Upstream:
     `calculateSandboxResources`.
     """
-    bare = {
-        **pod,
-        "spec": {key: value for key, value in pod["spec"].items() if key != "overhead"},
-    }
-    requests, limits = pod_resources(bare, "requests"), pod_resources(bare, "limits")
+    bare = PodResourcesOptions(exclude_overhead=True)
+    requests, limits = (
+        milli_values(pod_requests(pod, bare)),
+        milli_values(pod_limits(pod, bare)),
+    )
     found = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(limits.get("cpu", 0)),

@@ -16,15 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.api.pod_resources import pod_limits, pod_requests
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
-from lifecycle.kubelet.cgroups.resources import (
-    MIN_SHARES,
-    QUOTA_PERIOD,
-    SHARES_PER_CPU,
-    pod_quantities,
-)
+from lifecycle.kubelet.cgroups.resources import MIN_SHARES, QUOTA_PERIOD, SHARES_PER_CPU
 
 MIN_MILLI_CPU_LIMIT = 10
 """Below this a quota cannot go: what is shown then is what was asked for."""
@@ -96,8 +92,8 @@ def container_resources(container: Object, run: ContainerStatus) -> Object:
 def pod_resources_status(pod: Object) -> tuple[Object, Object]:
     """The pod's `allocatedResources` and `resources`."""
     requests, limits = (
-        {n: str(q) for n, q in pod_quantities(pod, key).items()}
-        for key in ("requests", "limits")
+        {n: str(q) for n, q in each.items()}
+        for each in (pod_requests(pod), pod_limits(pod))
     )
     resources = {
         key: value

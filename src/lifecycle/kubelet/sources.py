@@ -28,7 +28,7 @@ import orjson
 import yaml
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.defaults import set_defaults
+from lifecycle.api.defaults.pods import set_pod_defaults
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
@@ -105,7 +105,7 @@ def apply_defaults(
     everything = {"operator": "Exists", "effect": "NoExecute"}
     if everything not in spec.setdefault("tolerations", []):
         spec["tolerations"].append(everything)
-    set_defaults(made)
+    set_pod_defaults(made)
     made["status"] = {"phase": "Pending"}
     return made
 

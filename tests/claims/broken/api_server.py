@@ -8,7 +8,7 @@ from typing import Any
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Response, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, settled
 from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION
 from lifecycle.apiserver.filters.authentication import answer_unauthorized
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, eventually, nothing
@@ -17,11 +17,11 @@ CHECKS = "agreements.claim_checks"
 SOMEBODY = Identity(UserInfo("somebody"))
 
 
-def _asks_everybody(self: Any, request: Any) -> Any:
+async def _asks_everybody(self: Any, request: Any) -> Any:
     found, errors = None, []
     for authenticator in self._authenticators:
         try:
-            found = authenticator.authenticate_request(request) or found
+            found = await settled(authenticator.authenticate_request(request)) or found
         except AuthenticationError as error:
             errors.append(error)
     if errors:
@@ -90,13 +90,13 @@ BREAKAGES = (
     ),
     Breakage(
         "impersonation is asked of nobody",
-        "apiserver.chain.with_impersonation",
+        "apiserver.server.chain.with_impersonation",
         lambda handler, *_, **__: handler,
         ("authn-inflight-impersonation-audit-run-later",),
     ),
     Breakage(
         "CORS comes after authentication",
-        "apiserver.chain.with_cors",
+        "apiserver.server.chain.with_cors",
         lambda handler, *_, **__: handler,
         ("authn-cors-and-timeout-run-later",),
     ),

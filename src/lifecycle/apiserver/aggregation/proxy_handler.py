@@ -33,8 +33,8 @@ from lifecycle.apiserver.aggregation.service_resolver import (
     ResolveError,
     ServiceResolver,
 )
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.request_info import is_long_running
-from lifecycle.apiserver.non_resource.document import text
 
 DISCOVERY_TIMEOUT = 5.0
 """Seconds for `/apis/<group>/<version>`: every client asks for it."""

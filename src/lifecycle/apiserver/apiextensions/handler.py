@@ -27,7 +27,7 @@ from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true, is_served
 from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, identity_of
-from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
+from lifecycle.apiserver.apiextensions.strategy import PATCH_TYPES
 from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -94,7 +94,7 @@ class VersionHandler(ResourceHandler):
         """415, with the types there are: a strategic merge patch needs merge keys, and
         only built-in kinds have them.
         """
-        accepted = ", ".join(CustomResourceStrategy.patch_types)
+        accepted = ", ".join(PATCH_TYPES)
         message = (
             "the body of the request was in an unknown format - accepted media types"
             f" include: {accepted}"
@@ -183,12 +183,18 @@ class CustomResourceHandler:
 
     @staticmethod
     def _check_media_types(request: Request) -> None:
-        """Custom resources have no protobuf form. Raises StatusError 406, 415."""
+        """Custom resources have no protobuf form, but their bare metadata has. Raises
+        StatusError 406, 415.
+        """
         if request.accepts_object:
             return
         accept = request.headers.get("accept", "")
         if PROTOBUF in accept:
-            left = [clause for clause in accept.split(",") if PROTOBUF not in clause]
+            left = [
+                clause
+                for clause in accept.split(",")
+                if PROTOBUF not in clause or "as=PartialObject" in clause
+            ]
             if not left:
                 message = (
                     "only the following media types are accepted: application/json,"

@@ -35,7 +35,9 @@ ABSENT: Any = object()
 NO_PATH = "<nil>"
 
 
-def validate_value(value: Any, schema: Object, path: str = "", old: Any = ABSENT) -> list[FieldError]:
+def validate_value(
+    value: Any, schema: Object, path: str = "", old: Any = ABSENT
+) -> list[FieldError]:
     """Everything wrong with a value. `path` is where it stands, empty for the root;
     `old` is the stored value of an update.
     """
@@ -96,15 +98,23 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
     if any_of:
         results = [validate_value(value, each, path) for each in any_of]
         if all(results):
-            errors.append(_composite(f'"{path}" must validate at least one schema (anyOf)'))
+            errors.append(
+                _composite(f'"{path}" must validate at least one schema (anyOf)')
+            )
             errors += _best(results)
     one_of = schema.get("oneOf") or []
     if one_of:
         results = [validate_value(value, each, path) for each in one_of]
         good = sum(not result for result in results)
         if good != 1:
-            more = "Found none valid" if not good else f"Found {good} valid alternatives"
-            errors.append(_composite(f'"{path}" must validate one and only one schema (oneOf). {more}'))
+            more = (
+                "Found none valid" if not good else f"Found {good} valid alternatives"
+            )
+            errors.append(
+                _composite(
+                    f'"{path}" must validate one and only one schema (oneOf). {more}'
+                )
+            )
             if not good:
                 errors += _best(results)
     all_of = schema.get("allOf") or []
@@ -114,7 +124,9 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
         errors += [error for result in results for error in result]
         if good != len(all_of):
             errors.append(
-                _composite(f'"{path}" must validate all the schemas (allOf){"" if good else ". None validated"}')
+                _composite(
+                    f'"{path}" must validate all the schemas (allOf){"" if good else ". None validated"}'
+                )
             )
     if schema.get("not") is not None and not validate_value(value, schema["not"], path):
         errors.append(_composite(f'"{path}" must not validate the schema (not)'))
@@ -148,9 +160,15 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
         detail = f"may not be more than {longest} byte{'' if longest == 1 else 's'}"
         errors.append(FieldError(TOO_LONG, path or NO_PATH, "", detail))
     elif shortest is not None and len(value) < shortest:
-        errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
+        errors.append(
+            invalid(
+                path, value, f"{path} in body should be at least {shortest} chars long"
+            )
+        )
     elif pattern and (unmatched := _pattern_complaint(pattern, value)):
-        errors.append(invalid(path, value, f"{path} in body should match '{unmatched}'"))
+        errors.append(
+            invalid(path, value, f"{path} in body should match '{unmatched}'")
+        )
     check = FORMATS.get(schema.get("format") or "")
     if check is not None and not check(value):
         detail = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
@@ -166,17 +184,29 @@ def _number(value: int | float, schema: Object, path: str) -> list[FieldError]:
         schema.get("minimum"),
     )
     if factor and not float(value / factor).is_integer():
-        errors.append(invalid(path, value, f"{path} in body should be a multiple of {_plain(factor)}"))
+        errors.append(
+            invalid(
+                path, value, f"{path} in body should be a multiple of {_plain(factor)}"
+            )
+        )
     if highest is not None:
         strict = schema.get("exclusiveMaximum")
         if value > highest or (strict and value == highest):
             words = "less than" if strict else "less than or equal to"
-            errors.append(invalid(path, value, f"{path} in body should be {words} {_plain(highest)}"))
+            errors.append(
+                invalid(
+                    path, value, f"{path} in body should be {words} {_plain(highest)}"
+                )
+            )
     if lowest is not None:
         strict = schema.get("exclusiveMinimum")
         if value < lowest or (strict and value == lowest):
             words = "greater than" if strict else "greater than or equal to"
-            errors.append(invalid(path, value, f"{path} in body should be {words} {_plain(lowest)}"))
+            errors.append(
+                invalid(
+                    path, value, f"{path} in body should be {words} {_plain(lowest)}"
+                )
+            )
     return errors
 
 
@@ -194,12 +224,16 @@ def _list(value: list[Any], schema: Object, path: str, old: Any) -> list[FieldEr
             errors += validate_value(item, items, f"{path}[{index}]", was)
     fewest, most = schema.get("minItems"), schema.get("maxItems")
     if fewest is not None and len(value) < fewest:
-        errors.append(invalid(path, len(value), f"{path} in body should have at least {fewest} items"))
+        errors.append(
+            invalid(
+                path, len(value), f"{path} in body should have at least {fewest} items"
+            )
+        )
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
-    if schema.get("uniqueItems") and len({orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}) < len(
-        value
-    ):
+    if schema.get("uniqueItems") and len(
+        {orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}
+    ) < len(value):
         errors.append(invalid(path, "", f"{path} in body shouldn't contain duplicates"))
     return errors
 
@@ -213,7 +247,9 @@ def _correlated(schema: Object, old: Any) -> Any:
     keys = schema.get("x-kubernetes-list-map-keys") or []
 
     def identity(item: Any) -> bytes:
-        return orjson.dumps([item.get(key) for key in keys] if isinstance(item, dict) else item)
+        return orjson.dumps(
+            [item.get(key) for key in keys] if isinstance(item, dict) else item
+        )
 
     known = {identity(item): item for item in old}
     return lambda item: known.get(identity(item), ABSENT)
@@ -221,9 +257,14 @@ def _correlated(schema: Object, old: Any) -> Any:
 
 def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
     allowed = schema.get("enum")
-    if not allowed or any(type(value) is type(each) and value == each for each in allowed):
+    if not allowed or any(
+        type(value) is type(each) and value == each for each in allowed
+    ):
         return []
-    names = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in allowed]
+    names = [
+        each if isinstance(each, str) else orjson.dumps(each).decode()
+        for each in allowed
+    ]
     return [not_supported(path or NO_PATH, value, names)]
 
 

@@ -63,7 +63,9 @@ def cannot_be_structural(schema: Object) -> bool:
     """Whether a schema, or one below it, uses what a structural schema has no place
     for. Upstream: `NewStructural` fails.
     """
-    if any(schema.get(key) for key in _UNKNOWN_TO_STRUCTURAL) or isinstance(schema.get("items"), list):
+    if any(schema.get(key) for key in _UNKNOWN_TO_STRUCTURAL) or isinstance(
+        schema.get("items"), list
+    ):
         return True
     below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
     below += (schema.get("properties") or {}).values()
@@ -85,17 +87,27 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
     additional = schema.get("additionalProperties")
     if additional is not None:
         if level == ROOT:
-            errors.append(forbidden(f"{path}.additionalProperties", "must not be used at the root"))
+            errors.append(
+                forbidden(
+                    f"{path}.additionalProperties", "must not be used at the root"
+                )
+            )
         if isinstance(additional, dict):
             errors += _invariants(additional, FIELD, f"{path}.additionalProperties")
     errors += _extensions(schema, path)
     all_of = schema.get("allOf") or []
     first_all_of = bool(all_of) and all_of[0].get("anyOf") == _INT_OR_STRING
-    errors += _value_validation(schema, schema.get("anyOf") == _INT_OR_STRING, first_all_of, path)
+    errors += _value_validation(
+        schema, schema.get("anyOf") == _INT_OR_STRING, first_all_of, path
+    )
     embedded = bool(schema.get(EMBEDDED))
     if embedded and type_ != "object":
         why = "must be object if x-kubernetes-embedded-resource is true"
-        errors.append(invalid(f"{path}.type", type_, why) if type_ else required(f"{path}.type", why))
+        errors.append(
+            invalid(f"{path}.type", type_, why)
+            if type_
+            else required(f"{path}.type", why)
+        )
     elif not type_ and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
         errors.append(required(f"{path}.type", f"must not be empty {level}"))
     if embedded and additional is not None:
@@ -111,21 +123,31 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
         for key in ("kind", "apiVersion"):
             given = (properties.get(key) or {}).get("type", "")
             if key in properties and given != "string":
-                errors.append(invalid(f"{path}.properties[{key}].type", given, "must be string"))
+                errors.append(
+                    invalid(f"{path}.properties[{key}].type", given, "must be string")
+                )
     if "metadata" in properties:
-        errors += _metadata(properties["metadata"], level, embedded, f"{path}.properties[metadata]")
+        errors += _metadata(
+            properties["metadata"], level, embedded, f"{path}.properties[metadata]"
+        )
     if embedded and not schema.get(PRESERVE) and not properties:
         why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
         errors.append(required(f"{path}.properties", why))
     return errors
 
 
-def _metadata(schema: Object, level: str, embedded: bool, path: str) -> list[FieldError]:
+def _metadata(
+    schema: Object, level: str, embedded: bool, path: str
+) -> list[FieldError]:
     errors = []
     if (level == ROOT or embedded) and schema.get("type") != "object":
         errors.append(invalid(f"{path}.type", schema.get("type", ""), "must be object"))
     if level == ROOT:
-        rest = {key: value for key, value in schema.items() if key not in ("type", "default")}
+        rest = {
+            key: value
+            for key, value in schema.items()
+            if key not in ("type", "default")
+        }
         if set(rest.get("properties") or ()) <= {"name", "generateName"}:
             rest.pop("properties", None)
         if rest:
@@ -138,16 +160,24 @@ def _extensions(schema: Object, path: str) -> list[FieldError]:
     if not schema.get(INT_OR_STRING):
         return []
     why = "must be false if x-kubernetes-int-or-string is true"
-    return [invalid(f"{path}.{key}", True, why) for key in (PRESERVE, EMBEDDED) if schema.get(key)]
+    return [
+        invalid(f"{path}.{key}", True, why)
+        for key in (PRESERVE, EMBEDDED)
+        if schema.get(key)
+    ]
 
 
-def _value_validation(schema: Object, skip_any_of: bool, skip_first_all_of: bool, path: str) -> list[FieldError]:
+def _value_validation(
+    schema: Object, skip_any_of: bool, skip_first_all_of: bool, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if not skip_any_of:
         for index, each in enumerate(schema.get("anyOf") or ()):
             errors += _nested(each, False, f"{path}.anyOf[{index}]")
     for index, each in enumerate(schema.get("allOf") or ()):
-        errors += _nested(each, skip_first_all_of and index == 0, f"{path}.allOf[{index}]")
+        errors += _nested(
+            each, skip_first_all_of and index == 0, f"{path}.allOf[{index}]"
+        )
     for index, each in enumerate(schema.get("oneOf") or ()):
         errors += _nested(each, False, f"{path}.oneOf[{index}]")
     if schema.get("not") is not None:
@@ -173,8 +203,16 @@ def _nested(schema: Object, skip_any_of: bool, path: str) -> list[FieldError]:
     if schema.get("type"):
         errors.append(forbidden(f"{path}.type", "must be empty to be structural"))
     if schema.get("additionalProperties") is not None:
-        errors.append(forbidden(f"{path}.additionalProperties", "must be undefined to be structural"))
-    errors += [forbidden(f"{path}.{key}", why) for key, why in _EMPTY_WHEN_NESTED if schema.get(key)]
+        errors.append(
+            forbidden(
+                f"{path}.additionalProperties", "must be undefined to be structural"
+            )
+        )
+    errors += [
+        forbidden(f"{path}.{key}", why)
+        for key, why in _EMPTY_WHEN_NESTED
+        if schema.get(key)
+    ]
     if "metadata" in (schema.get("properties") or {}):
         errors.append(
             forbidden(
@@ -185,23 +223,32 @@ def _nested(schema: Object, skip_any_of: bool, path: str) -> list[FieldError]:
     return errors
 
 
-def _completeness(value: Object, schema: Any, s_path: str, v_path: str) -> list[FieldError]:
+def _completeness(
+    value: Object, schema: Any, s_path: str, v_path: str
+) -> list[FieldError]:
     """Whatever logic speaks of must be declared outside of it."""
     errors: list[FieldError] = []
     nested = [(value["not"], f"{v_path}.not")] if value.get("not") is not None else []
     for key in ("allOf", "anyOf", "oneOf"):
-        nested += [(each, f"{v_path}.{key}[{index}]") for index, each in enumerate(value.get(key) or ())]
+        nested += [
+            (each, f"{v_path}.{key}[{index}]")
+            for index, each in enumerate(value.get(key) or ())
+        ]
     for each, here in nested:
         errors += _nested_completeness(each, schema, s_path, here)
     return errors
 
 
-def _nested_completeness(value: Object, schema: Any, s_path: str, v_path: str) -> list[FieldError]:
+def _nested_completeness(
+    value: Object, schema: Any, s_path: str, v_path: str
+) -> list[FieldError]:
     if schema is None:
         return [required(s_path, f"because it is defined in {v_path}")]
     errors = _completeness(value, schema, s_path, v_path)
     if value.get("items") is not None:
-        errors += _nested_completeness(value["items"], schema.get("items"), f"{s_path}.items", f"{v_path}.items")
+        errors += _nested_completeness(
+            value["items"], schema.get("items"), f"{s_path}.items", f"{v_path}.items"
+        )
     for key, child in (value.get("properties") or {}).items():
         declared = (schema.get("properties") or {}).get(key)
         errors += _nested_completeness(

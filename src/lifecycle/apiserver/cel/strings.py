@@ -64,7 +64,11 @@ def _split(text: str, separator: str, limit: int = -1) -> list[str]:
         return []
     if not separator:
         parts = list(text)
-        return parts if limit < 0 or len(parts) <= limit else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
+        return (
+            parts
+            if limit < 0 or len(parts) <= limit
+            else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
+        )
     return text.split(separator, limit - 1 if limit > 0 else -1)
 
 
@@ -107,9 +111,7 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(shown(item) for item in value)}]"
     if isinstance(value, dict):
-        return (
-            f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
-        )
+        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
     if isinstance(value, datetime.timedelta):
         return f"{value.total_seconds():g}s"
     if isinstance(value, datetime.datetime):
@@ -157,7 +159,9 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     for match in _compiled(pattern).finditer(text):
         if len(found) == limit:
             break
-        if match[0] or match.start() != end:  # for Go, nothing does not match next to something
+        if (
+            match[0] or match.start() != end
+        ):  # for Go, nothing does not match next to something
             found.append(match[0])
         end = match.end()
     return found
@@ -178,9 +182,15 @@ def functions() -> list[Any]:
         function("upperAscii", _upper, (S, (S,))),
         function("trim", lambda text: text.strip(WHITE), (S, (S,))),
         function("reverse", lambda text: text[::-1], (S, (S,))),
-        declared("replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]),
-        declared("split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]),
-        declared("substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]),
+        declared(
+            "replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]
+        ),
+        declared(
+            "split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]
+        ),
+        declared(
+            "substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]
+        ),
         declared("join", [(_join, [(S, (STRINGS,))]), (_join, [(S, (STRINGS, S))])]),
         function("format", _format, (S, (S, T.List(T.DYN)))),
         function("strings.quote", quote, (S, (S,)), member=False),

@@ -11,6 +11,7 @@ Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`),
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import status
@@ -19,7 +20,7 @@ from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
 from lifecycle.apiserver.endpoints.component_statuses import (
     get_component_status,
@@ -36,10 +37,10 @@ from lifecycle.apiserver.endpoints.options import (
     check_write_options,
 )
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
+from lifecycle.apiserver.endpoints.proxy import locate, proxy
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
-from lifecycle.apiserver.filters.audit import log_request_object
-from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
+from lifecycle.apiserver.registry.authorization.reviews import Review
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.eviction import evict
 from lifecycle.apiserver.registry.listing import parse_revision
@@ -51,19 +52,20 @@ from lifecycle.apiserver.registry.metadata import (
     keep_reset,
 )
 from lifecycle.apiserver.registry.patching import patch, report_strict
+from lifecycle.apiserver.registry.rest.strategy import APPLY_PATCH, Strategy
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.apiserver.registry.strategy import APPLY_PATCH
+from lifecycle.apiserver.registry.strategies import strategy_for
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
-Review = Callable[[Request, Object], Object]
 DELETE_COLLECTION_PAGE = 10_000
 
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
 
 
-CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a
-connection of its own.
+CONNECTING = frozenset({"attach", "exec", "log", "portforward"})
+"""Subresources that upstream answers by asking the kubelet over a connection of its
+own.
 """
 
 
@@ -90,10 +92,6 @@ class ResourceHandler:
         """Answer a resource request. Raises StatusError for every refusal."""
         try:
             return await self._serve(request)
-        except MustAsk as waiting:
-            # a review, or the check against escalation, needs an authorizer that asks
-            # outside
-            return await served(lambda: self._again(request), waiting)
         except (RecursionError, TypeError) as error:
             if (
                 isinstance(error, RecursionError)
@@ -102,10 +100,6 @@ class ResourceHandler:
                 raise status.bad_request("exceeded max depth") from None
             raise
 
-    async def _again(self, request: Request) -> Response:
-        request.warnings.clear()  # the first attempt has given them, too
-        return await self._serve(request)
-
     async def _serve(self, request: Request) -> Response:
         info = request.info
         assert info is not None
@@ -113,10 +107,7 @@ class ResourceHandler:
         if resource is None or info.path.startswith("//"):
             return no_such_resource(info)
         check_route(request.method, info, resource)
-        scope = scope_of(request, resource)
-        kept = self.stores.get(resource.store_key)
-        if kept is not None:
-            scope.strategy = kept.strategy
+        scope = scope_of(request, resource, self.strategy(resource))
         warning = deprecation_warning(resource)
         if warning:
             request.warnings.append(warning)
@@ -150,6 +141,13 @@ class ResourceHandler:
         """The resource that a URL names, if it is served here."""
         return find_resource(info.group, info.version, info.resource)
 
+    def strategy(self, resource: Resource) -> Strategy:
+        """The rules of the resource's kind: its registry's, if it has one."""
+        store = self.stores.get(resource.store_key)
+        if store is not None and store.resource is resource:
+            return store.strategy
+        return strategy_for(resource.api_version, resource.kind)
+
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
         store = self.stores.get(scope.resource.store_key)
@@ -158,6 +156,10 @@ class ResourceHandler:
         ):  # a version that is published but not kept here
             raise status.generic_not_found()
         return store
+
+    def _stored(self, plural: str, namespace: str, name: str) -> Object:
+        """An object of the core group. Raises StatusError 404."""
+        return self.stores["", plural].get(namespace, name).obj
 
     # -- verbs -------------------------------------------------------------------------
 
@@ -187,7 +189,7 @@ class ResourceHandler:
         )
         if review is not None:
             self._track(None, obj, scope)
-            return Response(201, obj=review(request, obj))
+            return Response(201, obj=await review(request, obj))
         if (scope.resource.group, scope.resource.plural) == ("", "bindings"):
             return await self._bind(request, scope, obj)
         check_namespace(obj, scope)
@@ -272,7 +274,7 @@ class ResourceHandler:
         row = resource.subresource(name)
         if row is None or (len(info.parts) > 3 and name != "proxy"):
             raise status.generic_not_found()
-        if info.verb not in row.verbs:
+        if info.verb not in row.verbs and name != "proxy":
             raise status.method_not_allowed()
         virtual = self.virtual_subresources.get((resource.group, resource.plural, name))
         if virtual is not None:
@@ -299,9 +301,13 @@ class ResourceHandler:
             return Response(
                 201, obj=await evict(self.store(scope), budgets, scope, eviction)
             )
+        if name == "proxy":
+            location = locate(
+                resource.plural, scope.namespace, scope.name, self._stored
+            )
+            return await proxy(request, location, self.connector.nodes)
         if name in CONNECTING:
-            wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
-            pod = self.store(scope).get(scope.namespace, wanted)
+            pod = self.store(scope).get(scope.namespace, scope.name)
             return await self.connector.connect(request, pod.obj, name)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
             return await _VERBS[info.verb](self, request, scope)
@@ -320,7 +326,8 @@ class ResourceHandler:
             scale = await scales.patch_scale(
                 store, scope, content_type, recipe, force=force
             )
-        return self._answer(request, scope, Cached("", scale, 0), accepted)
+        answered = replace(scope, strategy=strategy_for(scales.VERSION, scales.KIND))
+        return self._answer(request, answered, Cached("", scale, 0), accepted)
 
     async def _bind(
         self, request: Request, scope: RequestScope, binding: Object
@@ -367,9 +374,12 @@ class ResourceHandler:
                 and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
             ):
                 sent = {**sent, "apiVersion": api_version}
-            obj, strict = scope.strategy.decode(sent, api_version, kind)
+            strategy = scope.strategy
+            if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
+                strategy = strategy_for(api_version, kind)
+            obj, strict = strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
-            scope.strategy.set_defaults(obj)
+            strategy.set_defaults(obj)
             keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}

@@ -52,7 +52,7 @@ from lifecycle.apiserver.filters.seat_borrowing import (
     compute_concurrency_allocation,
 )
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 FLOW_SCHEMA_UID = "X-Kubernetes-Pf-Flowschema-Uid"
 PRIORITY_LEVEL_UID = "X-Kubernetes-Pf-Prioritylevel-Uid"

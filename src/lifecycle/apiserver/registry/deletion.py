@@ -20,10 +20,10 @@ from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import DELETE, Attributes
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFAULT_POD_GRACE = 30
@@ -178,7 +178,7 @@ async def _attempt(
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if store.strategy.returns_deleted_object(obj["kind"]):
+    if store.strategy.returns_deleted_object:
         return obj, True
     details = {
         "name": scope.name,

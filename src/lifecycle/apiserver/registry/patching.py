@@ -28,21 +28,21 @@ from lifecycle.api.schema.decode import unrecognized
 from lifecycle.api.schema.from_unstructured import conversion_complaint
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
     check_identity,
     dedup_owner_references,
     keep_reset,
 )
-from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.store import ResourceStore
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
 async def patched_document(

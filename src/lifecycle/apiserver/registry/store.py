@@ -3,8 +3,8 @@
 All kinds go the same way. What a client sent is brought to its normal form and given
 its defaults; the fields are booked to their manager; admission may change it; the
 strategy drops what the client may not set; validation looks at what is left; then it is
-written, if nobody was faster. What differs between kinds are facts (`api.strategy`),
-not code.
+written, if nobody was faster. What differs between kinds says the resource's strategy
+(see `rest.strategy`).
 
 An update is a loop: take the stored object, work out the new one, write it on condition
 that nothing happened in between; if something did, take the newer one and try again –
@@ -29,18 +29,21 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
+    check_object_meta,
     check_revision,
     fill_object_meta,
     in_go_order,
     is_unchanged,
 )
+from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
+from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.lease_manager import LeaseManager
@@ -80,13 +83,15 @@ class ResourceStore:
     fill in the hooks.
     """
 
-    strategy: Strategy = BUILT_IN
     ttl = 0
     """How many seconds objects live; 0: until they are deleted."""
 
-    def __init__(self, resource: Resource, environment: Environment) -> None:
+    def __init__(
+        self, resource: Resource, environment: Environment, strategy: Strategy
+    ) -> None:
         self.resource = resource
         self.environment = environment
+        self.strategy = strategy
         self.cacher = environment.cacher(resource)
 
     # -- reads -------------------------------------------------------------------------
@@ -152,13 +157,10 @@ class ResourceStore:
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
-        elif resource.kind == "LimitRange" and not metadata.get(
-            "name"
-        ):  # only its strategy names what has no name
+        elif self.strategy.names_itself and not metadata.get("name"):
             metadata["name"] = environment.names.uid()
-        self.strategy.prepare_for_create(
-            obj
-        )  # a Job takes labels from its own name, so the name comes first
+        # a Job takes labels from its own name, so the name comes first
+        before_create(self.strategy, obj)
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
                 obj["metadata"]["name"] = environment.names.generate_name(
@@ -180,7 +182,7 @@ class ResourceStore:
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                causes = [error.cause() for error in self.strategy.validate_create(obj)]
+                causes = [error.cause() for error in self.strategy.validate(obj)]
             if causes:
                 raise status.invalid(
                     obj.get("kind") or resource.kind,
@@ -188,8 +190,9 @@ class ResourceStore:
                     causes,
                     resource.group,
                 )
+            check_object_meta(obj, resource)
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
-            self.strategy.canonicalize(obj)
+            canonicalize(self.strategy, obj)
             attributes.obj, attributes.name = obj, name
             with span("apiserver", "validating admission"):
                 await environment.admission.validate(attributes)
@@ -263,7 +266,7 @@ class ResourceStore:
             if stored is None:
                 if (
                     not (
-                        self.strategy.allow_create_on_update(resource.kind)
+                        self.strategy.allow_create_on_update
                         if create is None
                         else create
                     )
@@ -291,14 +294,8 @@ class ResourceStore:
         `storage.Preconditions.Check`.
         """
         if wanted and wanted != found:
-            why = (
-                f"Precondition failed: UID in precondition: {wanted}, UID in object"
-                f" meta: {found}"
-            )
-            why = (
-                f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion:"
-                f" 0, AdditionalErrorMsg: {why}"
-            )
+            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+            why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
             raise status.conflict(
                 self.resource.plural, scope.name, why, self.resource.group
             )
@@ -311,7 +308,7 @@ class ResourceStore:
         metadata, old_metadata = new["metadata"], old["metadata"]
         wanted = metadata.get("resourceVersion", "")
         if not wanted or wanted == "0":
-            if not self.strategy.allow_unconditional_update(resource.kind):
+            if not self.strategy.allow_unconditional_update:
                 cause = {
                     "reason": "FieldValueInvalid",
                     "message": "Invalid value: 0: must be specified for an update",
@@ -329,12 +326,12 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
-        self.strategy.prepare_for_update(new, old, scope.subresource)
+        before_update(self.strategy, new, old, scope.subresource)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
             causes = [
                 error.cause()
-                for error in self.strategy.validate_update(new, old, scope.subresource)
+                for error in validate_update(self.strategy, new, old, scope.subresource)
             ]
         if causes:
             raise status.invalid(

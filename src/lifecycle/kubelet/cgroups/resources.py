@@ -12,19 +12,26 @@ well below the 100 that a group has by default; now a curve goes through (2, 1),
 
 Upstream: `pkg/kubelet/cm/helpers_linux.go` (`MilliCPUToShares`, `MilliCPUToQuota`,
 `ResourceConfigForPod`), `opencontainers/cgroups` (`ConvertCPUSharesToCgroupV2Value`),
-`component-helpers/resource/helpers.go` (`PodRequests`, `PodLimits`), v1.36. Left out:
-resources taken by dynamic allocation.
+v1.36. Left out: resources taken by dynamic allocation, and the allocation of resizes:
+what the spec says is granted at once, so it counts by itself, whatever the status
+tells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.quantity import Quantity, parse_quantity
+from lifecycle.api.pod_resources import (
+    PodResourcesOptions,
+    ResourceList,
+    pod_limits,
+    pod_requests,
+    resource_list,
+)
+from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.phase import is_sidecar
 from lifecycle.kubelet.qos import compute_pod_qos
 
 MIN_SHARES = 2
@@ -34,6 +41,7 @@ QUOTA_PERIOD = 100_000
 MIN_QUOTA_PERIOD = 1_000
 HUGE_PAGES_PREFIX = "hugepages-"
 PAGE_SIZE = 4096
+_ZERO = parse_quantity("0")
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,105 +88,31 @@ def cpu_shares_to_weight_linear(shares: int) -> int:
     return 0 if shares == 0 else 1 + (shares - 2) * 9999 // 262142
 
 
-def _amounts(resources: Object | None, key: str) -> dict[str, Quantity]:
-    return {
-        name: parse_quantity(str(text))
-        for name, text in ((resources or {}).get(key) or {}).items()
-    }
-
-
 def _milli(resources: Object | None, key: str) -> dict[str, int]:
-    return {
-        name: quantity.milli() for name, quantity in _amounts(resources, key).items()
-    }
+    return milli_values(resource_list((resources or {}).get(key)))
 
 
-def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
-    for name, quantity in more.items():
-        total[name] = total[name] + quantity if name in total else quantity
+def milli_values(quantities: ResourceList) -> dict[str, int]:
+    """A resource list in thousandths."""
+    return {name: quantity.milli() for name, quantity in quantities.items()}
 
 
-def _largest(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
-    for name, quantity in more.items():
-        if name not in total or quantity > total[name]:
-            total[name] = quantity
-
-
-def _init_amounts(spec: Object, key: str) -> Iterator[dict[str, Quantity]]:
-    """What runs at a time while a pod begins: each init container beside the sidecars
-    that came before it.
+def _limits(pod: Object) -> tuple[dict[str, int], set[str]]:
+    """A pod's limits in thousandths, and what of it is limited at every time: only then
+    the pod as a whole is.
     """
-    sidecars: dict[str, Quantity] = {}
-    for container in spec.get("initContainers") or ():
-        wanted = _amounts(container.get("resources"), key)
-        if is_sidecar(container):
-            _add(sidecars, wanted)
-            yield dict(sidecars)
-        else:
-            _add(wanted, sidecars)
-            yield wanted
+    names = {"cpu", "memory"}
+    own = resource_list((pod["spec"].get("resources") or {}).get("limits"))
 
+    def note(limits: ResourceList) -> None:
+        for name in tuple(names):
+            if name not in limits or limits[name].is_zero:
+                names.discard(name)
 
-def pod_quantities(pod: Object, key: str) -> dict[str, Quantity]:
-    """A pod's `requests` or `limits`, by name: the most that it needs at any one time.
-
-    Containers and sidecars run together; each init container runs beside the sidecars
-    that came before it. What the pod itself says wins. Overhead is added to limits only
-    where there is one.
-    """
-    spec = pod["spec"]
-    total: dict[str, Quantity] = {}
-    for container in _running_together(spec):
-        _add(total, _amounts(container.get("resources"), key))
-    for wanted in _init_amounts(spec, key):
-        _largest(total, wanted)
-    total.update(_amounts(spec.get("resources"), key))
-    overhead = {
-        name: parse_quantity(str(text))
-        for name, text in (spec.get("overhead") or {}).items()
+    total = milli_values(pod_limits(pod, PodResourcesOptions(container_fn=note)))
+    return total, names | {
+        name for name in ("cpu", "memory") if name in own and not own[name].is_zero
     }
-    _add(
-        total,
-        {
-            n: q
-            for n, q in overhead.items()
-            if key == "requests" or not total.get(n, q - q).is_zero
-        },
-    )
-    return total
-
-
-def pod_resources(pod: Object, key: str) -> dict[str, int]:
-    """The same in thousandths."""
-    return {
-        name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()
-    }
-
-
-def _all_limited(pod: Object, name: str) -> bool:
-    """Whether at every time every container has a limit: only then the pod as a whole
-    has one.
-    """
-    spec = pod["spec"]
-    if name in ((spec.get("resources") or {}).get("limits") or {}):
-        return True
-    containers = [
-        _amounts(container.get("resources"), "limits")
-        for container in spec["containers"]
-    ]
-    return all(
-        name in limits and not limits[name].is_zero
-        for limits in [*containers, *_init_amounts(spec, "limits")]
-    )
-
-
-def _running_together(spec: Object) -> Iterator[Object]:
-    yield from spec["containers"]
-    yield from (
-        container
-        for container in spec.get("initContainers") or ()
-        if is_sidecar(container)
-    )
 
 
 def hugepage_size(resource_name: str) -> str:
@@ -192,7 +126,7 @@ def hugepage_size(resource_name: str) -> str:
 
 def hugepage_limits(pod: Object) -> dict[str, int]:
     """Bytes of huge pages by page size."""
-    wanted = pod_resources(pod, "limits")
+    wanted = milli_values(pod_limits(pod))
     return {
         hugepage_size(n): value // 1000
         for n, value in wanted.items()
@@ -211,7 +145,8 @@ def resource_config_for_pod(
     """The limits of a pod's own cgroup. `pod_pids_limit` is the kubelet's setting,
     `memory_qos` its alpha feature.
     """
-    requests, limits = pod_resources(pod, "requests"), pod_resources(pod, "limits")
+    requests = milli_values(pod_requests(pod))
+    limits, limited = _limits(pod)
     shares = milli_cpu_to_shares(requests.get("cpu", limits.get("cpu", 0)))
     quota = (
         milli_cpu_to_quota(limits.get("cpu", 0), cpu_period)
@@ -231,8 +166,8 @@ def resource_config_for_pod(
         extra["pids_limit"] = pod_pids_limit
     if qos == "BestEffort":
         return ResourceConfig(cpu_shares=MIN_SHARES, **extra)  # type: ignore[arg-type]
-    cpu_limited = qos == "Guaranteed" or _all_limited(pod, "cpu")
-    memory_limited = qos == "Guaranteed" or _all_limited(pod, "memory")
+    cpu_limited = qos == "Guaranteed" or "cpu" in limited
+    memory_limited = qos == "Guaranteed" or "memory" in limited
     return ResourceConfig(
         cpu_shares=shares,
         cpu_quota=quota if cpu_limited else None,
@@ -265,4 +200,4 @@ def memory_high(
 
 def total_cpu_request(pods: Iterable[Object]) -> int:
     """Thousandths of a CPU that pods request together."""
-    return sum(pod_resources(pod, "requests").get("cpu", 0) for pod in pods)
+    return sum(pod_requests(pod).get("cpu", _ZERO).milli() for pod in pods)

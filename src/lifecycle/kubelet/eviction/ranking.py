@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.pod_resources import pod_requests
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import pod_resources
+from lifecycle.kubelet.cgroups.resources import milli_values
 from lifecycle.kubelet.eviction.thresholds import (
     INODES,
     MEMORY,
@@ -65,7 +66,7 @@ def rank(
             return False, False, priority, 0
         used, asked = (
             usage.total(resource),
-            pod_resources(pod, "requests").get(resource, 0) // 1000,
+            milli_values(pod_requests(pod)).get(resource, 0) // 1000,
         )
         return True, used <= asked, priority, asked - used
 

@@ -16,9 +16,9 @@ import subprocess
 from pathlib import Path
 from typing import Protocol
 
+from lifecycle.api.pod_resources import pod_limits
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import pod_resources
 from lifecycle.kubelet.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volumes.payloads import VolumeError
 
@@ -132,10 +132,8 @@ def memory_size(
     pod: Object, size_limit: str | None, node_allocatable_memory: int
 ) -> int:
     """Bytes for a `tmpfs`: the least of what is set. 0: no limit known."""
-    limits = [
-        node_allocatable_memory,
-        pod_resources(pod, "limits").get("memory", 0) // 1000,
-    ]
+    memory = pod_limits(pod).get("memory")
+    limits = [node_allocatable_memory, memory.value() if memory is not None else 0]
     if not all(
         ((c.get("resources") or {}).get("limits") or {}).get("memory")
         for c in pod["spec"]["containers"]
