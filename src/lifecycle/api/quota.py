@@ -21,7 +21,7 @@ from lifecycle.api.pod_resources import (
     pod_limits,
     pod_requests,
 )
-from lifecycle.api.quality_of_service import pod_qos_class
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
@@ -280,7 +280,7 @@ def _pod_in_scope(requirement: Object, pod: Object) -> bool:
     if scope in ("Terminating", "NotTerminating"):
         return is_terminating(pod) is (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        quality = (pod.get("status") or {}).get("qosClass") or pod_qos_class(pod)
+        quality = get_pod_qos(pod)
         return (quality == "BestEffort") is (scope == "BestEffort")
     if scope == "PriorityClass":
         name = spec.get("priorityClassName")

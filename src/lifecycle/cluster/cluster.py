@@ -55,10 +55,11 @@ from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.stats.summary import node_summary
 from lifecycle.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -300,33 +301,30 @@ class Cluster:
                 latency=self.config.latency,
                 images=shape.images or KIND_IMAGES,
             )
-        kubelet = Kubelet(
-            self.client("kubelet", user),
+        config = KubeletConfiguration(
             shape.name,
-            runtime,
-            clock=self.clock,
-            names=self.names,
-            node_ip=shape.address,
-            pod_cidr=shape.pod_cidr or None,
+            shape.address,
+            shape.pod_cidr,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             **real,
+        )
+        kubelet = new_main_kubelet(
+            config,
+            Dependencies(
+                self.client("kubelet", user),
+                runtime,
+                self.clock,
+                summary=partial(node_summary, runtime) if real else None,
+            ),
         )
         if self.proxies is not None:
             self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
-        if self.machines is not None:
-            measure, hard = (
-                partial(node_summary, runtime),
-                parse_thresholds(KIND_EVICTION_HARD),
-            )
-            eviction_manager = attach(
-                kubelet, self.client("kubelet", user), self.clock, measure, hard
-            )
-            self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""

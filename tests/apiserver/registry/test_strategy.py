@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from lifecycle.api.quality_of_service import pod_qos_class
 from lifecycle.api.schema import decode
 from lifecycle.apiserver.registry.strategies import strategy_for
 from tests.apiserver.registry.by_kind import (
@@ -21,21 +18,6 @@ from tests.apiserver.registry.by_kind import (
 def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
     containers = [{"name": f"c{i}", "image": "i:1", "resources": r} for i, r in enumerate(resources)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
-
-
-@pytest.mark.parametrize(
-    ("resources", "qos"),
-    [
-        ([{}], "BestEffort"),
-        ([{"requests": {"cpu": "0"}}], "BestEffort"),
-        ([{"requests": {"cpu": "1"}}], "Burstable"),
-        ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}], "Guaranteed"),
-        ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "1Gi"}}], "Burstable"),
-        ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, {}], "Burstable"),
-    ],
-)
-def test_quality_of_service_is_decided_by_requests_and_limits(resources: list[dict[str, Any]], qos: str) -> None:
-    assert pod_qos_class(pod(*resources)) == qos
 
 
 def test_a_held_back_pod_says_so_from_the_start() -> None:

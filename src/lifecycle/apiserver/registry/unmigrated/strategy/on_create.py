@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.defaults.pods import set_service_account_names
-from lifecycle.api.quality_of_service import pod_qos_class
+from lifecycle.api.qos import compute_pod_qos
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
     prepare_data_sources,
@@ -37,7 +37,7 @@ def _create_pod(pod: Object) -> None:
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
         ]
-    status["qosClass"] = pod_qos_class(pod)
+    status["qosClass"] = compute_pod_qos(pod)
     pod["status"] = status
     set_service_account_names(spec)  # admission has chosen one by now
     if spec.get("topologySpreadConstraints") or spec.get("affinity"):

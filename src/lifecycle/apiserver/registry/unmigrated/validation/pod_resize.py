@@ -9,7 +9,7 @@ Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodResize`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid
-from lifecycle.api.quality_of_service import pod_qos_class
+from lifecycle.api.qos import compute_pod_qos, get_pod_qos
 from lifecycle.api.wire import Object
 
 _RESIZABLE = ("cpu", "memory")
@@ -28,8 +28,8 @@ def validate_resize(
     if (before.get("os") or {}).get("name") == "windows":
         return [forbidden("[]", "windows pods cannot be resized")]
     errors = list(known)
-    quality = (old.get("status") or {}).get("qosClass") or pod_qos_class(old)
-    if quality != pod_qos_class(new):
+    quality = get_pod_qos(old)
+    if quality != compute_pod_qos(new):
         shown = (new.get("status") or {}).get("qosClass") or ""
         errors.append(
             invalid(
