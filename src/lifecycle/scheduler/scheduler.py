@@ -29,6 +29,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
@@ -61,7 +62,7 @@ from lifecycle.scheduler.volume_prebind import VolumeBindingError, VolumePreBind
 log = logging.getLogger(__name__)
 
 USER = "system:kube-scheduler"
-USER_AGENT = "kube-scheduler/v1.36.2 (linux/amd64) kubernetes/$Format/scheduler"
+USER_AGENT = user_agent("kube-scheduler", "scheduler")
 """Who the scheduler's client should say it is."""
 
 PODS_BEFORE_YIELD = 8

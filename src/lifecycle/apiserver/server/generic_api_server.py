@@ -23,6 +23,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, all_resources, resource_for_kind
 from lifecycle.api.status import StatusError, failure, generic_not_found
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
 from lifecycle.apiserver.admission.options import AdmissionOptions
@@ -99,7 +100,7 @@ from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Bell, Store, StoreError
 
 LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
-USER_AGENT = "kube-apiserver/v1.36.2"
+USER_AGENT = user_agent("kube-apiserver")
 KUBERNETES_SERVICE_IP = "10.96.0.1"
 
 

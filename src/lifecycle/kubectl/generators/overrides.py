@@ -17,6 +17,7 @@ from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.source_lines import KUBECTL_SCHEME
 
 _NO_OBJECT = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go"
@@ -121,7 +122,7 @@ def _typed(obj: Object) -> Object:
         raise CommandError(
             f"no kind {go_quote(obj.get('kind', ''))} is registered for version"
             f" {go_quote(obj.get('apiVersion', ''))} in scheme"
-            ' "pkg/scheme/scheme.go:28"'
+            f' "{KUBECTL_SCHEME}"'
         ) from None
     except StatusError as wrong:
         raise CommandError(
