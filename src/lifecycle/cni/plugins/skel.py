@@ -124,10 +124,11 @@ def dispatch(
         raise CNIError(
             f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES
         )
-    said = misfit(args.conf, _VERSIONED)
-    if said:
+    complaint = misfit(args.conf, _VERSIONED)
+    if complaint:
         raise CNIError(
-            f"decoding version from network config: {said}", errors.DECODING_FAILURE
+            f"decoding version from network config: {complaint}",
+            errors.DECODING_FAILURE,
         )
     if command in _SINCE:
         if not _at_least(args.cni_version, _SINCE[command]):
@@ -225,9 +226,9 @@ def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _at_least(version: str, wanted: str) -> bool:
+def _at_least(version: str, other: str) -> bool:
     try:
-        return greater_than_or_equal_to(version, wanted)
+        return greater_than_or_equal_to(version, other)
     except CNIError as why:
         raise CNIError(str(why), errors.DECODING_FAILURE) from None
 
@@ -235,12 +236,12 @@ def _at_least(version: str, wanted: str) -> bool:
 def _validated_config(text: str) -> dict[str, Any]:
     try:
         conf = unmarshal(text)
-        said = misfit(conf, _NAMED)
+        complaint = misfit(conf, _NAMED)
     except ValueError as why:
-        conf, said = None, str(why)
-    if said:
+        conf, complaint = None, str(why)
+    if complaint:
         raise CNIError(
-            f"error unmarshall network config: {said}", errors.DECODING_FAILURE
+            f"error unmarshall network config: {complaint}", errors.DECODING_FAILURE
         )
     if not conf or not conf.get("name"):
         raise CNIError("missing network name", errors.INVALID_NETWORK_CONFIG)
