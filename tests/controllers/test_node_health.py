@@ -24,10 +24,7 @@ NODES = resource("nodes")
 
 
 async def kill(cluster: RehearsedCluster, name: str) -> None:
-    task = next(task for task in cluster._tasks if task.get_name() == name)
-    cluster._tasks.remove(task)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await cluster.stop_component(name)
 
 
 async def node(cluster: RehearsedCluster, name: str) -> Object:

@@ -80,7 +80,7 @@ class Accident(RehearsedCluster):
     def start_scheduler(self) -> None:
         """One more scheduler."""
         client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
-        scheduler = Scheduler(client, SharedInformerFactory(client), clock=self.clock, names=self.names, rng_seed=1)
+        scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=self.clock, rng_seed=1)
         self._run("scheduler", scheduler.run)
 
     # -- what a user does and sees ------------------------------------------------------------------------------------

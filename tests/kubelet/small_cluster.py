@@ -89,7 +89,7 @@ async def small_cluster(
     )
     cluster = SmallCluster(server, clock, names, admin)
     client = cluster.client(scheduler_module.USER_AGENT, scheduler_module.USER)
-    cluster.scheduler = Scheduler(client, SharedInformerFactory(client), clock=clock, names=names, rng_seed=1)
+    cluster.scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=clock, rng_seed=1)
     cluster.run(cluster.scheduler)
     for i, name in enumerate(nodes):
         user, groups = node_user(name)

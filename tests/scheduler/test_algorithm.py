@@ -6,14 +6,16 @@ import pytest
 
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import NodeTree
-from lifecycle.scheduler.nominator import Nominator
-from lifecycle.scheduler.plugins.node_resources_balanced_allocation import balance
-from lifecycle.scheduler.plugins.node_resources_fit import least_requested_score
-from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.resources import pod_requests
-from lifecycle.scheduler.schedule_one import Algorithm, num_feasible_nodes_to_find
-from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.backend.cache.node_tree import NodeTree
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.plugins.node_resources_balanced_allocation import balance
+from lifecycle.scheduler.framework.plugins.node_resources_fit import least_requested_score
+from lifecycle.scheduler.framework.resources import pod_requests
+from lifecycle.scheduler.framework.runtime.options import Options
+from lifecycle.scheduler.profile import new_framework
+from lifecycle.scheduler.schedule_pod import Algorithm, num_feasible_nodes_to_find
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
 
@@ -137,9 +139,9 @@ def test_a_full_node_takes_no_more_pods() -> None:
 
 @pytest.mark.parametrize("batch", [True, False])
 def test_where_nobody_compares_nodes_the_first_that_fits_is_enough(batch: bool) -> None:
-    model = Model([make_node(f"n{i}") for i in range(9)], batch=batch)
-    model.framework.score_plugins.clear()
-    model.algorithm = Algorithm(model.framework, model.snapshot, batch=batch)
+    nothing: dict[str, tuple[tuple[str, int], ...]] = {"score": (), "preScore": ()}
+    framework = new_framework(Profile(points=nothing))
+    model = Model([make_node(f"n{i}") for i in range(9)], batch=batch, framework=framework)
     results = [model.decide(make_pod(f"p{i}")) for i in range(3)]
     assert [(r.suggested_host, r.evaluated_nodes, r.feasible_nodes) for r in results] == [
         ("n0", 1, 1),
@@ -150,6 +152,6 @@ def test_where_nobody_compares_nodes_the_first_that_fits_is_enough(batch: bool) 
 
 def test_a_nominator_that_is_given_is_used_though_it_is_empty_yet() -> None:
     nominator = Nominator()
-    framework = default_framework()
-    algorithm = Algorithm(framework, Snapshot(), nominator=nominator)
+    framework = new_framework(Profile(), Options(nominator=nominator))
+    algorithm = Algorithm(framework, Snapshot())
     assert algorithm.nominator is framework.nominator is nominator

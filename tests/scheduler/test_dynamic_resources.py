@@ -10,10 +10,13 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cluster_events import pod_events
-from lifecycle.scheduler.framework import ClusterEvent
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.dynamic_resources import DynamicResources
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.events import pod_events
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.dynamic_resources import DynamicResources
+from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.types import ClusterEvent
 from tests.kubelet.small_cluster import small_cluster
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
@@ -64,11 +67,9 @@ def test_a_pod_is_kept_back_until_its_claims_are_there(pod: Object, claims: list
 
 
 def place(pod: Object, dynamic: DynamicResources) -> str:
-    model = Model([make_node("a", labels={"disk": "ssd"}), make_node("b")], batch=True)
-    model.framework.filter_plugins = [
-        dynamic if isinstance(p, DynamicResources) else p for p in model.framework.filter_plugins
-    ]
-    return model.place(pod)
+    registry = {**IN_TREE_REGISTRY, DynamicResources.name: lambda args, handle: dynamic}
+    nodes = [make_node("a", labels={"disk": "ssd"}), make_node("b")]
+    return Model(nodes, batch=True, framework=Framework(registry, Profile())).place(pod)
 
 
 ON_SSD = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}]}

@@ -11,7 +11,9 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.extender import ExtenderConfig, ExtenderError, HTTPExtender
+from lifecycle.scheduler.config import ExtenderConfig
+from lifecycle.scheduler.extender import HTTPExtender
+from lifecycle.scheduler.framework.handle import ExtenderError
 from tests.kubelet.small_cluster import small_cluster
 from tests.scheduler.test_preemption import pod, priority_class
 
@@ -66,7 +68,7 @@ def test_an_extender_may_forbid_a_preemption(extender: Answering, told: str) -> 
     async def main() -> None:
         async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
             assert cluster.scheduler is not None
-            cluster.scheduler.extenders = [extender]
+            cluster.scheduler.extenders.append(extender)
             for name, value in (("low", 1), ("high", 1000)):
                 await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), priority_class(name, value))
             await cluster.create_pod(pod("victim", "1500m", "low"))

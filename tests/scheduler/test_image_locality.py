@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.framework import CycleState
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.image_locality import MB, ImageLocality
-from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.image_locality import MB, ImageLocality
 from tests.scheduler.cluster_model import make_node
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import SKIP, CycleState
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.inter_pod_affinity import InterPodAffinity
+from lifecycle.scheduler.framework.status import SKIP
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -40,7 +41,7 @@ def fits(new: Object, *placed: Object) -> set[str]:
         PodInfo(new),
         snapshot_of(NODES, placed),
     )
-    if plugin.pre_filter(state, info, snapshot) == SKIP:
+    if plugin.pre_filter(state, info, snapshot)[1] == SKIP:
         return {node.name for node in snapshot.node_info_list}
     return {node.name for node in snapshot.node_info_list if plugin.filter(state, info, node) is None}
 

@@ -9,11 +9,14 @@ import pytest
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import API_VERSION, parse_configuration
-from lifecycle.scheduler.framework import CycleState, FitError
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.node_resources_fit import requested_to_capacity_ratio
-from lifecycle.scheduler.profile import Views, new_framework
-from lifecycle.scheduler.schedule_one import Algorithm
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.listers import Listers
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.node_resources_fit import requested_to_capacity_ratio
+from lifecycle.scheduler.framework.runtime.options import Options
+from lifecycle.scheduler.framework.types import FitError
+from lifecycle.scheduler.profile import new_framework
+from lifecycle.scheduler.schedule_pod import Algorithm
 from tests.scheduler.cluster_model import by_app, make_node, make_pod, snapshot_of
 
 ZONE = "topology.kubernetes.io/zone"
@@ -28,10 +31,10 @@ def decide(plugin: str, args: Mapping[str, Any], pod: Object, *placed: Object) -
     """The plugin's scores under these arguments, or the refusal."""
     config = {"name": plugin, "args": args}
     given = {"kind": "KubeSchedulerConfiguration", "apiVersion": API_VERSION, "profiles": [{"pluginConfig": [config]}]}
-    framework = new_framework(parse_configuration(given).profiles[0], Views(find_selector=by_app))
+    framework = new_framework(parse_configuration(given).profiles[0], Options(Listers(find_selector=by_app)))
     snapshot = snapshot_of(NODES, placed)
     try:
-        result = Algorithm(framework, snapshot, batch=False).schedule_pod(CycleState(), PodInfo(pod))
+        result = Algorithm(framework, snapshot).schedule_pod(CycleState(), PodInfo(pod))
     except FitError as error:
         return str(error)
     return result.scores.get(plugin, {}) if result.scores else {result.suggested_host: -1}

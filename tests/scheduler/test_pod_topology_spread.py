@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import CycleState, unresolvable
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.pod_topology_spread.plugin import PodTopologySpread
+from lifecycle.scheduler.framework.status import unresolvable
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
@@ -43,7 +44,7 @@ def spreading(
 def fits(pod: Object, *placed: Object) -> set[str]:
     plugin, state, info = PodTopologySpread(), CycleState(), PodInfo(pod)
     snapshot = snapshot_of(NODES, list(placed))
-    assert plugin.pre_filter(state, info, snapshot) is None
+    assert plugin.pre_filter(state, info, snapshot) == (None, None)
     return {node.name for node in snapshot.node_info_list if plugin.filter(state, info, node) is None}
 
 

@@ -11,9 +11,11 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.scheduler.framework import CycleState, FitError
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.plugins.default_preemption import Candidate, DefaultPreemption
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.handle import Candidate
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.default_preemption import DefaultPreemption
+from lifecycle.scheduler.framework.types import FitError
 from tests.kubelet.small_cluster import small_cluster
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
@@ -27,13 +29,12 @@ class Preempting:
     """A model in which one pod fits nowhere."""
 
     def __init__(self, nodes: list[Object], pods: list[Object], budgets: tuple[Object, ...] = ()) -> None:
-        self.model = Model(nodes, batch=False, find_selector=lambda pod: None)
+        self.model = Model(nodes, batch=False, find_selector=lambda pod: None, list_budgets=lambda: budgets)
         for pod in pods:
             self.model.cache.add_pod(pod)
         self.chosen: list[Candidate] = []
-        self.plugin = next(p for p in self.model.framework.plugins if isinstance(p, DefaultPreemption))
-        self.plugin._prepare = lambda info, candidate: self.chosen.append(candidate)
-        self.plugin._budgets = lambda: list(budgets)
+        plugin = next(p for p in self.model.framework.plugins if isinstance(p, DefaultPreemption))
+        plugin._evaluator._prepare_candidate = lambda info, candidate: self.chosen.append(candidate)
 
     def refuse(self, pod: Object) -> tuple[str | None, str]:
         """The nomination and the message after it."""
@@ -43,7 +44,9 @@ class Preempting:
             self.model.algorithm.schedule_pod(state, info)
         except FitError as error:
             framework, snapshot = self.model.framework, self.model.snapshot
-            return framework.run_post_filter_plugins(state, info, snapshot, error.diagnosis.statuses)
+            work = framework.run_post_filter_plugins(state, info, snapshot, error.diagnosis.node_to_status)
+            result, status = run_virtual(work)
+            return result.nominated_node_name if result else None, status.message if status else ""
         raise AssertionError("it fits")
 
     @property
@@ -124,7 +127,7 @@ def test_no_budget_speaks_of_a_pod_without_labels() -> None:
 
 def test_room_kept_for_somebody_as_important_is_no_room() -> None:
     scene = Preempting([make_node("n")], [running("lesser", "n", 1, "2")])
-    scene.model.framework.nominator.add(PodInfo(make_pod("first", requests={"cpu": "3"}, priority=100)), "n")
+    scene.model.nominator.add_nominated_pod(PodInfo(make_pod("first", requests={"cpu": "3"}, priority=100)), "n")
     nominated, message = scene.refuse(important("3"))
     assert nominated == ""
     assert message.endswith("0/1 nodes are available: 1 Insufficient cpu.")
@@ -181,7 +184,7 @@ def test_a_nomination_ends_when_nothing_is_to_be_had_any_more() -> None:
             )  # fmt: skip
             await asyncio.sleep(1)
             assert cluster.scheduler is not None
-            assert cluster.scheduler.nominator.node_of("default/hopeless") == "lifecycle-worker"
+            assert cluster.scheduler.nominator.nominated_node_of("default/hopeless") == "lifecycle-worker"
             await asyncio.sleep(400)  # nothing that could help happens, so it is tried again after five minutes
             assert "nominatedNodeName" not in (await cluster.pod("hopeless"))["status"]
             assert not cluster.scheduler.nominator

@@ -8,10 +8,10 @@ from typing import Any
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cluster_events import FORCE_ACTIVATE
-from lifecycle.scheduler.framework import ClusterEvent
+from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.framework.events import FORCE_ACTIVATE
+from lifecycle.scheduler.framework.types import ClusterEvent
 from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
 from tests.scheduler.cluster_model import make_pod
 
 

@@ -8,11 +8,14 @@ import pytest
 
 from lifecycle.api.labels import Selector, selector_from_labels
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cluster_events import node_events, pod_events
 from lifecycle.scheduler.config import Profile
-from lifecycle.scheduler.framework import ClusterEvent, Framework
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.profile import Views, default_framework, new_framework
+from lifecycle.scheduler.framework.events import node_events, pod_events
+from lifecycle.scheduler.framework.listers import Listers
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.runtime.options import Options
+from lifecycle.scheduler.framework.types import ClusterEvent
+from lifecycle.scheduler.profile import default_framework, new_framework
 from tests.scheduler.cluster_model import make_node, make_pod
 
 FRAMEWORK = default_framework()
@@ -257,7 +260,7 @@ def test_spread_listens_for_a_profiles_own_defaults_too() -> None:
     def owner(pod: Object) -> Selector:
         return selector_from_labels({"app": "web"})
 
-    framework = new_framework(Profile(args=args), Views(find_selector=owner))
+    framework = new_framework(Profile(args=args), Options(Listers(find_selector=owner)))
     assert wakes("PodTopologySpread", "AssignedPod/Delete", make_pod("p"), WEB, None, framework)
     assert not wakes("PodTopologySpread", "AssignedPod/Delete", make_pod("p"), DB, None, framework)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.resources import non_zero_requests, pod_requests
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.framework.resources import non_zero_requests, pod_requests
 from tests.scheduler.cluster_model import make_node
 
 MI = 1024 * 1024

@@ -10,12 +10,15 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
-from lifecycle.scheduler.framework import SKIP, ClusterEvent, CycleState, FitError, unschedulable
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.node_volume_limits import NodeVolumeLimits
-from lifecycle.scheduler.plugins.volume_binding import VolumeBinding
-from lifecycle.scheduler.plugins.volume_restrictions import VolumeRestrictions
-from lifecycle.scheduler.volume_binder import VolumeBinder
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.listers import Listers
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.node_volume_limits import NodeVolumeLimits
+from lifecycle.scheduler.framework.plugins.volume_binding.binder import VolumeBinder
+from lifecycle.scheduler.framework.plugins.volume_binding.volume_binding import VolumeBinding
+from lifecycle.scheduler.framework.plugins.volume_restrictions import VolumeRestrictions
+from lifecycle.scheduler.framework.status import SKIP, unschedulable
+from lifecycle.scheduler.framework.types import ClusterEvent, FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -63,26 +66,26 @@ class Stored:
         drivers: dict[str, Object] | None = None,
         capacities: tuple[Object, ...] = (),
     ) -> None:
+        self.claims = {f"default/{o['metadata']['name']}": o for o in objects if "resources" in o["spec"]}
+        self.volumes = {o["metadata"]["name"]: o for o in objects if "capacity" in o["spec"]}
+        stored: Any = {
+            "get_claim": self.claims.get,
+            "get_volume": self.volumes.get,
+            "list_volumes": lambda: list(self.volumes.values()),
+            "get_class": {**CLASSES, **(classes or {})}.get,
+            "get_csi_node": (csi_nodes or {}).get,
+            "get_csi_driver": (drivers or {}).get,
+            "list_capacities": lambda: capacities,
+        }
+        self.listers = Listers(**stored)
         self.model = Model(
             [make_node(n, labels={ZONE: zone}) for n, zone in (("a1", "a"), ("a2", "a"), ("b1", "b"))],
             batch=True,
             find_selector=lambda pod: None,
+            **stored,
         )
-        self.claims = {f"default/{o['metadata']['name']}": o for o in objects if "resources" in o["spec"]}
-        self.volumes = {o["metadata"]["name"]: o for o in objects if "capacity" in o["spec"]}
-        classes = {**CLASSES, **(classes or {})}
-        self.binder = VolumeBinder(
-            self.claims.get,
-            self.volumes.get,
-            lambda: list(self.volumes.values()),
-            classes.get,
-            (csi_nodes or {}).get,
-            (drivers or {}).get,
-            lambda: capacities,
-        )
-        for plugin in self.model.framework.plugins:
-            if hasattr(plugin, "_binder"):
-                plugin._binder = self.binder
+        plugin = next(p for p in self.model.framework.plugins if isinstance(p, VolumeBinding))
+        self.binder = plugin._binder
 
     def feasible(self, *claims: str) -> set[str] | str:
         volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
@@ -92,7 +95,7 @@ class Stored:
             result = self.model.algorithm.schedule_pod(state, info)
         except FitError as error:
             return str(error)
-        self.by_node = state.data["VolumeBinding"].by_node
+        self.by_node = state.read("VolumeBinding").by_node
         return set(next(iter(result.scores.values()), {result.suggested_host: 0}))
 
 
@@ -277,28 +280,28 @@ def test_a_node_has_so_many_volumes_of_a_driver(
         "foreign": storage_class("foreign", provisioner="foreign.example.com"),
     }
     stored = Stored(*known, *unbound, *volumes, classes=classes, csi_nodes={"n": csi_node(limit)})
-    plugin, node = NodeVolumeLimits(stored.binder), NodeInfo(make_node("n"))
+    plugin, node = NodeVolumeLimits(stored.listers), NodeInfo(make_node("n"))
     for name in there:
         node.add_pod(PodInfo(using(f"with-{name}", name)))
     info = PodInfo(using("new", *wanted))
-    assert plugin.pre_filter(CycleState(), info, stored.model.snapshot) is None
+    assert plugin.pre_filter(CycleState(), info, stored.model.snapshot) == (None, None)
     status = plugin.filter(CycleState(), info, node)
     assert status == (None if fits else unschedulable("NodeVolumeLimits", EXCEEDED))
 
 
 def test_a_node_without_a_csi_node_has_no_limit_and_a_pod_without_claims_no_volumes() -> None:
     stored = Stored(claim("a", "v"), csi_volume("v"))
-    plugin = NodeVolumeLimits(stored.binder)
+    plugin = NodeVolumeLimits(stored.listers)
     assert plugin.filter(CycleState(), PodInfo(using("p", "a")), NodeInfo(make_node("n"))) is None
     plain = make_pod("plain", volumes=[{"name": "v", "emptyDir": {}}])
-    assert plugin.pre_filter(CycleState(), PodInfo(plain), stored.model.snapshot) == SKIP
+    assert plugin.pre_filter(CycleState(), PodInfo(plain), stored.model.snapshot) == (None, SKIP)
 
 
 def test_full_nodes_are_told_in_the_pods_refusal_and_evictions_may_help() -> None:
     limits = {name: csi_node(0) for name in ("a1", "a2", "b1")}
     stored = Stored(claim("a", "v"), csi_volume("v"), csi_nodes=limits)
     assert stored.feasible("a") == refused(f"3 {EXCEEDED}")
-    events = NodeVolumeLimits(stored.binder).events_to_register()
+    events = NodeVolumeLimits(stored.listers).events_to_register()
     gone = events[ClusterEvent("AssignedPod", "Delete")]
     assert gone(
         PodInfo(using("p", "a")), {**using("q", "b"), "spec": {**using("q", "b")["spec"], "nodeName": "a1"}}, None
@@ -354,13 +357,13 @@ def test_a_volume_is_made_only_where_the_driver_has_room(
     ],
 )
 def test_more_room_wakes_a_pod_less_does_not(old: Object | None, new: Object, expected: bool) -> None:
-    events = VolumeBinding().events_to_register()
+    events = VolumeBinding(VolumeBinder(Listers())).events_to_register()
     hint = events[ClusterEvent("CSIStorageCapacity", "Update" if old else "Add")]
     assert hint(PodInfo(using("p", "c")), old, new) is expected
 
 
 def test_a_driver_that_stops_counting_wakes_a_pod() -> None:
-    hint = VolumeBinding().events_to_register()[ClusterEvent("CSIDriver", "Update")]
+    hint = VolumeBinding(VolumeBinder(Listers())).events_to_register()[ClusterEvent("CSIDriver", "Update")]
     counts, counts_not = ({"spec": {"storageCapacity": tells}} for tells in (True, False))
     assert hint(PodInfo(using("p", "c")), counts, counts_not)
     assert not hint(PodInfo(using("p", "c")), counts_not, counts)

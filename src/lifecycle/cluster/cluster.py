@@ -161,6 +161,8 @@ class Cluster:
         """The cluster's DNS; None if it was left out, or if nothing listens on sockets
         at all (`https=False`).
         """
+        self.scheduler: Scheduler | None = None
+        """None if it was left out."""
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -241,14 +243,13 @@ class Cluster:
                 UserInfo("system:kube-scheduler", ("system:authenticated",)),
             )
             self._informers = SharedInformerFactory(client)
-            scheduler = Scheduler(
+            self.scheduler = Scheduler.new(
                 client,
                 self._informers,
                 clock=self.clock,
-                names=self.names,
                 rng_seed=self.config.seed,
             )
-            self._run("scheduler", scheduler.run)
+            self._run("scheduler", self.scheduler.run)
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
@@ -386,6 +387,16 @@ class Cluster:
             await self._informers.stop()
         if hasattr(self, "server"):
             await self.server.stop()
+
+    async def stop_component(self, name: str) -> None:
+        """End one of them and nothing else, as if it had crashed: `scheduler`,
+        `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
+        """
+        running = {task.get_name(): task for task in self._tasks}
+        task = running[name]
+        self._tasks.remove(task)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""

@@ -16,7 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.taints import tolerates, untolerated
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo, host_ports, ports_conflict
+from lifecycle.scheduler.framework.node_info import (
+    NodeInfo,
+    PodInfo,
+    host_ports,
+    ports_conflict,
+)
 
 Predicate = Callable[[PodInfo, NodeInfo], list[str]]
 """The reasons against the node; none if it fits."""
