@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
@@ -139,13 +139,6 @@ class ClusterConfig:
                 f" not {self.runtime}"
             )
         check_address(self.store)
-
-
-def component_user_agent(component: str) -> str:
-    """As the real components call themselves; the part before `/` becomes the field
-    manager.
-    """
-    return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
 
 
 class Cluster:
@@ -417,9 +410,7 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(
-            self.server.in_process_transport(user), component_user_agent(component)
-        )
+        return Client(self.server.in_process_transport(user), user_agent(component))
 
     @property
     def url(self) -> str:

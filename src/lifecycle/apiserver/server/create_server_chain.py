@@ -64,7 +64,7 @@ from lifecycle.apiserver.server.rest_storage import new_cachers, new_stores
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.stats import StorageStats
 from lifecycle.apiserver.util.certificates import CertificateAuthority
-from lifecycle.apiserver.util.go_json import reading_json_ahead
+from lifecycle.apiserver.util.json_bodies import reading_json_ahead
 from lifecycle.apiserver.util.service_resolver import EndpointResolver, ServiceResolver
 from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Store

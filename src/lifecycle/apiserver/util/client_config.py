@@ -11,11 +11,11 @@ Left out: client certificates.
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 from urllib.parse import urlsplit
 
 from lifecycle.api.generic_server_response import generic_server_response
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.util.service_resolver import ResolveError, ServiceResolver
 from lifecycle.apiserver.util.webhook_call import DEADLINE, Call, WebhookError
@@ -75,23 +75,17 @@ class HookCall:
         if status >= 400:
             raise WebhookError(_refusal(status, data))
         try:
-            return json.loads(data)
-        except ValueError:
-            first = data[:1].decode(errors="replace") or "EOF"
-            why = (
-                f"invalid character '{first}' looking for beginning of value"
-                if data
-                else "unexpected end of JSON input"
-            )
+            return unmarshal(data)
+        except ValueError as error:
             raise WebhookError(
-                f"couldn't get version/kind; json parse error: {why}"
+                f"couldn't get version/kind; json parse error: {error}"
             ) from None
 
 
 def _refusal(status: int, data: bytes) -> str:
     """What the client library makes of an answer that is no success."""
     try:
-        document = json.loads(data)
+        document = unmarshal(data)
         if isinstance(document, dict) and document.get("kind") == "Status":
             return str(document.get("message") or "unknown")
     except ValueError:

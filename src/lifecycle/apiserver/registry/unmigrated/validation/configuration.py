@@ -15,15 +15,13 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.go_json.decode import unmarshal_object
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
     validate_core_object_meta_update,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.go_json import (
-    json_object_complaint,
 )
 
 MAX_SIZE = 1024 * 1024
@@ -109,10 +107,11 @@ def validate_secret(secret: Object) -> list[FieldError]:
         if key not in data:
             errors.append(required(f"data[{key}]"))
         else:
-            complaint = json_object_complaint(base64.b64decode(data[key] or ""))
-            if complaint:
+            try:
+                unmarshal_object(base64.b64decode(data[key] or ""))
+            except ValueError as error:
                 errors.append(
-                    invalid(f"data[{key}]", "<secret contents redacted>", complaint)
+                    invalid(f"data[{key}]", "<secret contents redacted>", str(error))
                 )
     elif type_ == "kubernetes.io/basic-auth":
         if "username" not in data and "password" not in data:

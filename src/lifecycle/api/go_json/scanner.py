@@ -1,31 +1,21 @@
-"""JSON as Go reads it, and what Go says of a text that is not JSON.
+"""What Go says of a text that is not JSON.
 
 Clients see these words, and people search for them, so they are worth getting right. Go
 reads byte by byte and complains of the first byte that cannot go on; what it says
-depends on what it was in the middle of. Bytes that are not UTF-8, and halves of
-surrogate pairs, it takes for U+FFFD.
+depends on what it was in the middle of.
 
-Upstream: Go's `encoding/json` (`scanner.go`), the same in `sigs.k8s.io/json`. Left out:
-offsets, which these messages do not show.
+Upstream: Go's `encoding/json/scanner.go` (`checkValid`, `SyntaxError`), the same in
+`sigs.k8s.io/json`. Left out: offsets, which these messages do not show.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-from collections.abc import Awaitable
-from contextvars import ContextVar
 from functools import cache
-from typing import Any, NamedTuple
-
-import orjson
-
-from lifecycle.api.wire import Handler, Request, Response
+from typing import NamedTuple
 
 MAX_DEPTH = 10_000
-LARGE = 64 << 10
-"""Bytes of a text that is complained of beside the event loop."""
+"""How many arrays and objects Go opens before it gives up: `maxNestingDepth`."""
 _END = "unexpected end of JSON input"
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _PLAIN = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
@@ -94,75 +84,8 @@ _ESCAPES = {
 }
 
 
-_ahead: ContextVar[tuple[bytes, Any] | None] = ContextVar(
-    "JSON read ahead", default=None
-)
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 class _ComplaintError(Exception):
     """Ends the reading; carries what Go says."""
-
-
-def read_json(body: bytes) -> Any:
-    """The text as data. Raises ValueError with Go's complaint."""
-    ahead = _ahead.get()
-    if ahead is not None and ahead[0] is body:
-        if isinstance(ahead[1], ValueError):
-            raise ahead[1]
-        _ahead.set(None)  # whoever reads may change what was read
-        return ahead[1]
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        complaint = json_complaint(body)
-    if complaint:
-        raise ValueError(complaint)
-    try:  # JSON to Go, if not to a stricter reader
-        return orjson.loads(
-            _SURROGATE.sub(
-                "\ufffd",
-                json.dumps(
-                    json.loads(body.decode("utf-8", "replace")), ensure_ascii=False
-                ),
-            )
-        )
-    except (RecursionError, orjson.JSONDecodeError):
-        raise ValueError("exceeded max depth") from None
-
-
-def reading_json_ahead(serve: Handler) -> Handler:
-    """A handler whose large JSON bodies have been read before anybody asks, in a thread
-    if something is wrong with them.
-
-    To say what is wrong takes ten times as long as reading, and everybody else would
-    wait.
-    """
-
-    async def after_reading(request: Request) -> Response:
-        read: Any
-        try:
-            read = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
-            try:
-                read = await asyncio.to_thread(read_json, request.body)
-            except ValueError as error:
-                read = error
-        token = _ahead.set((request.body, read))
-        try:
-            return await serve(request)
-        finally:
-            _ahead.reset(token)
-
-    def handler(request: Request) -> Awaitable[Response]:
-        if len(request.body) > LARGE and "json" in request.headers.get(
-            "content-type", "json"
-        ):
-            return after_reading(request)
-        return serve(request)
-
-    return handler
 
 
 def json_complaint(body: bytes) -> str:
@@ -187,17 +110,22 @@ def _complain(
     )
 
 
+def _too_deep(open_: bytearray) -> _ComplaintError:
+    bracket = _quote_char(open_[MAX_DEPTH])
+    return _ComplaintError(f"invalid character {bracket} exceeded max depth")
+
+
 def _quote_char(byte: int) -> str:
     """A byte as Go shows it: taken for a character of Latin-1, escaped if that cannot
     be printed. Upstream: `quoteChar`.
     """
     if byte in _ESCAPES:
-        shown = _ESCAPES[byte]
+        char = _ESCAPES[byte]
     elif byte < 0x20 or byte == 0x7F:
-        shown = f"\\x{byte:02x}"
+        char = f"\\x{byte:02x}"
     else:
-        shown = chr(byte) if chr(byte).isprintable() else f"\\u{byte:04x}"
-    return f"'{shown}'"
+        char = chr(byte) if chr(byte).isprintable() else f"\\u{byte:04x}"
+    return f"'{char}'"
 
 
 def _read(body: bytes) -> None:
@@ -211,13 +139,13 @@ def _read(body: bytes) -> None:
             )
             at = run
             if len(open_) > MAX_DEPTH:
-                raise _ComplaintError("exceeded max depth")
+                raise _too_deep(open_)
             if open_.endswith(b"["):
                 at = _stride(patterns.items, body, at, open_)
         if (opening := body[at : at + 1]) in (b"{", b"["):
             open_ += opening
             if len(open_) > MAX_DEPTH:
-                raise _ComplaintError("exceeded max depth")
+                raise _too_deep(open_)
             at = _skip(body, at + 1)
             if opening == b"[" and body[at : at + 1] != b"]":
                 continue
@@ -311,10 +239,10 @@ def _number(body: bytes, at: int) -> int:
 
 
 def _digits(body: bytes, at: int, where: str) -> int:
-    found = _DIGITS.match(body, at)
-    if found is None:
+    digits = _DIGITS.match(body, at)
+    if digits is None:
         raise _complain(body, at, where, in_token=True)
-    return found.end()
+    return digits.end()
 
 
 def _string(body: bytes, at: int) -> int:
@@ -335,6 +263,6 @@ def _skip(body: bytes, at: int) -> int:
 
 
 def _pass(pattern: re.Pattern[bytes], body: bytes, at: int) -> int:
-    found = pattern.match(body, at)
-    assert found is not None  # an empty match is one
-    return found.end()
+    match = pattern.match(body, at)
+    assert match is not None  # an empty match is one
+    return match.end()

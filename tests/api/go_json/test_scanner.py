@@ -1,4 +1,5 @@
-"""JSON as Go reads it. What is expected here is what `json.Unmarshal` of Go 1.19 answered to the same bytes."""
+"""What Go says of texts that are no JSON. What is expected here is what a real API server (v1.36.2) answered to a
+Secret of type `kubernetes.io/dockerconfigjson` with the same bytes; the same text as a request's body got the same words."""
 
 from __future__ import annotations
 
@@ -7,11 +8,24 @@ import time
 
 import pytest
 
+from lifecycle.api.go_json.scanner import json_complaint
 from lifecycle.apiserver.server.https import MAX_BODY
-from lifecycle.apiserver.util.go_json import json_complaint, read_json
+from lifecycle.apiserver.util.json_bodies import read_json
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",
+    b" ": "unexpected end of JSON input",
+    b"nulx": "invalid character 'x' in literal null (expecting 'l')",
+    b"[tru]": "invalid character ']' in literal true (expecting 'e')",
+    b"truex": "invalid character 'x' after top-level value",
+    b"1.5.2": "invalid character '.' after top-level value",
+    b"-Infinity": "invalid character 'I' in numeric literal",
+    b'{"a":1 "b"}': "invalid character '\"' after object key:value pair",
+    b'{"a":\t\x0b1}': "invalid character '\\v' looking for beginning of value",
+    b'"\\u12"': "invalid character '\"' in \\u hexadecimal character escape",
+    b'"\\\'"': "invalid character '\\'' in string escape code",
+    b"\xef\xbb\xbf{}": "invalid character 'ï' looking for beginning of value",
+    b'{"a":1}\x00': "invalid character '\\x00' after top-level value",
     b"nul": "invalid character ' ' in literal null (expecting 'l')",
     b"-": "invalid character ' ' in numeric literal",
     b"1.x": "invalid character 'x' after decimal point in numeric literal",
@@ -33,7 +47,9 @@ COMPLAINTS = {
     b"\x81": "invalid character '\\u0081' looking for beginning of value",
     b"\x7f": "invalid character '\\x7f' looking for beginning of value",
     b"NaN": "invalid character 'N' looking for beginning of value",
-    b"[" * 10_001: "exceeded max depth",
+    b"[" * 10_001: "invalid character '[' exceeded max depth",
+    b'{"a":' * 10_001: "invalid character '{' exceeded max depth",
+    b"[" * 10_001 + b"]" * 10_001: "invalid character '[' exceeded max depth",
 }
 
 
@@ -73,4 +89,4 @@ def test_what_nests_deeper_than_a_stride_is_complained_of_all_the_same() -> None
             assert json_complaint(wrong) == "invalid character 'x' looking for beginning of value"
             mixed = opening * depth + b"1" + closing * (depth - 1) + b":"
             assert json_complaint(mixed).startswith("invalid character ':' after ")
-    assert json_complaint(b"[" * 9_998 + b"[[[[]]]]") == "exceeded max depth"
+    assert json_complaint(b"[" * 9_998 + b"[[[[]]]]") == "invalid character '[' exceeded max depth"

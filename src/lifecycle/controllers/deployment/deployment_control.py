@@ -15,13 +15,16 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
-from lifecycle.controllers.deployment.fenceposts import max_surge, replicas_of
+from lifecycle.controllers.deployment.deployment_util import (
+    max_surge,
+    replicas_of,
+    status_of,
+)
 from lifecycle.controllers.deployment.revisions import (
     by_revision,
     replicas_annotations_need_update,
     set_replicas_annotations,
 )
-from lifecycle.controllers.deployment.rollout_status import status_of
 from lifecycle.controllers.object_copy import mutable_copy
 
 
