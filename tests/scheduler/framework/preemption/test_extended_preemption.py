@@ -15,7 +15,7 @@ from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.handle import ExtenderError
 from tests.kubelet.small_cluster import small_cluster
-from tests.scheduler.test_preemption import pod, priority_class
+from tests.scheduler.framework.preemption.test_preemption import pod, priority_class
 
 
 class Answering(HTTPExtender):

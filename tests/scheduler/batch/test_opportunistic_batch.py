@@ -9,6 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
+from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.types import FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
 ZONES = ("", "a", "b", "c")
@@ -46,6 +54,30 @@ def kinds_of_pods(draw: st.DrawFn) -> Object:
     return make_pod("kind", labels=labels, requests=requests, **spec)
 
 
+def explained(model: Model, pod: Object) -> object:
+    """Every plugin's score of every node, or the refusal; without moving on."""
+    start, rng = model.algorithm.next_start_node_index, model.algorithm._rng.getstate()
+    try:
+        return model.decide(pod).scores
+    except FitError as error:
+        return str(error)
+    finally:
+        model.algorithm.next_start_node_index = start
+        model.algorithm._rng.setstate(rng)
+
+
+def test_a_plugin_that_nobody_knows_takes_the_plain_path_and_so_does_who_derives_from_one() -> None:
+    class Yours(NodeResourcesFit):
+        def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+            return int(info.pod["metadata"]["name"] == node.name) * 100  # no signature tells that
+
+    registry = {**IN_TREE_REGISTRY, Yours.name: lambda args, handle: Yours()}
+    nodes = [make_node(f"n{i}") for i in range(3)]
+    model = Model(nodes, batch=True, framework=Framework(registry, Profile()))
+    assert not OpportunisticBatch(model.framework).possible
+    assert [model.place(make_pod(f"n{i}")) for i in (2, 0, 1)] == ["n2", "n0", "n1"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     clusters(),
@@ -58,6 +90,7 @@ def test_short_cut_and_plain_path_agree(nodes: list[Object], kinds: list[Object]
     for number, kind in enumerate(order):
         pod = kinds[kind % len(kinds)]
         pod = {**pod, "metadata": {**pod["metadata"], "name": f"p{number}", "uid": f"p{number}"}}
+        assert explained(short, pod) == explained(plain, pod)
         assert short.place(pod) == plain.place(pod)
     assert short.algorithm.next_start_node_index == plain.algorithm.next_start_node_index
 
