@@ -44,6 +44,11 @@ def is_installed(name: str) -> bool:
     return find_spec(EXTRAS[name].module) is not None
 
 
+def install_line(name: str) -> str:
+    """The command that brings an extra."""
+    return f"pip install '{DISTRIBUTION}[{name}]'"
+
+
 def require(name: str, module: str = "") -> ModuleType:
     """A module of an extra's library, by default its root. Raises MissingExtraError."""
     extra = EXTRAS[name]
@@ -54,5 +59,5 @@ def require(name: str, module: str = "") -> ModuleType:
             raise
         raise MissingExtraError(
             f"{extra.library} is not installed, which is needed for {extra.purpose}:"
-            f" pip install '{DISTRIBUTION}[{name}]'"
+            f" {install_line(name)}"
         ) from None

@@ -87,6 +87,7 @@ def refusals() -> Iterator[None]:
     from kubernetes.client import ApiException
     from kubernetes.config import ConfigException
 
+    from lifecycle.api.extras import MissingExtraError
     from lifecycle.api.status import StatusError
     from lifecycle.etcd.store import StoreError
     from lifecycle.inspector import InspectorError
@@ -104,6 +105,7 @@ def refusals() -> Iterator[None]:
         ) from None
     except (
         InspectorError,
+        MissingExtraError,
         UnicodeDecodeError,
         ValueError,
         StatusError,
