@@ -86,7 +86,8 @@ class ClusterConfig:
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
     none. `overlay`: how packets get from node to node where there are real ones
-    (`vxlan`, `host-gw`).
+    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
+    travels with the package.
     """
 
     nodes: int = 3
@@ -98,7 +99,7 @@ class ClusterConfig:
     token: str = ""
     without: tuple[str, ...] = ()
     seed: int | None = None
-    like: Path | None = None
+    like: str | Path | None = None
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
