@@ -22,13 +22,8 @@ from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
-from lifecycle.apiserver.endpoints.component_statuses import (
-    get_component_status,
-    list_component_statuses,
-)
 from lifecycle.apiserver.endpoints.connect import PodConnector
 from lifecycle.apiserver.endpoints.conversion import converted
-from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.endpoints.options import (
@@ -108,9 +103,8 @@ class ResourceHandler:
             return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource, self.strategy(resource))
-        warning = deprecation_warning(resource)
-        if warning:
-            request.warnings.append(warning)
+        if scope.strategy.deprecation:
+            request.warnings.append(scope.strategy.deprecation)
         if info.subresource:
             return await self._subresource(request, scope)
         if info.verb not in resource.verbs or len(info.parts) > 2:
@@ -128,13 +122,8 @@ class ResourceHandler:
             or (info.verb == "create" and info.name)
         ):
             raise status.method_not_allowed()
-        if resource.plural == "componentstatuses":
-            found = (
-                get_component_status(info.name)
-                if info.verb == "get"
-                else list_component_statuses()
-            )
-            return Response(200, obj=found)
+        if scope.strategy.read is not None:
+            return Response(200, obj=scope.strategy.read(info.name))
         return await endpoint(self, request, scope)
 
     def find(self, info: RequestInfo) -> Resource | None:

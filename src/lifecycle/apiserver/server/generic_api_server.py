@@ -64,7 +64,7 @@ from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
 from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
-from lifecycle.apiserver.registry.services import ServiceStore
+from lifecycle.apiserver.registry.core.service.store import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.authority import Authority

@@ -78,6 +78,11 @@ def no_warnings(*objs: Object) -> list[str]:
     return []
 
 
+def is_not_held(obj: Object) -> bool:
+    """Only the finalizers of its metadata keep a deleted object."""
+    return False
+
+
 def validate_metadata(obj: Object) -> list[FieldError]:
     """A new object of a kind without rules of its own."""
     metadata = obj.get("metadata") or {}
@@ -111,6 +116,10 @@ class Strategy:
 
     # -- reading -----------------------------------------------------------------------
 
+    read: Callable[[str], Object] | None = None
+    """For a kind that is never stored: name → object, no name → the list. Raises
+    StatusError (ComponentStatus).
+    """
     decode: Callable[[object, str, str], tuple[Object, list[str]]] = decode
     """What was sent, apiVersion, kind → normal form, strict errors. Raises StatusError
     400.
@@ -168,6 +177,20 @@ class Strategy:
 
     # -- deleting ----------------------------------------------------------------------
 
+    check_deletion: Callable[[Object, str, str], None] = do_nothing
+    """Preconditions in the kind's own words, asked first: object, uid, resourceVersion
+    (empty: any). Raises StatusError 409.
+    """
+    marks_own_deletion: bool = False
+    """Its own registry marks it for deletion: without a grace period, and the
+    generation stays (Namespace, CustomResourceDefinition).
+    """
+    mark_deleted: Change = do_nothing
+    """What else shows that the object is being deleted, beside the metadata."""
+    is_held: Callable[[Object], bool] = is_not_held
+    """Whether something besides its finalizers keeps a deleted object. Upstream:
+    `ShouldDeleteDuringUpdate`.
+    """
     returns_deleted_object: bool = False
     """The answer to a delete is the object (else: a Status). Upstream:
     `ReturnDeletedObject`.
@@ -175,6 +198,11 @@ class Strategy:
 
     # -- showing -----------------------------------------------------------------------
 
+    deprecation: str = ""
+    """What each answer says if the version goes away. Upstream:
+    `APILifecycleDeprecated`, `endpoints/deprecation/deprecation.go`
+    (`WarningMessage`).
+    """
     field_labels: FieldLabels = METADATA_ONLY
     printer: Printer = DEFAULT
     go_type: Callable[[Resource, str], str] = internal_type

@@ -5,8 +5,6 @@ Upstream: `pkg/apis/core/v1/defaults.go`, v1.36.
 
 from __future__ import annotations
 
-import base64
-
 from lifecycle.api.defaults.pods import (
     set_claim_spec_defaults,
     set_pod_template_defaults,
@@ -14,80 +12,6 @@ from lifecycle.api.defaults.pods import (
 )
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.wire import Object
-
-CLIENT_IP_TIMEOUT_SECONDS = 10800
-
-
-def set_service_defaults(service: Object) -> None:
-    """Type, affinity, protocols, target ports and traffic policies."""
-    spec = service.setdefault("spec", {})
-    if not spec.get("sessionAffinity"):
-        spec["sessionAffinity"] = "None"
-    if spec["sessionAffinity"] == "None":
-        spec.pop("sessionAffinityConfig", None)
-    elif spec["sessionAffinity"] == "ClientIP":
-        config = spec.get("sessionAffinityConfig") or {}
-        if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
-            spec["sessionAffinityConfig"] = {
-                "clientIP": {"timeoutSeconds": CLIENT_IP_TIMEOUT_SECONDS}
-            }
-    type_ = spec.get("type")
-    if not type_:
-        type_ = spec["type"] = "ClusterIP"
-    for port in spec.get("ports") or ():
-        if not port.get("protocol"):
-            port["protocol"] = "TCP"
-        if not port.get("targetPort"):
-            port["targetPort"] = port.get("port", 0)
-    if externally_accessible(spec) and not spec.get("externalTrafficPolicy"):
-        spec["externalTrafficPolicy"] = "Cluster"
-    if spec.get("internalTrafficPolicy") is None and type_ in (
-        "NodePort",
-        "LoadBalancer",
-        "ClusterIP",
-    ):
-        spec["internalTrafficPolicy"] = "Cluster"
-    if type_ == "LoadBalancer":
-        if spec.get("allocateLoadBalancerNodePorts") is None:
-            spec["allocateLoadBalancerNodePorts"] = True
-        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get(
-            "ingress"
-        ) or ():
-            if ingress.get("ip") and ingress.get("ipMode") is None:
-                ingress["ipMode"] = "VIP"
-
-
-def externally_accessible(spec: Object) -> bool:
-    """Can traffic from outside reach the Service? Upstream: `pkg/api/service/util.go`
-    (`ExternallyAccessible`).
-    """
-    type_ = spec.get("type")
-    return type_ in ("LoadBalancer", "NodePort") or (
-        type_ == "ClusterIP" and bool(spec.get("externalIPs"))
-    )
-
-
-def set_secret_defaults(secret: Object) -> None:
-    """A Secret without a type is `Opaque`; `stringData` is write-only and becomes
-    `data` (upstream: in conversion).
-    """
-    if not secret.get("type"):
-        secret["type"] = "Opaque"
-    plain = secret.pop("stringData", None)
-    if plain:
-        encoded = {
-            key: base64.b64encode(value.encode()).decode()
-            for key, value in plain.items()
-        }
-        secret["data"] = {**(secret.get("data") or {}), **encoded}
-
-
-def set_endpoints_defaults(endpoints: Object) -> None:
-    """Ports are TCP unless they say otherwise."""
-    for subset in endpoints.get("subsets") or ():
-        for port in subset.get("ports") or ():
-            if not port.get("protocol"):
-                port["protocol"] = "TCP"
 
 
 def set_persistent_volume_defaults(volume: Object) -> None:
@@ -121,30 +45,6 @@ def set_persistent_volume_claim_defaults(claim: Object) -> None:
         status["phase"] = "Pending"
     set_claim_spec_defaults(claim.setdefault("spec", {}))
     round_up_resource_list(status.get("capacity"))
-
-
-def set_namespace_defaults(namespace: Object) -> None:
-    """The phase, and the label that carries the name (a generated name gets its label
-    when it is known: see the strategy).
-    """
-    status = namespace.setdefault("status", {})
-    if not status.get("phase"):
-        status["phase"] = "Active"
-    set_namespace_label(namespace)
-
-
-def set_namespace_label(namespace: Object) -> None:
-    """`kubernetes.io/metadata.name`. Upstream: also
-    `pkg/registry/core/namespace/strategy.go` (`Canonicalize`).
-    """
-    meta = namespace.get("metadata") or {}
-    if meta.get("name"):
-        labels = meta.get("labels")
-        if labels is None or labels.get("kubernetes.io/metadata.name") != meta["name"]:
-            meta["labels"] = {
-                **(labels or {}),
-                "kubernetes.io/metadata.name": meta["name"],
-            }
 
 
 def set_node_defaults(node: Object) -> None:

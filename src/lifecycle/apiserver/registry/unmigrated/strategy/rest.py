@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
@@ -22,17 +21,10 @@ from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_update,
     take_over,
 )
-from lifecycle.apiserver.registry.unmigrated.defaults.core import set_namespace_label
 from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
     prepare_data_sources,
 )
-from lifecycle.apiserver.registry.unmigrated.strategy.on_create import (
-    clean_secret_references,
-)
 from lifecycle.apiserver.registry.unmigrated.strategy.pod_resize import prepare_resize
-from lifecycle.apiserver.registry.unmigrated.strategy.services import (
-    prepare_service_for_update,
-)
 
 SPEC, CONTENT = Generation.SPEC, Generation.CONTENT
 
@@ -50,9 +42,6 @@ _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
     "Pod": _SPEC,
-    "Service": Facts(create_on_update=True),
-    "Endpoints": Facts(create_on_update=True),
-    "Event": Facts(create_on_update=True),
     "LimitRange": Facts(create_on_update=True),
     "ReplicationController": _SPEC,
     "PodTemplate": Facts(CONTENT),
@@ -62,10 +51,6 @@ FACTS: dict[str, Facts] = {
     "Job": _SPEC,
     "CronJob": _SPEC,
     "PodDisruptionBudget": Facts(SPEC, unconditional_update=False),
-    "Ingress": _SPEC,
-    "IngressClass": _SPEC,
-    "NetworkPolicy": _SPEC,
-    "EndpointSlice": Facts(Generation.CONTENT_AND_LABELS),
     "PriorityClass": Facts(Generation.ALWAYS_ONE),
     "RuntimeClass": Facts(create_on_update=True, unconditional_update=False),
     "Role": Facts(create_on_update=True),
@@ -100,9 +85,9 @@ WITH_PODS = frozenset(
 
 RETURNS_OBJECT = frozenset(
     {
-        "CSIDriver", "CSINode", "Namespace", "PersistentVolume",
+        "CSIDriver", "CSINode", "PersistentVolume",
         "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota", "Service", "ServiceAccount", "StorageClass",
+        "ResourceQuota", "StorageClass",
         "VolumeAttachment",
     }
 )  # fmt: skip
@@ -130,8 +115,6 @@ def _canonicalize_job(job: Object) -> None:
 
 
 CANONICALIZE: dict[str, Callable[[Object], None]] = {
-    "Namespace": set_namespace_label,  # a generated name becomes its label
-    "Endpoints": repack_subsets,
     "Job": _canonicalize_job,
 }
 
@@ -143,21 +126,6 @@ def drop_disabled_on_update(new: Object, old: Object) -> None:
     spec = pod_spec_of(new)
     if spec:
         drop_disabled_pod_fields(spec, pod_spec_of(old))
-
-
-def _update_namespace(new: Object, old: Object) -> None:
-    if (old.get("spec") or {}).get("finalizers") is not None:
-        finalizers = old["spec"]["finalizers"]
-        new["spec"] = {**(new.get("spec") or {}), "finalizers": finalizers}
-
-
-def _update_secret(new: Object, old: Object) -> None:
-    if not new.get("type"):
-        take_over(new, old, "type")
-
-
-def _update_service_account(new: Object, old: Object) -> None:
-    clean_secret_references(new)
 
 
 def _update_claim(new: Object, old: Object) -> None:
@@ -180,10 +148,6 @@ def _update_driver(new: Object, old: Object) -> None:
 
 
 ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
-    "Service": prepare_service_for_update,
-    "Namespace": _update_namespace,
-    "Secret": _update_secret,
-    "ServiceAccount": _update_service_account,
     "PersistentVolumeClaim": _update_claim,
     "CertificateSigningRequest": _update_signing_request,
     "CSIDriver": _update_driver,
@@ -243,7 +207,7 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
     **dict.fromkeys(
         (
             *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),
-            *("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),
+            *("ValidatingAdmissionPolicy"),
             *("CertificateSigningRequest", "ResourceClaim"),
         ),
         prepare_for_status_only_update,
@@ -272,10 +236,6 @@ def _update_resize(new: Object, old: Object) -> None:
     drop_disabled_on_update(new, old)
 
 
-def _update_finalize(new: Object, old: Object) -> None:
-    take_over(new, old, "status")
-
-
 def _update_approval(new: Object, old: Object) -> None:
     conditions = (new.get("status") or {}).get("conditions")
     take_over(new, old, "spec")
@@ -289,6 +249,5 @@ MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
         ),
         "resize": UpdateStrategy(_update_resize, generation=SPEC),
     },
-    "Namespace": {"finalize": UpdateStrategy(_update_finalize)},
     "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

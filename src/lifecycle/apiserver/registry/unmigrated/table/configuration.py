@@ -15,25 +15,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Cells,
     Column,
     Printer,
-    field,
 )
-
-
-def _print_config_map(obj: Object, now: float) -> Cells:
-    return [
-        obj["metadata"]["name"],
-        len(obj.get("data") or ()) + len(obj.get("binaryData") or ()),
-        age(obj, now),
-    ]
-
-
-def _print_secret(obj: Object, now: float) -> Cells:
-    return [
-        obj["metadata"]["name"],
-        obj.get("type", ""),
-        len(obj.get("data") or ()),
-        age(obj, now),
-    ]
 
 
 def _print_resource_quota(obj: Object, now: float) -> Cells:
@@ -70,19 +52,6 @@ def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
 
 
 PRINTERS = {
-    "configmaps": Printer(
-        (NAME, Column("Data", field("core/v1.ConfigMap", "data")), AGE),
-        _print_config_map,
-    ),
-    "secrets": Printer(
-        (
-            NAME,
-            Column("Type", field("core/v1.Secret", "type")),
-            Column("Data", field("core/v1.Secret", "data")),
-            AGE,
-        ),
-        _print_secret,
-    ),
     "resourcequotas": Printer(
         (
             NAME,

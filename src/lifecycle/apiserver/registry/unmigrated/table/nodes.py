@@ -80,21 +80,6 @@ def _address(status: Object, type: str) -> str:
     )
 
 
-def _print_component_status(obj: Object, now: float) -> Cells:
-    healthy = next(
-        (c for c in obj.get("conditions") or () if c["type"] == "Healthy"), None
-    )
-    if healthy is None:
-        return [obj["metadata"]["name"], "Unknown", "", ""]
-    state = "Healthy" if healthy["status"] == "True" else "Unhealthy"
-    return [
-        obj["metadata"]["name"],
-        state,
-        healthy.get("message", ""),
-        healthy.get("error", ""),
-    ]
-
-
 _NODE_INFO = "core/v1.NodeSystemInfo"
 
 PRINTERS = {
@@ -116,23 +101,6 @@ PRINTERS = {
             ),
         ),
         _print_node,
-    ),
-    "namespaces": Printer(
-        (NAME, Column("Status", "The status of the namespace"), AGE),
-        lambda obj, now: [
-            obj["metadata"]["name"],
-            (obj.get("status") or {}).get("phase", ""),
-            age(obj, now),
-        ],
-    ),
-    "componentstatuses": Printer(
-        (
-            NAME,
-            Column("Status", "Status of the component conditions"),
-            Column("Message", "Message of the component conditions"),
-            Column("Error", "Error of the component conditions"),
-        ),
-        _print_component_status,
     ),
     "runtimeclasses.node.k8s.io": Printer(
         (NAME, Column("Handler"), AGE),

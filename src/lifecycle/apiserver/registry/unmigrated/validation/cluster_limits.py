@@ -27,7 +27,6 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
-    validate_kube_finalizer_name,
     validate_label_name,
 )
 from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
@@ -40,54 +39,6 @@ from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import
 from lifecycle.apiserver.registry.unmigrated.validation.placement import (
     validate_taint_effect,
 )
-
-
-def _validate_finalizer(name: str, path: str) -> list[FieldError]:
-    return [
-        invalid(path, name, why) for why in content.qualified_name(name)
-    ] + validate_kube_finalizer_name(name, path)
-
-
-def validate_namespace(namespace: Object) -> list[FieldError]:
-    """A DNS label for a name, proper finalizers."""
-    errors = validate_core_object_meta(
-        namespace.get("metadata") or {}, False, content.name_is_dns_label
-    )
-    for name in (namespace.get("spec") or {}).get("finalizers") or ():
-        errors += _validate_finalizer(name, "spec.finalizers")
-    return errors
-
-
-def validate_namespace_status_update(new: Object, old: Object) -> list[FieldError]:
-    """The phase follows the deletion timestamp."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    phase = (new.get("status") or {}).get("phase", "")
-    if new["metadata"].get("deletionTimestamp") is None:
-        if phase != "Active":
-            errors.append(
-                invalid(
-                    "status.Phase",
-                    phase,
-                    "may only be 'Active' if `deletionTimestamp` is empty",
-                )
-            )
-    elif phase != "Terminating":
-        errors.append(
-            invalid(
-                "status.Phase",
-                phase,
-                "may only be 'Terminating' if `deletionTimestamp` is not empty",
-            )
-        )
-    return errors
-
-
-def validate_namespace_finalize_update(new: Object, old: Object) -> list[FieldError]:
-    """Finalizers of the spec, through `/finalize` only."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    for index, name in enumerate((new.get("spec") or {}).get("finalizers") or ()):
-        errors += _validate_finalizer(name, f"spec.finalizers[{index}]")
-    return errors
 
 
 def _validate_taints(taints: list[Object], path: str) -> list[FieldError]:

@@ -20,19 +20,14 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     api_services,
     certificates,
     cluster_limits,
-    configuration,
-    events,
     extensions,
     flow_control,
-    ip_addresses,
     jobs,
-    networking,
     persistent_volume_claims,
     persistent_volumes,
     pods,
     policies,
     rbac,
-    services,
     storage_drivers,
     workloads,
 )
@@ -83,29 +78,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         workloads.validate_replication_controller,
         workloads.validate_replication_controller_update,
     ),
-    ("v1", "Service"): (services.validate_service, services.validate_service_update),
-    ("v1", "Endpoints"): (
-        services.validate_endpoints,
-        services.validate_endpoints_update,
-    ),
-    ("v1", "Event"): (events.validate_core_event, events.validate_core_event_update),
-    ("events.k8s.io/v1", "Event"): (
-        events.validate_event,
-        events.validate_event_update,
-    ),
-    ("v1", "ConfigMap"): (
-        configuration.validate_config_map,
-        configuration.validate_config_map_update,
-    ),
-    ("v1", "Secret"): (
-        configuration.validate_secret,
-        configuration.validate_secret_update,
-    ),
-    ("v1", "ServiceAccount"): (
-        configuration.validate_service_account,
-        configuration.validate_service_account_update,
-    ),
-    ("v1", "Namespace"): (cluster_limits.validate_namespace, _metadata_update),
     ("v1", "Node"): (cluster_limits.validate_node, cluster_limits.validate_node_update),
     ("v1", "LimitRange"): (
         cluster_limits.validate_limit_range,
@@ -165,27 +137,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     (_RBAC, "ClusterRoleBinding"): (
         rbac.validate_cluster_role_binding,
         rbac.validate_cluster_role_binding_update,
-    ),
-    (_NETWORKING, "Ingress"): (
-        networking.validate_ingress_create,
-        networking.validate_ingress_update,
-    ),
-    (_NETWORKING, "IngressClass"): (
-        networking.validate_ingress_class,
-        networking.validate_ingress_class_update,
-    ),
-    (_NETWORKING, "NetworkPolicy"): (
-        networking.validate_network_policy,
-        networking.validate_network_policy_update,
-    ),
-    (_NETWORKING, "IPAddress"): (
-        ip_addresses.validate_ip_address,
-        ip_addresses.validate_ip_address_update,
-    ),
-    (_NETWORKING, "ServiceCIDR"): (networking.validate_service_cidr, _metadata_update),
-    ("discovery.k8s.io/v1", "EndpointSlice"): (
-        networking.validate_endpoint_slice,
-        networking.validate_endpoint_slice_update,
     ),
     ("scheduling.k8s.io/v1", "PriorityClass"): (
         policies.validate_priority_class,
@@ -262,9 +213,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("v1", "Pod", "status"): pods.validate_pod_status_update,
     ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
     ("v1", "Pod", "resize"): pods.validate_pod_resize,
-    ("v1", "Service", "status"): services.validate_service_status_update,
-    ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
-    ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,
     ("v1", "Node", "status"): cluster_limits.validate_node_update,
     (
         "v1",

@@ -15,9 +15,7 @@ from __future__ import annotations
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.services import (
-    validate_cluster_ips,
-)
+from lifecycle.apiserver.registry.core.service.cluster_ips import validate_cluster_ips
 
 HEADLESS = "None"
 CONFIGURED = ("IPv4",)

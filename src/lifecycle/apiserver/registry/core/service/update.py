@@ -13,26 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.defaults.core import externally_accessible
-
-OUTSIDE = frozenset({"NodePort", "LoadBalancer"})
-"""The types that can have node ports."""
-
-
-def needs_cluster_ip(spec: Object) -> bool:
-    """Every type but ExternalName has an address in the cluster (perhaps `None`)."""
-    return spec.get("type") != "ExternalName"
+from lifecycle.apiserver.registry.core.service.types import (
+    OUTSIDE,
+    externally_accessible,
+    needs_cluster_ip,
+    needs_health_check,
+)
 
 
-def needs_node_ports(spec: Object) -> bool:
-    """NodePort, and LoadBalancer unless it opts out."""
-    return spec.get("type") == "NodePort" or (
-        spec.get("type") == "LoadBalancer"
-        and spec.get("allocateLoadBalancerNodePorts") is not False
-    )
-
-
-def prepare_service_for_update(new: Object, old: Object) -> None:
+def prepare_for_update(new: Object, old: Object) -> None:
     """Carry allocated values over, keep `clusterIP` and `clusterIPs` in step, drop what
     the new type cannot have.
     """
@@ -104,16 +93,6 @@ def _with_node_ports(
         {**port, "nodePort": n} if n and n not in used else port
         for port, n in zip(ports, found)
     ]
-
-
-def needs_health_check(spec: Object) -> bool:
-    """A load balancer that sends traffic only to nodes with endpoints has to ask each
-    node whether it has some.
-    """
-    return (
-        spec.get("type") == "LoadBalancer"
-        and spec.get("externalTrafficPolicy") == "Local"
-    )
 
 
 def _normalize_cluster_ips(spec: Object, before: Object) -> None:

@@ -22,27 +22,27 @@ from ipaddress import IPv4Network, ip_address
 from lifecycle.api import status
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.strategy import Strategy
-from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.service_addresses import (
+from lifecycle.apiserver.registry.core.service.addresses import (
     ALLOCATED,
     SERVICE_CIDR,
     ServiceAddresses,
     addresses_of,
     refused_address,
 )
-from lifecycle.apiserver.registry.service_families import (
+from lifecycle.apiserver.registry.core.service.ip_families import (
     HEADLESS,
     init_ip_family_fields,
 )
-from lifecycle.apiserver.registry.service_node_ports import (
+from lifecycle.apiserver.registry.core.service.node_ports import (
     PortOperation,
     init_node_ports,
     node_ports_of,
     update_node_ports,
 )
+from lifecycle.apiserver.registry.core.service.types import needs_cluster_ip
+from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.apiserver.registry.unmigrated.strategy.services import needs_cluster_ip
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 DRY_RUN_ADDRESS = str(SERVICE_CIDR.network_address)

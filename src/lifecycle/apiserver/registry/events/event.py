@@ -1,23 +1,25 @@
-"""Events: easy on those of `v1`, strict with those of `events.k8s.io/v1`.
+"""Events of `events.k8s.io/v1`: complete, and without what is deprecated.
 
 Upstream: `pkg/apis/core/validation/events.go` (`ValidateEventCreate`,
-`ValidateEventUpdate`, `legacyValidateEvent`), v1.36.
+`ValidateEventUpdate`); the strategy is that of the core group, v1.36.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core import event as core
+from lifecycle.apiserver.registry.printers.printer import Cells, Printer
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
 
-_LONGEST, _LONGEST_NOTE = 128, 1024
-
-_OLD_NAMES = {
+_CORE_NAMES = {
     "regarding": "involvedObject",
     "note": "message",
     "reportingController": "reportingComponent",
@@ -29,50 +31,8 @@ _OLD_NAMES = {
 """Errors name the fields of the internal type, which has the older names."""
 
 
-def _legacy(event: Object) -> Object:
-    return {_OLD_NAMES.get(key, key): value for key, value in event.items()}
-
-
-def _validate_legacy(event: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    namespace = (event.get("metadata") or {}).get("namespace", "")
-    about = (event.get("involvedObject") or {}).get("namespace", "")
-    mismatch = invalid(
-        "involvedObject.namespace", about, "does not match event.namespace"
-    )
-    if event.get("eventTime") is None:
-        if (namespace != about) if about else (namespace not in ("", "default")):
-            errors.append(mismatch)
-    else:
-        if not about and namespace not in ("default", "kube-system"):
-            errors.append(mismatch)
-        errors += _validate_reporter(event)
-    return errors + [
-        invalid("namespace", namespace, why)
-        for why in content.dns1123_subdomain(namespace)
-    ]
-
-
-def _validate_reporter(event: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    controller = event.get("reportingComponent", "")
-    if not controller:
-        errors.append(required("reportingController"))
-    errors += [
-        invalid("reportingController", controller, why)
-        for why in content.qualified_name(controller)
-    ]
-    for field in ("reportingInstance", "action", "reason"):
-        value = event.get(field, "")
-        if not value:
-            errors.append(required(field))
-        if len(value.encode()) > _LONGEST:
-            errors.append(invalid(field, "", f"can have at most {_LONGEST} characters"))
-    if len(event.get("message", "").encode()) > _LONGEST_NOTE:
-        errors.append(
-            invalid("message", "", f"can have at most {_LONGEST_NOTE} characters")
-        )
-    return errors
+def _with_core_names(event: Object) -> Object:
+    return {_CORE_NAMES.get(key, key): value for key, value in event.items()}
 
 
 def _validate_series(event: Object) -> list[FieldError]:
@@ -89,20 +49,10 @@ def _validate_series(event: Object) -> list[FieldError]:
     )
 
 
-def validate_core_event(event: Object) -> list[FieldError]:
-    """A new Event of `v1`."""
-    return _validate_legacy(event)
-
-
-def validate_core_event_update(new: Object, old: Object) -> list[FieldError]:
-    """A changed Event of `v1`."""
-    return _validate_legacy(new)
-
-
-def validate_event(event: Object) -> list[FieldError]:
+def validate(event: Object) -> list[FieldError]:
     """A new Event of `events.k8s.io/v1`: complete, and without what is deprecated."""
-    old = _legacy(event)
-    errors = _validate_legacy(old)
+    old = _with_core_names(event)
+    errors = core.validate(old)
     errors += validate_core_object_meta(
         event.get("metadata") or {}, True, content.name_is_dns_subdomain
     )
@@ -134,10 +84,10 @@ _FIXED = (
 )  # fmt: skip
 
 
-def validate_event_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed Event of `events.k8s.io/v1`: only its series goes on."""
-    after, before = _legacy(new), _legacy(old)
-    errors = _validate_legacy(after) + validate_core_object_meta_update(
+    after, before = _with_core_names(new), _with_core_names(old)
+    errors = core.validate(after) + validate_core_object_meta_update(
         new["metadata"], old["metadata"]
     )
     if new.get("series") != old.get("series"):
@@ -146,3 +96,19 @@ def validate_event_update(new: Object, old: Object) -> list[FieldError]:
         if (after.get(field) or None) != (before.get(field) or None):
             errors.append(invalid(shown, after.get(field), IMMUTABLE))
     return errors
+
+
+def print_event(event: Object, now: float) -> Cells:
+    """The cells of `kubectl get events.v1.events.k8s.io`."""
+    return core.print_event(_with_core_names(event), now)
+
+
+PRINTER = Printer(core.COLUMNS, print_event)
+
+
+STRATEGY = replace(
+    core.STRATEGY,
+    validate=validate,
+    validate_update=validate_update,
+    printer=PRINTER,
+)
