@@ -31,28 +31,6 @@ def set_binding_defaults(binding: Object) -> None:
             subject["apiGroup"] = RBAC_GROUP
 
 
-def set_storage_class_defaults(storage_class: Object) -> None:
-    """Volumes are deleted with their claims and bound at once."""
-    _default(storage_class, "reclaimPolicy", "Delete")
-    _default(storage_class, "volumeBindingMode", "Immediate")
-
-
-def set_csi_driver_defaults(driver: Object) -> None:
-    """What a driver needs unless it says otherwise."""
-    spec = driver.setdefault("spec", {})
-    for key, value in (
-        ("attachRequired", True),
-        ("podInfoOnMount", False),
-        ("storageCapacity", False),
-        ("fsGroupPolicy", "ReadWriteOnceWithFSType"),
-        ("requiresRepublish", False),
-        ("seLinuxMount", False),
-    ):
-        _default(spec, key, value)
-    if not spec.get("volumeLifecycleModes"):
-        spec["volumeLifecycleModes"] = ["Persistent"]
-
-
 def set_priority_class_defaults(priority_class: Object) -> None:
     """Pods of the class may preempt."""
     _default(priority_class, "preemptionPolicy", "PreemptLowerPriority")

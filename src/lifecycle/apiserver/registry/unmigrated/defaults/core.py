@@ -28,16 +28,6 @@ def set_persistent_volume_defaults(volume: Object) -> None:
     round_up_resource_list(spec.get("capacity"))
 
 
-def set_volume_attachment_defaults(attachment: Object) -> None:
-    """A volume that stands in the attachment itself has its source's defaults."""
-    inline = ((attachment.get("spec") or {}).get("source") or {}).get(
-        "inlineVolumeSpec"
-    )
-    if inline:
-        set_volume_source_defaults(inline)
-        round_up_resource_list(inline.get("capacity"))
-
-
 def set_persistent_volume_claim_defaults(claim: Object) -> None:
     """Phase and mode."""
     status = claim.setdefault("status", {})

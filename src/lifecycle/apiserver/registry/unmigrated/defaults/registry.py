@@ -43,9 +43,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
         "rbac.authorization.k8s.io/v1",
         "ClusterRoleBinding",
     ): cluster.set_binding_defaults,
-    ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
-    ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
-    ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
     ("resource.k8s.io/v1", "ResourceClaim"): devices.set_resource_claim_defaults,
     (
         "resource.k8s.io/v1",

@@ -67,10 +67,6 @@ FACTS: dict[str, Facts] = {
     "APIService": Facts(unconditional_update=False),
     "FlowSchema": _SPEC,
     "PriorityLevelConfiguration": _SPEC,
-    "CSIDriver": Facts(unconditional_update=False),
-    "CSINode": Facts(unconditional_update=False),
-    "CSIStorageCapacity": Facts(unconditional_update=False),
-    "VolumeAttachment": Facts(unconditional_update=False),
     "ResourceSlice": _SPEC,
     "DeviceClass": _SPEC,
 }
@@ -85,10 +81,10 @@ WITH_PODS = frozenset(
 
 RETURNS_OBJECT = frozenset(
     {
-        "CSIDriver", "CSINode", "PersistentVolume",
+        "PersistentVolume",
         "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota", "StorageClass",
-        "VolumeAttachment",
+        "ResourceQuota",
+
     }
 )  # fmt: skip
 """Kinds whose delete answers with the object instead of a Status
@@ -138,19 +134,9 @@ def _update_signing_request(new: Object, old: Object) -> None:
     take_over(new, old, "spec")
 
 
-def _update_driver(new: Object, old: Object) -> None:
-    """A CSIDriver counts only changes of what may change, and starts at zero."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    counted = ("tokenRequests", "requiresRepublish", "seLinuxMount")
-    if any(spec.get(key) != before.get(key) for key in counted):
-        generation = old["metadata"].get("generation", 0) + 1
-        new["metadata"]["generation"] = generation
-
-
 ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
     "PersistentVolumeClaim": _update_claim,
     "CertificateSigningRequest": _update_signing_request,
-    "CSIDriver": _update_driver,
     **dict.fromkeys(WITH_PODS, drop_disabled_on_update),
 }
 

@@ -22,11 +22,6 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_CLASS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-_DEFAULT_ATTRIBUTES_CLASS = ("storage.alpha.kubernetes.io/is-default-class",)
 _MODES = {
     "ReadWriteOnce": "RWO",
     "ReadOnlyMany": "ROX",
@@ -93,60 +88,6 @@ def _print_persistent_volume_claim(obj: Object, now: float) -> Cells:
     ]
 
 
-def _marked_default(obj: Object, annotations: tuple[str, ...]) -> str:
-    found = obj["metadata"].get("annotations") or {}
-    default = any(found.get(annotation) == "true" for annotation in annotations)
-    return str(obj["metadata"]["name"]) + (" (default)" if default else "")
-
-
-def _print_storage_class(obj: Object, now: float) -> Cells:
-    return [
-        _marked_default(obj, _DEFAULT_CLASS),
-        obj.get("provisioner", ""),
-        obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or "Immediate",
-        bool(obj.get("allowVolumeExpansion")),
-        age(obj, now),
-    ]
-
-
-def _print_volume_attachment(obj: Object, now: float) -> Cells:
-    spec = obj.get("spec") or {}
-    volume = (spec.get("source") or {}).get("persistentVolumeName") or ""
-    attached = bool((obj.get("status") or {}).get("attached"))
-    return [
-        obj["metadata"]["name"],
-        spec.get("attacher", ""),
-        volume,
-        spec.get("nodeName", ""),
-        attached,
-        age(obj, now),
-    ]
-
-
-def _print_csi_driver(obj: Object, now: float) -> Cells:
-    spec = obj.get("spec") or {}
-    requests, attach = spec.get("tokenRequests"), spec.get("attachRequired")
-    return [
-        obj["metadata"]["name"],
-        True if attach is None else attach,
-        bool(spec.get("podInfoOnMount")),
-        bool(spec.get("storageCapacity")),
-        "<unset>"
-        if requests is None
-        else ",".join(r.get("audience", "") for r in requests),
-        bool(spec.get("requiresRepublish")),
-        ",".join(spec.get("volumeLifecycleModes") or ()) or "<none>",
-        age(obj, now),
-    ]
-
-
-def _print_csi_storage_capacity(obj: Object, now: float) -> Cells:
-    capacity = obj.get("capacity")
-    text = "<unset>" if capacity is None else canonical_quantity(capacity)
-    return [obj["metadata"]["name"], obj.get("storageClassName", ""), text]
-
-
 _PV, _PVC, _DRIVER = (
     "core/v1.PersistentVolume",
     "core/v1.PersistentVolumeClaim",
@@ -185,97 +126,5 @@ PRINTERS = {
             Column("VolumeMode", field(f"{_PVC}Spec", "volumeMode"), priority=1),
         ),
         _print_persistent_volume_claim,
-    ),
-    "storageclasses.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column("Provisioner", field("storage/v1.StorageClass", "provisioner")),
-            Column("ReclaimPolicy", field("storage/v1.StorageClass", "reclaimPolicy")),
-            Column(
-                "VolumeBindingMode",
-                field("storage/v1.StorageClass", "volumeBindingMode"),
-            ),
-            Column(
-                "AllowVolumeExpansion",
-                field("storage/v1.StorageClass", "allowVolumeExpansion"),
-            ),
-            AGE,
-        ),
-        _print_storage_class,
-    ),
-    "volumeattributesclasses.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column(
-                "DriverName", field("storage/v1.VolumeAttributesClass", "driverName")
-            ),
-            AGE,
-        ),
-        lambda obj, now: [
-            _marked_default(obj, _DEFAULT_ATTRIBUTES_CLASS),
-            obj.get("driverName", ""),
-            age(obj, now),
-        ],
-    ),
-    "volumeattachments.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column(
-                "Attacher",
-                field("storage/v1.VolumeAttachmentSpec", "attacher"),
-                format="name",
-            ),
-            Column(
-                "PV", field("storage/v1.VolumeAttachmentSource", "persistentVolumeName")
-            ),
-            Column("Node", field("storage/v1.VolumeAttachmentSpec", "nodeName")),
-            Column(
-                "Attached",
-                field("storage/v1.VolumeAttachmentStatus", "attached"),
-                "boolean",
-            ),
-            AGE,
-        ),
-        _print_volume_attachment,
-    ),
-    "csinodes.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column(
-                "Drivers",
-                "Drivers indicates the number of CSI drivers registered on the node",
-                "integer",
-            ),
-            AGE,
-        ),
-        lambda obj, now: [
-            obj["metadata"]["name"],
-            len((obj.get("spec") or {}).get("drivers") or ()),
-            age(obj, now),
-        ],
-    ),
-    "csidrivers.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column("AttachRequired", field(_DRIVER, "attachRequired"), "boolean"),
-            Column("PodInfoOnMount", field(_DRIVER, "podInfoOnMount"), "boolean"),
-            Column("StorageCapacity", field(_DRIVER, "storageCapacity"), "boolean"),
-            Column("TokenRequests", field(_DRIVER, "tokenRequests")),
-            Column("RequiresRepublish", field(_DRIVER, "requiresRepublish"), "boolean"),
-            Column("Modes", field(_DRIVER, "volumeLifecycleModes")),
-            AGE,
-        ),
-        _print_csi_driver,
-    ),
-    "csistoragecapacities.storage.k8s.io": Printer(
-        (
-            NAME,
-            Column(
-                "StorageClassName",
-                field("storage/v1.CSIStorageCapacity", "storageClassName"),
-            ),
-            Column("Capacity", field("storage/v1.CSIStorageCapacity", "capacity")),
-        ),
-        _print_csi_storage_capacity,
     ),
 }

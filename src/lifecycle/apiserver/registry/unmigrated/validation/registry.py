@@ -28,7 +28,6 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     pods,
     policies,
     rbac,
-    storage_drivers,
     workloads,
 )
 
@@ -141,30 +140,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("scheduling.k8s.io/v1", "PriorityClass"): (
         policies.validate_priority_class,
         policies.validate_priority_class_update,
-    ),
-    (_STORAGE, "StorageClass"): (
-        policies.validate_storage_class,
-        policies.validate_storage_class_update,
-    ),
-    (_STORAGE, "CSIDriver"): (
-        storage_drivers.validate_csi_driver,
-        storage_drivers.validate_csi_driver_update,
-    ),
-    (_STORAGE, "CSINode"): (
-        storage_drivers.validate_csi_node,
-        storage_drivers.validate_csi_node_update,
-    ),
-    (_STORAGE, "VolumeAttachment"): (
-        storage_drivers.validate_volume_attachment,
-        storage_drivers.validate_volume_attachment_update,
-    ),
-    (_STORAGE, "CSIStorageCapacity"): (
-        storage_drivers.validate_storage_capacity,
-        storage_drivers.validate_storage_capacity_update,
-    ),
-    (_STORAGE, "VolumeAttributesClass"): (
-        storage_drivers.validate_volume_attributes_class,
-        storage_drivers.validate_volume_attributes_class_update,
     ),
     (_FLOW_CONTROL, "FlowSchema"): (
         flow_control.validate_flow_schema,
