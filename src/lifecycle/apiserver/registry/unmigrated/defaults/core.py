@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.defaults.pods import (
-    set_claim_spec_defaults,
     set_pod_template_defaults,
     set_volume_source_defaults,
 )
@@ -112,15 +111,6 @@ def set_volume_attachment_defaults(attachment: Object) -> None:
     if inline:
         set_volume_source_defaults(inline)
         round_up_resource_list(inline.get("capacity"))
-
-
-def set_persistent_volume_claim_defaults(claim: Object) -> None:
-    """Phase and mode."""
-    status = claim.setdefault("status", {})
-    if not status.get("phase"):
-        status["phase"] = "Pending"
-    set_claim_spec_defaults(claim.setdefault("spec", {}))
-    round_up_resource_list(status.get("capacity"))
 
 
 def set_namespace_defaults(namespace: Object) -> None:

@@ -15,6 +15,7 @@ from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
     pod_spec_of,
 )
+from lifecycle.apiserver.registry.core.pod.resize import prepare_resize
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
@@ -29,7 +30,6 @@ from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
 from lifecycle.apiserver.registry.unmigrated.strategy.on_create import (
     clean_secret_references,
 )
-from lifecycle.apiserver.registry.unmigrated.strategy.pod_resize import prepare_resize
 from lifecycle.apiserver.registry.unmigrated.strategy.services import (
     prepare_service_for_update,
 )

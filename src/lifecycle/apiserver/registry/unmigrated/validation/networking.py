@@ -30,6 +30,7 @@ from lifecycle.api.validation.addresses import (
     validate_non_special_ip,
 )
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -41,7 +42,6 @@ from lifecycle.apiserver.registry.rest.references import (
     validate_domain_prefixed_path,
     validate_kind_and_name,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.containers import PROTOCOLS
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")

@@ -21,6 +21,9 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.volumes import (
+    validate_csi_driver_name,
+)
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -30,9 +33,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 )
 from lifecycle.apiserver.registry.unmigrated.validation.persistent_volumes import (
     validate_volume_spec,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.volumes import (
-    validate_csi_driver_name,
 )
 
 _NODE_ID_LIMIT = 256

@@ -16,13 +16,13 @@ from lifecycle.apiserver.registry.core.pod.template import (
     name_warnings,
     template_warnings,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.key_pairs import (
-    key_pair_complaint,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_warnings import (
+from lifecycle.apiserver.registry.core.pod.warnings import (
     DEPRECATED_VOLUMES,
     node_selector_term_warnings,
     pod_warnings,
+)
+from lifecycle.apiserver.registry.unmigrated.validation.key_pairs import (
+    key_pair_complaint,
 )
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
