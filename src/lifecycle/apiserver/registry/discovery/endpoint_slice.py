@@ -27,6 +27,7 @@ from lifecycle.api.validation.addresses import (
     warnings_for_ip,
 )
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -44,7 +45,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_labels,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
-from lifecycle.apiserver.registry.unmigrated.validation.containers import PROTOCOLS
 
 # --- defaults -------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from lifecycle.api.validation.addresses import (
     warnings_for_cidr,
 )
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -42,7 +43,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
-from lifecycle.apiserver.registry.unmigrated.validation.containers import PROTOCOLS
 
 # --- defaults -------------------------------------------------------------------------
 

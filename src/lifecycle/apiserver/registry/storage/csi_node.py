@@ -12,6 +12,9 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.volumes import (
+    validate_csi_driver_name,
+)
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -25,9 +28,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
-from lifecycle.apiserver.registry.unmigrated.validation.volumes import (
-    validate_csi_driver_name,
-)
 
 # --- validation -----------------------------------------------------------------------
 

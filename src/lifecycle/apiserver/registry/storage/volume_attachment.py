@@ -15,6 +15,9 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.volumes import (
+    validate_csi_driver_name,
+)
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -31,9 +34,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 from lifecycle.apiserver.registry.unmigrated.validation.persistent_volumes import (
     validate_volume_spec,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.volumes import (
-    validate_csi_driver_name,
 )
 
 # --- defaults -------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.containers import PROTOCOLS
+from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 
 
 def validate_number_and_protocol(port: Object, path: str) -> list[FieldError]:

@@ -22,6 +22,9 @@ from lifecycle.api.validation.addresses import (
     validate_non_special_ip,
 )
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.probes import (
+    validate_port_number_or_name,
+)
 from lifecycle.apiserver.registry.core.service.cluster_ips import (
     IMMUTABLE_ONCE_SET,
     is_headless,
@@ -41,9 +44,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
     validate_labels,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.probes import (
-    validate_port_number_or_name,
 )
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

@@ -6,7 +6,6 @@ Upstream: `pkg/apis/core/v1/defaults.go`, v1.36.
 from __future__ import annotations
 
 from lifecycle.api.defaults.pods import (
-    set_claim_spec_defaults,
     set_pod_template_defaults,
     set_volume_source_defaults,
 )
@@ -26,15 +25,6 @@ def set_persistent_volume_defaults(volume: Object) -> None:
         spec["volumeMode"] = "Filesystem"
     set_volume_source_defaults(spec)
     round_up_resource_list(spec.get("capacity"))
-
-
-def set_persistent_volume_claim_defaults(claim: Object) -> None:
-    """Phase and mode."""
-    status = claim.setdefault("status", {})
-    if not status.get("phase"):
-        status["phase"] = "Pending"
-    set_claim_spec_defaults(claim.setdefault("spec", {}))
-    round_up_resource_list(status.get("capacity"))
 
 
 def set_node_defaults(node: Object) -> None:

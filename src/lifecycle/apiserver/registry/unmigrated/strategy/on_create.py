@@ -13,11 +13,11 @@ from collections.abc import Callable
 from lifecycle.api.defaults.pods import set_service_account_names
 from lifecycle.api.qos import compute_pod_qos
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.match_label_keys import (
+    merge_match_label_keys,
+)
 from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
     prepare_data_sources,
-)
-from lifecycle.apiserver.registry.unmigrated.strategy.match_label_keys import (
-    merge_match_label_keys,
 )
 
 

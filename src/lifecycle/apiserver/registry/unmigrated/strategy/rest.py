@@ -14,6 +14,7 @@ from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
     pod_spec_of,
 )
+from lifecycle.apiserver.registry.core.pod.resize import prepare_resize
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
@@ -24,7 +25,6 @@ from lifecycle.apiserver.registry.rest.update import (
 from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
     prepare_data_sources,
 )
-from lifecycle.apiserver.registry.unmigrated.strategy.pod_resize import prepare_resize
 
 SPEC, CONTENT = Generation.SPEC, Generation.CONTENT
 

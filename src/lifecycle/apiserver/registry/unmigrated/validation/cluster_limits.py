@@ -24,20 +24,18 @@ from lifecycle.api.validation.addresses import (
     validate_legacy_cidr,
 )
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_core_object_meta,
-    validate_core_object_meta_update,
-    validate_label_name,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
+from lifecycle.apiserver.registry.core.pod.placement import validate_taint_effect
+from lifecycle.apiserver.registry.core.pod.resources import (
     is_overcommit_allowed,
     is_standard_quota_resource,
     validate_limit_range_resource_name,
     validate_quantity,
     validate_quota_resource_name,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
-    validate_taint_effect,
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_core_object_meta,
+    validate_core_object_meta_update,
+    validate_label_name,
 )
 
 

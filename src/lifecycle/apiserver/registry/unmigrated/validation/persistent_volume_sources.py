@@ -9,11 +9,11 @@ from __future__ import annotations
 from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation import volume_drivers as drivers
-from lifecycle.apiserver.registry.unmigrated.validation.file_paths import (
+from lifecycle.apiserver.registry.core.pod import volume_drivers as drivers
+from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_no_backsteps,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.volumes import (
+from lifecycle.apiserver.registry.core.pod.volumes import (
     validate_csi_driver_name,
     validate_host_path,
     validate_nfs,

@@ -19,23 +19,23 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.persistent_volume_claim import (
+    VOLUME_MODES,
+    positive,
+    validate_access_modes,
+)
+from lifecycle.apiserver.registry.core.pod.placement import (
+    validate_node_selector,
+)
 from lifecycle.apiserver.registry.rest.differences import internal_difference
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.persistent_volume_claims import (
-    VOLUME_MODES,
-    positive,
-    validate_access_modes,
-)
 from lifecycle.apiserver.registry.unmigrated.validation.persistent_volume_sources import (
     MISSPELT,
     PLACES,
     VOLUME_SOURCES,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
-    validate_node_selector,
 )
 
 RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")

@@ -20,6 +20,13 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.placement import (
+    validate_tolerations,
+)
+from lifecycle.apiserver.registry.core.pod.resources import (
+    validate_container_resource_name,
+    validate_resource_requirements,
+)
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.numbers import (
     validate_int_or_percent,
@@ -34,13 +41,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 )
 from lifecycle.apiserver.registry.rest.references import (
     validate_cross_version_reference,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    validate_container_resource_name,
-    validate_resource_requirements,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
-    validate_tolerations,
 )
 
 HIGHEST_USER_PRIORITY = 1_000_000_000

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core import persistent_volume_claim
+from lifecycle.apiserver.registry.core.pod import validation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_object_meta,
@@ -23,9 +25,7 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     extensions,
     flow_control,
     jobs,
-    persistent_volume_claims,
     persistent_volumes,
-    pods,
     policies,
     rbac,
     workloads,
@@ -66,7 +66,7 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "Pod"): (pods.validate_pod_create, pods.validate_pod_update),
+    ("v1", "Pod"): (validation.validate_pod_create, validation.validate_pod_update),
     ("v1", "PodTemplate"): (
         workloads.validate_pod_template,
         lambda new, old: (
@@ -91,8 +91,8 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         persistent_volumes.validate_volume_update,
     ),
     ("v1", "PersistentVolumeClaim"): (
-        persistent_volume_claims.validate_claim,
-        persistent_volume_claims.validate_claim_update,
+        persistent_volume_claim.validate_claim,
+        persistent_volume_claim.validate_claim_update,
     ),
     ("apps/v1", "ReplicaSet"): (
         workloads.validate_replica_set,
@@ -185,9 +185,13 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "CertificateSigningRequest",
         "status",
     ): certificates.validate_signing_request_update,
-    ("v1", "Pod", "status"): pods.validate_pod_status_update,
-    ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
-    ("v1", "Pod", "resize"): pods.validate_pod_resize,
+    ("v1", "Pod", "status"): validation.validate_pod_status_update,
+    (
+        "v1",
+        "Pod",
+        "ephemeralcontainers",
+    ): validation.validate_ephemeral_containers_update,
+    ("v1", "Pod", "resize"): validation.validate_pod_resize,
     ("v1", "Node", "status"): cluster_limits.validate_node_update,
     (
         "v1",
@@ -205,5 +209,5 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
 }
 
 CREATE_ONLY: dict[tuple[str, str], Create] = {
-    ("v1", "Binding"): pods.validate_pod_binding
+    ("v1", "Binding"): validation.validate_pod_binding
 }

@@ -16,7 +16,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     name_warnings,
     template_warnings,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.pod_warnings import (
+from lifecycle.apiserver.registry.core.pod.warnings import (
     DEPRECATED_VOLUMES,
     node_selector_term_warnings,
     pod_warnings,

@@ -21,20 +21,20 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    validate_resource_requirements,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.environment import (
+from lifecycle.apiserver.registry.core.pod.environment import (
     validate_env,
     validate_env_from,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.probes import (
+from lifecycle.apiserver.registry.core.pod.probes import (
     validate_probes_and_hooks,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.security_contexts import (
+from lifecycle.apiserver.registry.core.pod.resources import (
+    validate_resource_requirements,
+)
+from lifecycle.apiserver.registry.core.pod.security_contexts import (
     validate_security_context,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.volume_mounts import (
+from lifecycle.apiserver.registry.core.pod.volume_mounts import (
     validate_volume_devices,
     validate_volume_mounts,
 )

@@ -21,13 +21,13 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.file_paths import (
+from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_local_descending_path,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.operating_systems import (
+from lifecycle.apiserver.registry.core.pod.operating_systems import (
     containers_with_path,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.windows_options import (
+from lifecycle.apiserver.registry.core.pod.windows_options import (
     validate_windows_options,
 )
 

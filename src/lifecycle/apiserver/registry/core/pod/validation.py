@@ -25,34 +25,34 @@ from lifecycle.api.restart_policy import (
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.differences import internal_difference
-from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_core_object_meta,
-    validate_core_object_meta_update,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.containers import (
-    validate_image_whitespace,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.gated_pods import (
-    unsteered,
-    validate_node_affinity_mutation,
-    validate_node_selector_mutation,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
-    validate_tolerations,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_annotations import (
+from lifecycle.apiserver.registry.core.pod.annotations import (
     APP_ARMOR,
     MIRROR,
     validate_pod_annotations,
     validate_profile_annotations,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.pod_resize import (
+from lifecycle.apiserver.registry.core.pod.containers import (
+    validate_image_whitespace,
+)
+from lifecycle.apiserver.registry.core.pod.placement import (
+    validate_tolerations,
+)
+from lifecycle.apiserver.registry.core.pod.resize_validation import (
     validate_resize,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
+from lifecycle.apiserver.registry.core.pod.scheduling_gates import (
+    unsteered,
+    validate_node_affinity_mutation,
+    validate_node_selector_mutation,
+)
+from lifecycle.apiserver.registry.core.pod.spec import (
     MAX_INT32,
     validate_pod_spec,
+)
+from lifecycle.apiserver.registry.rest.differences import internal_difference
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_core_object_meta,
+    validate_core_object_meta_update,
 )
 
 _UPDATABLE = ",".join(

@@ -6,6 +6,8 @@ Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePersistentVolumeCla
 
 from __future__ import annotations
 
+from lifecycle.api.defaults.pods import set_claim_spec_defaults
+from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
@@ -16,6 +18,9 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.resources import (
+    NOT_POSITIVE,
+)
 from lifecycle.apiserver.registry.rest.differences import internal_difference
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.object_meta import (
@@ -23,12 +28,18 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    NOT_POSITIVE,
-)
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
+
+
+def set_defaults(claim: Object) -> None:
+    """Phase and mode."""
+    status = claim.setdefault("status", {})
+    if not status.get("phase"):
+        status["phase"] = "Pending"
+    set_claim_spec_defaults(claim.setdefault("spec", {}))
+    round_up_resource_list(status.get("capacity"))
 
 
 def positive(amount: str, path: str) -> list[FieldError]:

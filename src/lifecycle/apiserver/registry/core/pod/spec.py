@@ -22,36 +22,36 @@ from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_annotations,
-    validate_labels,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    is_huge_page,
-    validate_pod_resource_name,
-    validate_resource_requirements,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.containers import (
+from lifecycle.apiserver.registry.core.pod.containers import (
     PodContext,
     validate_containers,
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.operating_systems import (
+from lifecycle.apiserver.registry.core.pod.operating_systems import (
     containers_with_path,
     validate_host_process,
     validate_os,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
+from lifecycle.apiserver.registry.core.pod.placement import (
     validate_affinity,
     validate_tolerations,
     validate_topology_spread_constraints,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.security_contexts import (
+from lifecycle.apiserver.registry.core.pod.resources import (
+    is_huge_page,
+    validate_pod_resource_name,
+    validate_resource_requirements,
+)
+from lifecycle.apiserver.registry.core.pod.security_contexts import (
     validate_host_users,
     validate_pod_security_context,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.volumes import validate_volumes
+from lifecycle.apiserver.registry.core.pod.volumes import validate_volumes
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_annotations,
+    validate_labels,
+)
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -450,7 +450,7 @@ def validate_pod_template_spec(template: Object, path: str) -> list[FieldError]:
     """A template inside a workload: labels, annotations and the spec; no name is
     needed.
     """
-    from lifecycle.apiserver.registry.unmigrated.validation.pod_annotations import (
+    from lifecycle.apiserver.registry.core.pod.annotations import (
         validate_pod_annotations,
         validate_profile_annotations,
     )

@@ -21,24 +21,24 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_annotations,
-    validate_labels,
+from lifecycle.apiserver.registry.core.persistent_volume_claim import (
+    validate_claim_spec,
 )
-from lifecycle.apiserver.registry.unmigrated.validation import volume_drivers as drivers
-from lifecycle.apiserver.registry.unmigrated.validation.environment import (
+from lifecycle.apiserver.registry.core.pod import volume_drivers as drivers
+from lifecycle.apiserver.registry.core.pod.environment import (
     VOLUME_FIELDS,
     validate_object_field_selector,
     validate_resource_field_selector,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.file_paths import (
+from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_local_descending_path,
     validate_local_non_reserved_path,
     validate_mode,
     validate_no_backsteps,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.persistent_volume_claims import (
-    validate_claim_spec,
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_annotations,
+    validate_labels,
 )
 
 HOST_PATH_TYPES = (

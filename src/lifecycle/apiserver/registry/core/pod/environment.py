@@ -13,7 +13,7 @@ from lifecycle.api.field_errors import FieldError, invalid, not_supported, requi
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.file_paths import (
+from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_no_backsteps,
 )
 

@@ -11,10 +11,10 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation.addresses import warnings_for_ip
 from lifecycle.api.validation.content import label_value
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.operating_systems import (
+from lifecycle.apiserver.registry.core.pod.operating_systems import (
     containers_with_path,
 )
-from lifecycle.apiserver.registry.unmigrated.validation.volume_path_warnings import (
+from lifecycle.apiserver.registry.core.pod.volume_path_warnings import (
     overlapping_paths,
 )
 

@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.validation.file_paths import (
+from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_local_descending_path,
     validate_no_backsteps,
 )
