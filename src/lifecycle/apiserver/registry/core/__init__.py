@@ -8,8 +8,15 @@ from lifecycle.apiserver.registry.core import (
     config_map,
     endpoints,
     event,
+    limit_range,
     namespace,
+    node,
+    persistent_volume_claim,
+    resource_quota,
     service_account,
+)
+from lifecycle.apiserver.registry.core.persistent_volume import (
+    strategy as persistent_volume,
 )
 from lifecycle.apiserver.registry.core.secret import strategy as secret
 from lifecycle.apiserver.registry.core.service import strategy as service
@@ -19,7 +26,12 @@ STRATEGIES = {
     ("v1", "ConfigMap"): config_map.STRATEGY,
     ("v1", "Endpoints"): endpoints.STRATEGY,
     ("v1", "Event"): event.STRATEGY,
+    ("v1", "LimitRange"): limit_range.STRATEGY,
     ("v1", "Namespace"): namespace.STRATEGY,
+    ("v1", "Node"): node.STRATEGY,
+    ("v1", "PersistentVolume"): persistent_volume.STRATEGY,
+    ("v1", "PersistentVolumeClaim"): persistent_volume_claim.STRATEGY,
+    ("v1", "ResourceQuota"): resource_quota.STRATEGY,
     ("v1", "Secret"): secret.STRATEGY,
     ("v1", "Service"): service.STRATEGY,
     ("v1", "ServiceAccount"): service_account.STRATEGY,

@@ -72,7 +72,6 @@ PRINTER = Printer(
     print_component_status,
 )
 
-
 STRATEGY = Strategy(
     printer=PRINTER,
     deprecation="v1 ComponentStatus is deprecated in v1.19+",

@@ -64,7 +64,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def print_config_map(config_map: Object, now: float) -> Cells:
-    """The cells of `kubectl get configmap`."""
+    """The cells of `kubectl get configmaps`."""
     return [
         config_map["metadata"]["name"],
         len(config_map.get("data") or ()) + len(config_map.get("binaryData") or ()),
@@ -76,6 +76,5 @@ PRINTER = Printer(
     (NAME, Column("Data", field("core/v1.ConfigMap", "data")), AGE),
     print_config_map,
 )
-
 
 STRATEGY = Strategy(validate=validate, validate_update=validate_update, printer=PRINTER)

@@ -162,7 +162,6 @@ PRINTER = Printer(
     print_endpoints,
 )
 
-
 STRATEGY = Strategy(
     set_defaults=set_defaults,
     validate=validate,

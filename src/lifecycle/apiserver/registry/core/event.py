@@ -109,7 +109,7 @@ FIELD_LABELS = FieldLabels(
 
 
 def print_event(event: Object, now: float) -> Cells:
-    """The cells of `kubectl get event`."""
+    """The cells of `kubectl get events`."""
     first, last = event.get("firstTimestamp"), event.get("lastTimestamp")
     about, series = event.get("involvedObject") or {}, event.get("series")
     first_seen = since(first or event.get("eventTime"), now)
@@ -145,7 +145,6 @@ def _source(event: Object) -> str:
 
 _EVENT = "core/v1.Event"
 
-
 COLUMNS = (
     Column("Last Seen", field(_EVENT, "lastTimestamp")),
     Column("Type", field(_EVENT, "type")),
@@ -159,9 +158,7 @@ COLUMNS = (
     Column("Name", NAME.description, format="name", priority=1),
 )
 
-
 PRINTER = Printer(COLUMNS, print_event)
-
 
 STRATEGY = Strategy(
     validate=validate,

@@ -12,7 +12,6 @@ from lifecycle.api.wire import Object
 
 MAX_SIZE = 1024 * 1024
 
-
 _FIELD_IS_IMMUTABLE = "field is immutable when `immutable` is set"
 
 

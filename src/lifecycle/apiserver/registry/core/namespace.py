@@ -197,7 +197,6 @@ PRINTER = Printer(
     (NAME, Column("Status", "The status of the namespace"), AGE), print_namespace
 )
 
-
 STRATEGY = Strategy(
     set_defaults=set_defaults,
     prepare_for_create=prepare_for_create,

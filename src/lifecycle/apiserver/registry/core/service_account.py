@@ -85,7 +85,6 @@ def print_service_account(account: Object, now: float) -> Cells:
 
 PRINTER = Printer((NAME, AGE), print_service_account)
 
-
 STRATEGY = Strategy(
     prepare_for_create=clean_secret_references,
     validate=validate,

@@ -61,7 +61,6 @@ def set_defaults(endpoint_slice: Object) -> None:
 
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 
-
 _SLICE_LIMIT, _ADDRESS_LIMIT, _PORT_LIMIT = 1000, 100, 20000
 
 
@@ -215,7 +214,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
 
 
 def print_endpoint_slice(endpoint_slice: Object, now: float) -> Cells:
-    """The cells of `kubectl get endpointslice`."""
+    """The cells of `kubectl get endpointslices`."""
     ports = [_format_port(port) for port in endpoint_slice.get("ports") or ()]
     addresses = [
         address
@@ -247,7 +246,6 @@ PRINTER = Printer(
     ),
     print_endpoint_slice,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

@@ -105,7 +105,6 @@ def print_event(event: Object, now: float) -> Cells:
 
 PRINTER = Printer(core.COLUMNS, print_event)
 
-
 STRATEGY = replace(
     core.STRATEGY,
     validate=validate,

@@ -34,12 +34,9 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
-
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 
-
 _BAD_SUFFIXES = ("/..", "/.")
-
 
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
@@ -207,7 +204,7 @@ def warnings_on_create(ingress: Object) -> list[str]:
 
 
 def print_ingress(ingress: Object, now: float) -> Cells:
-    """The cells of `kubectl get ingress`."""
+    """The cells of `kubectl get ingresses`."""
     spec = ingress.get("spec") or {}
     class_name = spec.get("ingressClassName")
     return [
@@ -253,7 +250,6 @@ PRINTER = Printer(
     ),
     print_ingress,
 )
-
 
 STRATEGY = Strategy(
     generation=Generation.SPEC,

@@ -108,7 +108,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def print_ingress_class(ingress_class: Object, now: float) -> Cells:
-    """The cells of `kubectl get ingressclass`."""
+    """The cells of `kubectl get ingressclasses`."""
     spec = ingress_class.get("spec") or {}
     parameters, text = spec.get("parameters"), "<none>"
     if parameters is not None:
@@ -133,7 +133,6 @@ PRINTER = Printer(
     ),
     print_ingress_class,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

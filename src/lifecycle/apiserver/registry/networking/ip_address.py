@@ -105,5 +105,4 @@ PRINTER = Printer(
     print_ip_address,
 )
 
-
 STRATEGY = Strategy(validate=validate, validate_update=validate_update, printer=PRINTER)

@@ -245,7 +245,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
 
 
 def print_network_policy(policy: Object, now: float) -> Cells:
-    """The cells of `kubectl get networkpolicy`."""
+    """The cells of `kubectl get networkpolicies`."""
     selector = (policy.get("spec") or {}).get("podSelector") or {}
     return [
         policy["metadata"]["name"],
@@ -262,7 +262,6 @@ PRINTER = Printer(
     ),
     print_network_policy,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

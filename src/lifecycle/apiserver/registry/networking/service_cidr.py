@@ -70,7 +70,6 @@ PRINTER = Printer(
     print_service_cidr,
 )
 
-
 STRATEGY = Strategy(
     validate=validate,
     validate_update=validate_update,

@@ -163,7 +163,7 @@ def _validate_token_requests(requests: list[Object], path: str) -> list[FieldErr
 
 
 def print_csi_driver(driver: Object, now: float) -> Cells:
-    """The cells of `kubectl get csidriver`."""
+    """The cells of `kubectl get csidrivers`."""
     spec = driver.get("spec") or {}
     requests, attach = spec.get("tokenRequests"), spec.get("attachRequired")
     return [
@@ -182,7 +182,6 @@ def print_csi_driver(driver: Object, now: float) -> Cells:
 
 _DRIVER = "storage/v1.CSIDriverSpec"
 
-
 PRINTER = Printer(
     (
         NAME,
@@ -196,7 +195,6 @@ PRINTER = Printer(
     ),
     print_csi_driver,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

@@ -124,7 +124,6 @@ PRINTER = Printer(
     print_csi_node,
 )
 
-
 STRATEGY = Strategy(
     validate=validate,
     allow_unconditional_update=False,

@@ -59,7 +59,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def print_csi_storage_capacity(storage_capacity: Object, now: float) -> Cells:
-    """The cells of `kubectl get csistoragecapacity`."""
+    """The cells of `kubectl get csistoragecapacities`."""
     capacity = storage_capacity.get("capacity")
     text = "<unset>" if capacity is None else canonical_quantity(capacity)
     return [
@@ -80,7 +80,6 @@ PRINTER = Printer(
     ),
     print_csi_storage_capacity,
 )
-
 
 STRATEGY = Strategy(
     validate=validate,

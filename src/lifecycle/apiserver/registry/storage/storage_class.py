@@ -129,7 +129,7 @@ _DEFAULT_CLASS = (
 
 
 def print_storage_class(storage_class: Object, now: float) -> Cells:
-    """The cells of `kubectl get storageclass`."""
+    """The cells of `kubectl get storageclasses`."""
     return [
         name_and_default(storage_class, _DEFAULT_CLASS),
         storage_class.get("provisioner", ""),
@@ -157,7 +157,6 @@ PRINTER = Printer(
     ),
     print_storage_class,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

@@ -15,6 +15,9 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.persistent_volume.validation import (
+    validate_volume_spec,
+)
 from lifecycle.apiserver.registry.core.pod.volumes import (
     validate_csi_driver_name,
 )
@@ -32,9 +35,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
-from lifecycle.apiserver.registry.unmigrated.validation.persistent_volumes import (
-    validate_volume_spec,
-)
 
 # --- defaults -------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def print_volume_attachment(attachment: Object, now: float) -> Cells:
-    """The cells of `kubectl get volumeattachment`."""
+    """The cells of `kubectl get volumeattachments`."""
     spec = attachment.get("spec") or {}
     volume = (spec.get("source") or {}).get("persistentVolumeName") or ""
     attached = bool((attachment.get("status") or {}).get("attached"))
@@ -154,7 +154,6 @@ PRINTER = Printer(
     ),
     print_volume_attachment,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

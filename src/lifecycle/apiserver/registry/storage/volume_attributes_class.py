@@ -77,5 +77,4 @@ PRINTER = Printer(
     print_volume_attributes_class,
 )
 
-
 STRATEGY = Strategy(validate=validate, validate_update=validate_update, printer=PRINTER)

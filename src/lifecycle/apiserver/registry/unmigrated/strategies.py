@@ -36,8 +36,6 @@ def unmigrated_strategy(api_version: str, kind: str) -> Strategy:
     return Strategy(
         set_defaults=DEFAULTERS.get(key, do_nothing),
         generation=facts.generation,
-        status_on_create=kind == "Node",
-        names_itself=kind == "LimitRange",
         prepare_for_create=_prepare_for_create(kind),
         validate=validate or registry.CREATE_ONLY.get(key, validate_metadata),
         warnings_on_create=warnings.RULES.get(key, no_warnings),

@@ -159,7 +159,7 @@ FIELD_LABELS = FieldLabels(
 
 
 def print_secret(secret: Object, now: float) -> Cells:
-    """The cells of `kubectl get secret`."""
+    """The cells of `kubectl get secrets`."""
     return [
         secret["metadata"]["name"],
         secret.get("type", ""),
@@ -177,7 +177,6 @@ PRINTER = Printer(
     ),
     print_secret,
 )
-
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,

@@ -39,7 +39,6 @@ LABELS = {
     "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
 }
 
-
 ALLOCATED = "provided IP is already allocated"
 
 

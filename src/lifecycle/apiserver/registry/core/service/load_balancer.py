@@ -28,7 +28,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 
-
 _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
 

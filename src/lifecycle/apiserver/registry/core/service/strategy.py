@@ -155,7 +155,6 @@ FIELD_LABELS = FieldLabels(
     field_label_not_supported,
 )
 
-
 STRATEGY = Strategy(
     set_defaults=set_defaults,
     prepare_for_create=prepare_for_create,

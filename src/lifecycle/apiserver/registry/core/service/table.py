@@ -20,7 +20,7 @@ from lifecycle.apiserver.registry.printers.printer import (
 
 
 def print_service(service: Object, now: float) -> Cells:
-    """The cells of `kubectl get service`."""
+    """The cells of `kubectl get services`."""
     spec = service.get("spec") or {}
     ips = spec.get("clusterIPs") or []
     ports = ",".join(_port(port) for port in spec.get("ports") or ())
@@ -67,7 +67,6 @@ def ingress_points(obj: Object) -> list[str]:
 
 
 _SERVICE = "core/v1.ServiceSpec"
-
 
 PRINTER = Printer(
     (

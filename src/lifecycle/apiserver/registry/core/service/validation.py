@@ -48,9 +48,7 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
-
 _NOT_EXTERNAL_NAME = "may not be set for ExternalName services"
-
 
 MAX_AFFINITY_SECONDS = 86400
 

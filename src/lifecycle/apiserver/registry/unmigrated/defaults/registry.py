@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from lifecycle.api.defaults import pods
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.unmigrated.defaults import (
     cluster,
     core,
@@ -21,11 +20,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("v1", "Pod"): pods.set_pod_defaults,
     ("v1", "PodTemplate"): core.set_pod_template_object_defaults,
     ("v1", "ReplicationController"): core.set_replication_controller_defaults,
-    ("v1", "PersistentVolume"): core.set_persistent_volume_defaults,
-    ("v1", "PersistentVolumeClaim"): persistent_volume_claim.set_defaults,
-    ("v1", "Node"): core.set_node_defaults,
-    ("v1", "LimitRange"): core.set_limit_range_defaults,
-    ("v1", "ResourceQuota"): core.set_resource_quota_defaults,
     ("apps/v1", "ReplicaSet"): workloads.set_replica_set_defaults,
     ("apps/v1", "DaemonSet"): workloads.set_daemon_set_defaults,
     ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,

@@ -29,11 +29,6 @@ def _pod(pod: Object) -> dict[str, str]:
     }
 
 
-def _node(node: Object) -> dict[str, str]:
-    unschedulable = (node.get("spec") or {}).get("unschedulable")
-    return {"spec.unschedulable": "true" if unschedulable else "false"}
-
-
 def _job(job: Object) -> dict[str, str]:
     return {"status.successful": str((job.get("status") or {}).get("succeeded", 0))}
 
@@ -62,7 +57,6 @@ FIELD_LABELS: dict[str, FieldLabels] = {
     "Pod": FieldLabels(
         (NAME, NAMESPACE, *_pod({}), "status.podIPs"), _pod, field_label_not_supported
     ),
-    "Node": FieldLabels((NAME, *_node({})), _node, field_label_not_supported),
     "ReplicationController": FieldLabels(
         (NAME, NAMESPACE, "status.replicas"),
         _replication_controller,

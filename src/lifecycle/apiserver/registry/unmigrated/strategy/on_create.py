@@ -16,9 +16,6 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.match_label_keys import (
     merge_match_label_keys,
 )
-from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
-    prepare_data_sources,
-)
 
 
 def _create_pod(pod: Object) -> None:
@@ -42,13 +39,6 @@ def _create_pod(pod: Object) -> None:
     set_service_account_names(spec)  # admission has chosen one by now
     if spec.get("topologySpreadConstraints") or spec.get("affinity"):
         merge_match_label_keys(pod)
-
-
-def _create_persistent_volume(volume: Object) -> None:
-    volume["status"] = {
-        "phase": "Pending",
-        "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp"),
-    }
 
 
 def _create_job(job: Object) -> None:
@@ -89,16 +79,8 @@ def _create_custom_resource_definition(definition: Object) -> None:
     }
 
 
-def _create_persistent_volume_claim(claim: Object) -> None:
-    claim["status"] = {"phase": "Pending"}
-    if claim.get("spec"):
-        prepare_data_sources(claim["spec"], None)
-
-
 ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Pod": _create_pod,
-    "PersistentVolume": _create_persistent_volume,
-    "PersistentVolumeClaim": _create_persistent_volume_claim,
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,
 }

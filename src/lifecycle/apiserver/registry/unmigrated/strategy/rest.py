@@ -22,9 +22,6 @@ from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_update,
     take_over,
 )
-from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
-    prepare_data_sources,
-)
 
 SPEC, CONTENT = Generation.SPEC, Generation.CONTENT
 
@@ -42,7 +39,6 @@ _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
     "Pod": _SPEC,
-    "LimitRange": Facts(create_on_update=True),
     "ReplicationController": _SPEC,
     "PodTemplate": Facts(CONTENT),
     "ReplicaSet": _SPEC,
@@ -81,9 +77,9 @@ WITH_PODS = frozenset(
 
 RETURNS_OBJECT = frozenset(
     {
-        "PersistentVolume",
-        "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota",
+
+        "Pod", "PodTemplate",
+
 
     }
 )  # fmt: skip
@@ -124,18 +120,11 @@ def drop_disabled_on_update(new: Object, old: Object) -> None:
         drop_disabled_pod_fields(spec, pod_spec_of(old))
 
 
-def _update_claim(new: Object, old: Object) -> None:
-    if new.get("spec"):
-        new["spec"] = dict(new["spec"])
-        prepare_data_sources(new["spec"], old.get("spec"))
-
-
 def _update_signing_request(new: Object, old: Object) -> None:
     take_over(new, old, "spec")
 
 
 ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
-    "PersistentVolumeClaim": _update_claim,
     "CertificateSigningRequest": _update_signing_request,
     **dict.fromkeys(WITH_PODS, drop_disabled_on_update),
 }

@@ -7,7 +7,6 @@ Upstream: `pkg/printers/internalversion/printers.go` (`printConfigMap`, `printSe
 from __future__ import annotations
 
 from lifecycle.api.human_duration import age
-from lifecycle.api.quantity import canonical_quantity
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -16,28 +15,6 @@ from lifecycle.apiserver.registry.printers.printer import (
     Column,
     Printer,
 )
-
-
-def _print_resource_quota(obj: Object, now: float) -> Cells:
-    """`used/hard` of every resource; those that begin with `limits.` have a column of
-    their own.
-    """
-    status = obj.get("status") or {}
-    used = status.get("used") or {}
-    requests: list[str] = []
-    limits: list[str] = []
-    for resource, hard in sorted((status.get("hard") or {}).items()):
-        text = (
-            f"{resource}:"
-            f" {canonical_quantity(used.get(resource, '0'))}/{canonical_quantity(hard)}"
-        )
-        (limits if resource.startswith("limits.") else requests).append(text)
-    return [
-        obj["metadata"]["name"],
-        ", ".join(requests),
-        ", ".join(limits),
-        age(obj, now),
-    ]
 
 
 def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
@@ -52,23 +29,6 @@ def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
 
 
 PRINTERS = {
-    "resourcequotas": Printer(
-        (
-            NAME,
-            Column(
-                "Request",
-                "Request represents a minimum amount of cpu/memory that a container may"
-                " consume.",
-            ),
-            Column(
-                "Limit",
-                "Limits control the maximum amount of cpu/memory that a container may"
-                " use independent of contention on the node.",
-            ),
-            AGE,
-        ),
-        _print_resource_quota,
-    ),
     "poddisruptionbudgets.policy": Printer(
         (
             NAME,

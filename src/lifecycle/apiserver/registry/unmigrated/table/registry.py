@@ -10,13 +10,12 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     nodes,
     pods,
     priorities,
-    volumes,
     workloads,
 )
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
     access, admission, autoscaling, configuration, jobs, nodes, pods,
-    priorities, volumes, workloads,
+    priorities, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.core.pod import validation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
@@ -21,11 +20,9 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 from lifecycle.apiserver.registry.unmigrated.validation import (
     api_services,
     certificates,
-    cluster_limits,
     extensions,
     flow_control,
     jobs,
-    persistent_volumes,
     policies,
     rbac,
     workloads,
@@ -76,23 +73,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("v1", "ReplicationController"): (
         workloads.validate_replication_controller,
         workloads.validate_replication_controller_update,
-    ),
-    ("v1", "Node"): (cluster_limits.validate_node, cluster_limits.validate_node_update),
-    ("v1", "LimitRange"): (
-        cluster_limits.validate_limit_range,
-        lambda new, old: cluster_limits.validate_limit_range(new),
-    ),
-    ("v1", "ResourceQuota"): (
-        cluster_limits.validate_resource_quota,
-        cluster_limits.validate_resource_quota_update,
-    ),
-    ("v1", "PersistentVolume"): (
-        persistent_volumes.validate_volume,
-        persistent_volumes.validate_volume_update,
-    ),
-    ("v1", "PersistentVolumeClaim"): (
-        persistent_volume_claim.validate_claim,
-        persistent_volume_claim.validate_claim_update,
     ),
     ("apps/v1", "ReplicaSet"): (
         workloads.validate_replica_set,
@@ -192,12 +172,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "ephemeralcontainers",
     ): validation.validate_ephemeral_containers_update,
     ("v1", "Pod", "resize"): validation.validate_pod_resize,
-    ("v1", "Node", "status"): cluster_limits.validate_node_update,
-    (
-        "v1",
-        "ResourceQuota",
-        "status",
-    ): cluster_limits.validate_resource_quota_status_update,
     ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
     ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
     (

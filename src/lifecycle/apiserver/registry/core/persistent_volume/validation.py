@@ -19,6 +19,11 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.persistent_volume.sources import (
+    MISSPELT,
+    PLACES,
+    VOLUME_SOURCES,
+)
 from lifecycle.apiserver.registry.core.persistent_volume_claim import (
     VOLUME_MODES,
     positive,
@@ -31,11 +36,6 @@ from lifecycle.apiserver.registry.rest.differences import internal_difference
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.persistent_volume_sources import (
-    MISSPELT,
-    PLACES,
-    VOLUME_SOURCES,
 )
 
 RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
@@ -52,7 +52,7 @@ _PLAIN = {
 }
 
 
-def validate_volume(volume: Object) -> list[FieldError]:
+def validate(volume: Object) -> list[FieldError]:
     """A new volume."""
     errors = validate_core_object_meta(
         volume.get("metadata") or {}, False, content.name_is_dns_subdomain
@@ -219,9 +219,9 @@ def _validate_volume_source(
     return errors
 
 
-def validate_volume_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The source stays; so does the mode."""
-    errors = validate_volume(new)
+    errors = validate(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     source, old_source = (
         {k: v for k, v in one.items() if k not in _PLAIN} for one in (spec, before)
