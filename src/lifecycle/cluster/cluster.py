@@ -34,7 +34,8 @@ from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.server.authority import kept_authority
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
@@ -157,7 +158,7 @@ class Cluster:
         self.config = config
         self.clock = Clock()
         self.names = NameSource(config.seed)
-        self.server: APIServer
+        self.server: GenericAPIServer
         self.kubelets: dict[str, Kubelet] = {}
         self.runtimes: dict[str, HollowRuntime] = {}
         self.machines: LinuxMachines | GivenContainerd | None = None
@@ -197,7 +198,7 @@ class Cluster:
         except BaseException:
             await store.close()
             raise
-        self.server = APIServer(
+        self.server = create_server_chain(
             store,
             authority=authority,
             clock=self.clock,
@@ -208,9 +209,8 @@ class Cluster:
             admission=self.config.admission,
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
+            signing_key=shared_key() if not self.config.https else None,
         )
-        if not self.config.https and authority is None:
-            self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
         await self.server.start(
             (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))

@@ -140,13 +140,13 @@ class Keyring:
 
     def lookup(self, image: str) -> list[TrackedAuth]:
         """All that fit, the longest match first. `image` without tag or digest."""
-        found: list[TrackedAuth] = []
+        matching: list[TrackedAuth] = []
         for key in sorted(self._credentials, reverse=True):
             if urls_match(key, image):
-                found += self._credentials[key]
-        if not found and is_default_registry(image):
-            found = self._credentials.get(DEFAULT_REGISTRY_KEY, [])
-        return list(found)
+                matching += self._credentials[key]
+        if not matching and is_default_registry(image):
+            matching = self._credentials.get(DEFAULT_REGISTRY_KEY, [])
+        return list(matching)
 
 
 def keyring_from_secrets(secrets: Iterable[Object]) -> Keyring:

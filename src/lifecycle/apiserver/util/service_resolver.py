@@ -1,13 +1,19 @@
-"""From a Service to an address: where a request for an added API goes.
+"""From a Service to an address: where a request for an added API, or for a webhook,
+goes.
 
 By default the aggregator sends to the Service's own address and leaves the choice of a
 pod to kube-proxy's rules; with `--enable-aggregator-routing` it looks at the
 EndpointSlices and picks a ready endpoint itself. A Service of type ExternalName is just
 a name, which is how an API server outside the cluster is joined.
 
+Upstream asks one resolver for both, and kube-proxy has made the Service's address good
+on every machine. Webhooks are called from this process, on a machine that has no such
+rules, so theirs are always found at their endpoints.
+
 Upstream: `apiserver/pkg/util/proxy/proxy.go` (`ResolveCluster`, `ResolveEndpoint`),
-`kube-aggregator/pkg/apiserver/resolvers.go`, v1.36. Left out: the cluster's own server
-behind `default/kubernetes`.
+`kube-aggregator/pkg/apiserver/resolvers.go`, `pkg/controlplane/apiserver/config.go`
+(where webhooks get it), v1.36. Left out: the cluster's own server behind
+`default/kubernetes`.
 """
 
 from __future__ import annotations
@@ -59,16 +65,27 @@ class ClusterIPResolver:
 
 
 class EndpointResolver:
-    """One of the ready endpoints, at random."""
+    """One of the ready endpoints, at random. `external_names`: a Service of type
+    ExternalName is its name, as with `ClusterIPResolver`; else there is no address.
+    """
 
-    def __init__(self, reader: ObjectReader, rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        reader: ObjectReader,
+        rng: random.Random | None = None,
+        *,
+        external_names: bool = False,
+    ) -> None:
         self._reader = reader
         self._rng = rng or random.Random()
+        self._external_names = external_names
 
     def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """See `ServiceResolver`."""
         service = _service(self._reader, namespace, name)
         kind = service["spec"].get("type", "ClusterIP")
+        if kind == "ExternalName" and self._external_names:
+            return service["spec"]["externalName"], port
         if kind not in ROUTED:
             raise ResolveError(f"unsupported service type {go_quote(kind)}")
         wanted = _service_port(service, port).get("name", "")
