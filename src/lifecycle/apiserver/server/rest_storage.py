@@ -15,8 +15,8 @@ from lifecycle.apiserver.apis.event_versions import EVENTS, from_core
 from lifecycle.apiserver.endpoints.resource_handler import storable
 from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
+from lifecycle.apiserver.registry.core.service.store import ServiceStore
 from lifecycle.apiserver.registry.event_stores import CoreEventStore, EventStore
-from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cacher import Cacher

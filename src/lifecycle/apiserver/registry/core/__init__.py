@@ -3,6 +3,36 @@
 Upstream: `pkg/registry/core`, `pkg/apis/core`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.core import (
+    component_status,
+    config_map,
+    endpoints,
+    event,
+    limit_range,
+    namespace,
+    node,
+    persistent_volume_claim,
+    resource_quota,
+    service_account,
+)
+from lifecycle.apiserver.registry.core.persistent_volume import (
+    strategy as persistent_volume,
+)
+from lifecycle.apiserver.registry.core.secret import strategy as secret
+from lifecycle.apiserver.registry.core.service import strategy as service
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {
+    ("v1", "ComponentStatus"): component_status.STRATEGY,
+    ("v1", "ConfigMap"): config_map.STRATEGY,
+    ("v1", "Endpoints"): endpoints.STRATEGY,
+    ("v1", "Event"): event.STRATEGY,
+    ("v1", "LimitRange"): limit_range.STRATEGY,
+    ("v1", "Namespace"): namespace.STRATEGY,
+    ("v1", "Node"): node.STRATEGY,
+    ("v1", "PersistentVolume"): persistent_volume.STRATEGY,
+    ("v1", "PersistentVolumeClaim"): persistent_volume_claim.STRATEGY,
+    ("v1", "ResourceQuota"): resource_quota.STRATEGY,
+    ("v1", "Secret"): secret.STRATEGY,
+    ("v1", "Service"): service.STRATEGY,
+    ("v1", "ServiceAccount"): service_account.STRATEGY,
+}

@@ -9,10 +9,8 @@ from __future__ import annotations
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.apps.rolling_update import set_rolling_update_defaults
+from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.rest.defaults import set_default
-from lifecycle.apiserver.registry.unmigrated.defaults.core import (
-    set_persistent_volume_claim_defaults,
-)
 
 
 def set_replica_set_defaults(replica_set: Object) -> None:
@@ -39,7 +37,7 @@ def set_stateful_set_defaults(stateful_set: Object) -> None:
     set_pod_template_defaults(spec.setdefault("template", {}))
     claims = spec.get("volumeClaimTemplates") or []
     for index, claim in enumerate(claims):
-        set_persistent_volume_claim_defaults(claim)
+        persistent_volume_claim.set_defaults(claim)
         claims[index] = {
             **_CLAIM_TYPE,
             **claim,

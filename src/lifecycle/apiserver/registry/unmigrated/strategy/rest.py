@@ -9,29 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
     pod_spec_of,
 )
+from lifecycle.apiserver.registry.core.pod.resize import prepare_resize
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_only_update,
     prepare_for_status_update,
     take_over,
-)
-from lifecycle.apiserver.registry.unmigrated.defaults.core import set_namespace_label
-from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
-    prepare_data_sources,
-)
-from lifecycle.apiserver.registry.unmigrated.strategy.on_create import (
-    clean_secret_references,
-)
-from lifecycle.apiserver.registry.unmigrated.strategy.pod_resize import prepare_resize
-from lifecycle.apiserver.registry.unmigrated.strategy.services import (
-    prepare_service_for_update,
 )
 
 SPEC, CONTENT = Generation.SPEC, Generation.CONTENT
@@ -50,10 +39,6 @@ _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
     "Pod": _SPEC,
-    "Service": Facts(create_on_update=True),
-    "Endpoints": Facts(create_on_update=True),
-    "Event": Facts(create_on_update=True),
-    "LimitRange": Facts(create_on_update=True),
     "ReplicationController": _SPEC,
     "PodTemplate": Facts(CONTENT),
     "ReplicaSet": _SPEC,
@@ -62,10 +47,6 @@ FACTS: dict[str, Facts] = {
     "Job": _SPEC,
     "CronJob": _SPEC,
     "PodDisruptionBudget": Facts(SPEC, unconditional_update=False),
-    "Ingress": _SPEC,
-    "IngressClass": _SPEC,
-    "NetworkPolicy": _SPEC,
-    "EndpointSlice": Facts(Generation.CONTENT_AND_LABELS),
     "PriorityClass": Facts(Generation.ALWAYS_ONE),
     "RuntimeClass": Facts(create_on_update=True, unconditional_update=False),
     "Role": Facts(create_on_update=True),
@@ -82,10 +63,6 @@ FACTS: dict[str, Facts] = {
     "APIService": Facts(unconditional_update=False),
     "FlowSchema": _SPEC,
     "PriorityLevelConfiguration": _SPEC,
-    "CSIDriver": Facts(unconditional_update=False),
-    "CSINode": Facts(unconditional_update=False),
-    "CSIStorageCapacity": Facts(unconditional_update=False),
-    "VolumeAttachment": Facts(unconditional_update=False),
     "ResourceSlice": _SPEC,
     "DeviceClass": _SPEC,
 }
@@ -100,10 +77,10 @@ WITH_PODS = frozenset(
 
 RETURNS_OBJECT = frozenset(
     {
-        "CSIDriver", "CSINode", "Namespace", "PersistentVolume",
-        "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota", "Service", "ServiceAccount", "StorageClass",
-        "VolumeAttachment",
+
+        "Pod", "PodTemplate",
+
+
     }
 )  # fmt: skip
 """Kinds whose delete answers with the object instead of a Status
@@ -130,8 +107,6 @@ def _canonicalize_job(job: Object) -> None:
 
 
 CANONICALIZE: dict[str, Callable[[Object], None]] = {
-    "Namespace": set_namespace_label,  # a generated name becomes its label
-    "Endpoints": repack_subsets,
     "Job": _canonicalize_job,
 }
 
@@ -145,48 +120,12 @@ def drop_disabled_on_update(new: Object, old: Object) -> None:
         drop_disabled_pod_fields(spec, pod_spec_of(old))
 
 
-def _update_namespace(new: Object, old: Object) -> None:
-    if (old.get("spec") or {}).get("finalizers") is not None:
-        finalizers = old["spec"]["finalizers"]
-        new["spec"] = {**(new.get("spec") or {}), "finalizers": finalizers}
-
-
-def _update_secret(new: Object, old: Object) -> None:
-    if not new.get("type"):
-        take_over(new, old, "type")
-
-
-def _update_service_account(new: Object, old: Object) -> None:
-    clean_secret_references(new)
-
-
-def _update_claim(new: Object, old: Object) -> None:
-    if new.get("spec"):
-        new["spec"] = dict(new["spec"])
-        prepare_data_sources(new["spec"], old.get("spec"))
-
-
 def _update_signing_request(new: Object, old: Object) -> None:
     take_over(new, old, "spec")
 
 
-def _update_driver(new: Object, old: Object) -> None:
-    """A CSIDriver counts only changes of what may change, and starts at zero."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    counted = ("tokenRequests", "requiresRepublish", "seLinuxMount")
-    if any(spec.get(key) != before.get(key) for key in counted):
-        generation = old["metadata"].get("generation", 0) + 1
-        new["metadata"]["generation"] = generation
-
-
 ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
-    "Service": prepare_service_for_update,
-    "Namespace": _update_namespace,
-    "Secret": _update_secret,
-    "ServiceAccount": _update_service_account,
-    "PersistentVolumeClaim": _update_claim,
     "CertificateSigningRequest": _update_signing_request,
-    "CSIDriver": _update_driver,
     **dict.fromkeys(WITH_PODS, drop_disabled_on_update),
 }
 
@@ -243,7 +182,7 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
     **dict.fromkeys(
         (
             *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),
-            *("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),
+            *("ValidatingAdmissionPolicy"),
             *("CertificateSigningRequest", "ResourceClaim"),
         ),
         prepare_for_status_only_update,
@@ -272,10 +211,6 @@ def _update_resize(new: Object, old: Object) -> None:
     drop_disabled_on_update(new, old)
 
 
-def _update_finalize(new: Object, old: Object) -> None:
-    take_over(new, old, "status")
-
-
 def _update_approval(new: Object, old: Object) -> None:
     conditions = (new.get("status") or {}).get("conditions")
     take_over(new, old, "spec")
@@ -289,6 +224,5 @@ MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
         ),
         "resize": UpdateStrategy(_update_resize, generation=SPEC),
     },
-    "Namespace": {"finalize": UpdateStrategy(_update_finalize)},
     "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

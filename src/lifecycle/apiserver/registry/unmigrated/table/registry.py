@@ -6,19 +6,16 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     admission,
     autoscaling,
     configuration,
-    events,
     jobs,
     nodes,
     pods,
     priorities,
-    services,
-    volumes,
     workloads,
 )
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, autoscaling, configuration, events, jobs, nodes, pods,
-    priorities, services, volumes, workloads,
+    access, admission, autoscaling, configuration, jobs, nodes, pods,
+    priorities, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -20,6 +20,9 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.spec import (
+    validate_pod_template_spec,
+)
 from lifecycle.apiserver.registry.core.pod.template import MISMATCH, sorted_map
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_usable,
@@ -40,9 +43,6 @@ from lifecycle.apiserver.registry.unmigrated.validation.cron_schedule import (
 from lifecycle.apiserver.registry.unmigrated.validation.job_policies import (
     validate_failure_policy,
     validate_success_policy,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
-    validate_pod_template_spec,
 )
 
 _MAX_INDEXED, _MAX_WHEN_MANY = 100_000, 10_000

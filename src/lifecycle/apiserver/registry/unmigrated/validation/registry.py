@@ -12,6 +12,7 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod import validation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_object_meta,
@@ -19,21 +20,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 from lifecycle.apiserver.registry.unmigrated.validation import (
     api_services,
     certificates,
-    cluster_limits,
-    configuration,
-    events,
     extensions,
     flow_control,
-    ip_addresses,
     jobs,
-    networking,
-    persistent_volume_claims,
-    persistent_volumes,
-    pods,
     policies,
     rbac,
-    services,
-    storage_drivers,
     workloads,
 )
 
@@ -72,7 +63,7 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "Pod"): (pods.validate_pod_create, pods.validate_pod_update),
+    ("v1", "Pod"): (validation.validate_pod_create, validation.validate_pod_update),
     ("v1", "PodTemplate"): (
         workloads.validate_pod_template,
         lambda new, old: (
@@ -82,46 +73,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("v1", "ReplicationController"): (
         workloads.validate_replication_controller,
         workloads.validate_replication_controller_update,
-    ),
-    ("v1", "Service"): (services.validate_service, services.validate_service_update),
-    ("v1", "Endpoints"): (
-        services.validate_endpoints,
-        services.validate_endpoints_update,
-    ),
-    ("v1", "Event"): (events.validate_core_event, events.validate_core_event_update),
-    ("events.k8s.io/v1", "Event"): (
-        events.validate_event,
-        events.validate_event_update,
-    ),
-    ("v1", "ConfigMap"): (
-        configuration.validate_config_map,
-        configuration.validate_config_map_update,
-    ),
-    ("v1", "Secret"): (
-        configuration.validate_secret,
-        configuration.validate_secret_update,
-    ),
-    ("v1", "ServiceAccount"): (
-        configuration.validate_service_account,
-        configuration.validate_service_account_update,
-    ),
-    ("v1", "Namespace"): (cluster_limits.validate_namespace, _metadata_update),
-    ("v1", "Node"): (cluster_limits.validate_node, cluster_limits.validate_node_update),
-    ("v1", "LimitRange"): (
-        cluster_limits.validate_limit_range,
-        lambda new, old: cluster_limits.validate_limit_range(new),
-    ),
-    ("v1", "ResourceQuota"): (
-        cluster_limits.validate_resource_quota,
-        cluster_limits.validate_resource_quota_update,
-    ),
-    ("v1", "PersistentVolume"): (
-        persistent_volumes.validate_volume,
-        persistent_volumes.validate_volume_update,
-    ),
-    ("v1", "PersistentVolumeClaim"): (
-        persistent_volume_claims.validate_claim,
-        persistent_volume_claims.validate_claim_update,
     ),
     ("apps/v1", "ReplicaSet"): (
         workloads.validate_replica_set,
@@ -166,54 +117,9 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         rbac.validate_cluster_role_binding,
         rbac.validate_cluster_role_binding_update,
     ),
-    (_NETWORKING, "Ingress"): (
-        networking.validate_ingress_create,
-        networking.validate_ingress_update,
-    ),
-    (_NETWORKING, "IngressClass"): (
-        networking.validate_ingress_class,
-        networking.validate_ingress_class_update,
-    ),
-    (_NETWORKING, "NetworkPolicy"): (
-        networking.validate_network_policy,
-        networking.validate_network_policy_update,
-    ),
-    (_NETWORKING, "IPAddress"): (
-        ip_addresses.validate_ip_address,
-        ip_addresses.validate_ip_address_update,
-    ),
-    (_NETWORKING, "ServiceCIDR"): (networking.validate_service_cidr, _metadata_update),
-    ("discovery.k8s.io/v1", "EndpointSlice"): (
-        networking.validate_endpoint_slice,
-        networking.validate_endpoint_slice_update,
-    ),
     ("scheduling.k8s.io/v1", "PriorityClass"): (
         policies.validate_priority_class,
         policies.validate_priority_class_update,
-    ),
-    (_STORAGE, "StorageClass"): (
-        policies.validate_storage_class,
-        policies.validate_storage_class_update,
-    ),
-    (_STORAGE, "CSIDriver"): (
-        storage_drivers.validate_csi_driver,
-        storage_drivers.validate_csi_driver_update,
-    ),
-    (_STORAGE, "CSINode"): (
-        storage_drivers.validate_csi_node,
-        storage_drivers.validate_csi_node_update,
-    ),
-    (_STORAGE, "VolumeAttachment"): (
-        storage_drivers.validate_volume_attachment,
-        storage_drivers.validate_volume_attachment_update,
-    ),
-    (_STORAGE, "CSIStorageCapacity"): (
-        storage_drivers.validate_storage_capacity,
-        storage_drivers.validate_storage_capacity_update,
-    ),
-    (_STORAGE, "VolumeAttributesClass"): (
-        storage_drivers.validate_volume_attributes_class,
-        storage_drivers.validate_volume_attributes_class_update,
     ),
     (_FLOW_CONTROL, "FlowSchema"): (
         flow_control.validate_flow_schema,
@@ -259,18 +165,13 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "CertificateSigningRequest",
         "status",
     ): certificates.validate_signing_request_update,
-    ("v1", "Pod", "status"): pods.validate_pod_status_update,
-    ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
-    ("v1", "Pod", "resize"): pods.validate_pod_resize,
-    ("v1", "Service", "status"): services.validate_service_status_update,
-    ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
-    ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,
-    ("v1", "Node", "status"): cluster_limits.validate_node_update,
+    ("v1", "Pod", "status"): validation.validate_pod_status_update,
     (
         "v1",
-        "ResourceQuota",
-        "status",
-    ): cluster_limits.validate_resource_quota_status_update,
+        "Pod",
+        "ephemeralcontainers",
+    ): validation.validate_ephemeral_containers_update,
+    ("v1", "Pod", "resize"): validation.validate_pod_resize,
     ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
     ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
     (
@@ -282,5 +183,5 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
 }
 
 CREATE_ONLY: dict[tuple[str, str], Create] = {
-    ("v1", "Binding"): pods.validate_pod_binding
+    ("v1", "Binding"): validation.validate_pod_binding
 }

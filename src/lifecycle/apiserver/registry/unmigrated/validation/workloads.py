@@ -22,6 +22,12 @@ from lifecycle.apiserver.registry.apps.selectors import (
     validate_selector_and_template,
     validate_selector_stays,
 )
+from lifecycle.apiserver.registry.core.persistent_volume_claim import (
+    validate_claim_spec,
+)
+from lifecycle.apiserver.registry.core.pod.spec import (
+    validate_pod_template_spec,
+)
 from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     sorted_map,
@@ -45,12 +51,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
     validate_core_object_meta_update,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.persistent_volume_claims import (
-    validate_claim_spec,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
-    validate_pod_template_spec,
 )
 
 # --- ReplicaSet -----------------------------------------------------------------------
