@@ -82,11 +82,11 @@ def _value(text: str, at: int, context: str) -> int:
         return _string(text, at + 1)
     for literal, name in _LITERALS:
         if char == literal[0]:
-            for index, wanted in enumerate(literal[1:], 1):
-                found = _char(text, at + index)
-                if found != wanted:
+            for index, expected in enumerate(literal[1:], 1):
+                actual = _char(text, at + index)
+                if actual != expected:
                     raise _fail(
-                        found, f"in literal {name} (expecting {_quoted(wanted)})"
+                        actual, f"in literal {name} (expecting {_quoted(expected)})"
                     )
             return at + len(literal)
     if char == "-" or char.isdigit():
