@@ -39,10 +39,11 @@ from lifecycle.apiserver.endpoints.options import (
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 from lifecycle.apiserver.endpoints.proxy import locate, proxy
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
-from lifecycle.apiserver.registry import pods, scales
+from lifecycle.apiserver.registry import scales
 from lifecycle.apiserver.registry.authorization.reviews import Review
+from lifecycle.apiserver.registry.core.pod.binding import bind
+from lifecycle.apiserver.registry.core.pod.eviction import evict
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
-from lifecycle.apiserver.registry.eviction import evict
 from lifecycle.apiserver.registry.listing import parse_revision
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
@@ -345,9 +346,7 @@ class ResourceHandler:
             scope.manager,
             scope.dry_run,
         )
-        return Response(
-            201, obj=await pods.bind(self.stores["", "pods"], bound, binding)
-        )
+        return Response(201, obj=await bind(self.stores["", "pods"], bound, binding))
 
     # -- bodies and answers ------------------------------------------------------------
 

@@ -168,6 +168,10 @@ class Strategy:
 
     # -- deleting ----------------------------------------------------------------------
 
+    check_graceful_delete: Callable[[Object, int | None], int] | None = None
+    """The object and the seconds asked for (None: unsaid) → the seconds it may live on.
+    None: objects of the kind go at once. Upstream: `RESTGracefulDeleteStrategy`.
+    """
     returns_deleted_object: bool = False
     """The answer to a delete is the object (else: a Status). Upstream:
     `ReturnDeletedObject`.

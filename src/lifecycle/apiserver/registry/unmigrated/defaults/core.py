@@ -198,8 +198,3 @@ def set_replication_controller_defaults(controller: Object) -> None:
         set_pod_template_defaults(template)
     if spec.get("replicas") is None:
         spec["replicas"] = 1
-
-
-def set_pod_template_object_defaults(holder: Object) -> None:
-    """A stored PodTemplate."""
-    set_pod_template_defaults(holder.setdefault("template", {}))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.defaults import pods
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.unmigrated.defaults import (
@@ -18,8 +17,6 @@ from lifecycle.apiserver.registry.unmigrated.defaults import (
 )
 
 DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
-    ("v1", "Pod"): pods.set_pod_defaults,
-    ("v1", "PodTemplate"): core.set_pod_template_object_defaults,
     ("v1", "ReplicationController"): core.set_replication_controller_defaults,
     ("v1", "Service"): core.set_service_defaults,
     ("v1", "Secret"): core.set_secret_defaults,

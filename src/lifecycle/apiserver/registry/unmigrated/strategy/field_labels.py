@@ -15,20 +15,6 @@ from lifecycle.apiserver.registry.rest.field_labels import (
 )
 
 
-def _pod(pod: Object) -> dict[str, str]:
-    spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    return {
-        "spec.nodeName": spec.get("nodeName", ""),
-        "spec.restartPolicy": spec.get("restartPolicy", ""),
-        "spec.schedulerName": spec.get("schedulerName", ""),
-        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
-        "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
-        "status.phase": status.get("phase", ""),
-        "status.podIP": status.get("podIP", ""),
-        "status.nominatedNodeName": status.get("nominatedNodeName", ""),
-    }
-
-
 def _node(node: Object) -> dict[str, str]:
     unschedulable = (node.get("spec") or {}).get("unschedulable")
     return {"spec.unschedulable": "true" if unschedulable else "false"}
@@ -94,9 +80,6 @@ def _job_label_not_supported(label: str) -> str:
 
 
 FIELD_LABELS: dict[str, FieldLabels] = {
-    "Pod": FieldLabels(
-        (NAME, NAMESPACE, *_pod({}), "status.podIPs"), _pod, field_label_not_supported
-    ),
     "Node": FieldLabels((NAME, *_node({})), _node, field_label_not_supported),
     "ReplicationController": FieldLabels(
         (NAME, NAMESPACE, "status.replicas"),

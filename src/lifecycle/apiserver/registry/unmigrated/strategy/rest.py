@@ -15,7 +15,6 @@ from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
     pod_spec_of,
 )
-from lifecycle.apiserver.registry.core.pod.resize import prepare_resize
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
@@ -49,13 +48,11 @@ PLAIN = Facts()
 _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
-    "Pod": _SPEC,
     "Service": Facts(create_on_update=True),
     "Endpoints": Facts(create_on_update=True),
     "Event": Facts(create_on_update=True),
     "LimitRange": Facts(create_on_update=True),
     "ReplicationController": _SPEC,
-    "PodTemplate": Facts(CONTENT),
     "ReplicaSet": _SPEC,
     "DaemonSet": _SPEC,
     "StatefulSet": _SPEC,
@@ -92,7 +89,7 @@ FACTS: dict[str, Facts] = {
 
 WITH_PODS = frozenset(
     {
-        *("Pod", "PodTemplate", "ReplicationController", "ReplicaSet"),
+        *("ReplicationController", "ReplicaSet"),
         *("DaemonSet", "StatefulSet", "Job", "CronJob"),
     }
 )
@@ -101,7 +98,7 @@ WITH_PODS = frozenset(
 RETURNS_OBJECT = frozenset(
     {
         "CSIDriver", "CSINode", "Namespace", "PersistentVolume",
-        "PersistentVolumeClaim", "Pod", "PodTemplate",
+        "PersistentVolumeClaim",
         "ResourceQuota", "Service", "ServiceAccount", "StorageClass",
         "VolumeAttachment",
     }
@@ -193,52 +190,12 @@ ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
 # --- subresources ---------------------------------------------------------------------
 
 
-def _update_pod_status(new: Object, old: Object) -> None:
-    prepare_for_status_update(new, old)
-    for key in ("ownerReferences", "deletionTimestamp"):
-        take_over(new["metadata"], old["metadata"], key)
-    status = new.get("status") or {}
-    if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
-        new["status"] = {**status, "qosClass": old["status"]["qosClass"]}
-    status = new.get("status") or {}
-    if status.get("podIP") and not status.get("podIPs"):
-        new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
-    _keep_observed_generations(new, old)
-
-
-def _keep_observed_generations(new: Object, old: Object) -> None:
-    """A client that does not know `observedGeneration` must not erase it."""
-    old_status = old.get("status") or {}
-    status = new.get("status") or {}
-    known: dict[str, list[int]] = {}
-    for condition in old_status.get("conditions") or ():
-        known.setdefault(condition.get("type", ""), []).append(
-            condition.get("observedGeneration", 0)
-        )
-    if not any(map(any, known.values())) and not old_status.get("observedGeneration"):
-        return
-    conditions = []
-    for condition in status.get("conditions") or ():
-        generations = known.get(condition.get("type", ""))
-        generation = generations.pop(0) if generations else 0
-        if generation and not condition.get("observedGeneration"):
-            condition = {**condition, "observedGeneration": generation}
-        conditions.append(condition)
-    status = dict(status)
-    if conditions:
-        status["conditions"] = conditions
-    if not status.get("observedGeneration") and old_status.get("observedGeneration"):
-        status["observedGeneration"] = old_status["observedGeneration"]
-    new["status"] = status
-
-
 def _update_controller_status(new: Object, old: Object) -> None:
     prepare_for_status_update(new, old)
     take_over(new["metadata"], old["metadata"], "labels")
 
 
 STATUS: dict[str, Callable[[Object, Object], None]] = {
-    "Pod": _update_pod_status,
     "ReplicationController": _update_controller_status,
     **dict.fromkeys(
         (
@@ -252,26 +209,6 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
 """Kinds whose `/status` keeps more than the rest of the object."""
 
 
-def _update_ephemeral_containers(new: Object, old: Object) -> None:
-    metadata = new["metadata"]
-    spec = dict(old["spec"])
-    take_over(spec, new.get("spec") or {}, "ephemeralContainers")
-    new["spec"] = spec
-    new["metadata"] = {
-        **old["metadata"],
-        "managedFields": metadata.get("managedFields"),
-        "resourceVersion": metadata.get("resourceVersion"),
-    }
-    take_over(new, old, "status")
-    drop_disabled_on_update(new, old)
-
-
-def _update_resize(new: Object, old: Object) -> None:
-    prepare_resize(new, old)
-    take_over(new, old, "status")
-    drop_disabled_on_update(new, old)
-
-
 def _update_finalize(new: Object, old: Object) -> None:
     take_over(new, old, "status")
 
@@ -283,12 +220,6 @@ def _update_approval(new: Object, old: Object) -> None:
 
 
 MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
-    "Pod": {
-        "ephemeralcontainers": UpdateStrategy(
-            _update_ephemeral_containers, generation=SPEC
-        ),
-        "resize": UpdateStrategy(_update_resize, generation=SPEC),
-    },
     "Namespace": {"finalize": UpdateStrategy(_update_finalize)},
     "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

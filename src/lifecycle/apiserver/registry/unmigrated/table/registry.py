@@ -9,7 +9,6 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     events,
     jobs,
     nodes,
-    pods,
     priorities,
     services,
     volumes,
@@ -18,7 +17,7 @@ from lifecycle.apiserver.registry.unmigrated.table import (
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, autoscaling, configuration, events, jobs, nodes, pods,
+    access, admission, autoscaling, configuration, events, jobs, nodes,
     priorities, services, volumes, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -13,7 +13,6 @@ from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core import persistent_volume_claim
-from lifecycle.apiserver.registry.core.pod import validation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_object_meta,
@@ -72,13 +71,6 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "Pod"): (validation.validate_pod_create, validation.validate_pod_update),
-    ("v1", "PodTemplate"): (
-        workloads.validate_pod_template,
-        lambda new, old: (
-            _metadata_update(new, old) + workloads.validate_pod_template(new)
-        ),
-    ),
     ("v1", "ReplicationController"): (
         workloads.validate_replication_controller,
         workloads.validate_replication_controller_update,
@@ -259,13 +251,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "CertificateSigningRequest",
         "status",
     ): certificates.validate_signing_request_update,
-    ("v1", "Pod", "status"): validation.validate_pod_status_update,
-    (
-        "v1",
-        "Pod",
-        "ephemeralcontainers",
-    ): validation.validate_ephemeral_containers_update,
-    ("v1", "Pod", "resize"): validation.validate_pod_resize,
     ("v1", "Service", "status"): services.validate_service_status_update,
     ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
     ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,
@@ -285,6 +270,4 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 
-CREATE_ONLY: dict[tuple[str, str], Create] = {
-    ("v1", "Binding"): validation.validate_pod_binding
-}
+CREATE_ONLY: dict[tuple[str, str], Create] = {}

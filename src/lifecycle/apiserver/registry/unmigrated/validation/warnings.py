@@ -19,17 +19,12 @@ from lifecycle.apiserver.registry.core.pod.template import (
 from lifecycle.apiserver.registry.core.pod.warnings import (
     DEPRECATED_VOLUMES,
     node_selector_term_warnings,
-    pod_warnings,
 )
 from lifecycle.apiserver.registry.unmigrated.validation.key_pairs import (
     key_pair_complaint,
 )
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-
-
-def _pod(pod: Object) -> list[str]:
-    return name_warnings(pod, "the Pod's hostname") + pod_warnings(pod)
 
 
 def _template(path: str, *, named: bool = False) -> Callable[[Object], list[str]]:
@@ -237,8 +232,6 @@ def _endpoint_slice(slice_: Object) -> list[str]:
 
 
 RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "Pod"): _pod,
-    ("v1", "PodTemplate"): _template("template"),
     ("v1", "ReplicationController"): _template("spec.template", named=True),
     ("apps/v1", "ReplicaSet"): _template("spec.template", named=True),
     ("apps/v1", "DaemonSet"): _template("spec.template"),
@@ -258,7 +251,6 @@ RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
 }
 
 COUNTED: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "PodTemplate"): _template("template"),
     ("v1", "ReplicationController"): _template("spec.template"),
     ("apps/v1", "ReplicaSet"): _template("spec.template"),
     ("apps/v1", "DaemonSet"): _template("spec.template"),

@@ -373,14 +373,6 @@ def validate_replication_controller_update(
     return errors + _validate_replication_controller_spec(new.get("spec") or {})
 
 
-def validate_pod_template(holder: Object) -> list[FieldError]:
-    """A stored PodTemplate."""
-    errors = validate_core_object_meta(
-        holder.get("metadata") or {}, True, content.name_is_dns_subdomain
-    )
-    return errors + validate_pod_template_spec(holder.get("template") or {}, "template")
-
-
 def validate_controller_revision(revision: Object) -> list[FieldError]:
     """A new revision: some data, and a number."""
     errors = validate_core_object_meta(
