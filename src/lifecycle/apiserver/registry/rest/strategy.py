@@ -39,6 +39,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
@@ -165,6 +166,8 @@ class Strategy:
     """Writes that go another way: `status`, `resize`, `finalize` …"""
     scale: Object | None = None
     """Where a custom resource keeps its replicas (`specReplicasPath` …)."""
+    format_selector: Callable[[Object | None], str] = format_label_selector
+    """`spec.selector` as the text in the status of a Scale."""
 
     # -- deleting ----------------------------------------------------------------------
 

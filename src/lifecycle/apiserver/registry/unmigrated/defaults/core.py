@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.defaults.pods import (
-    set_pod_template_defaults,
     set_volume_source_defaults,
 )
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
@@ -181,20 +180,3 @@ def set_resource_quota_defaults(quota: Object) -> None:
     status = quota.get("status") or {}
     round_up_resource_list(status.get("hard"))
     round_up_resource_list(status.get("used"))
-
-
-def set_replication_controller_defaults(controller: Object) -> None:
-    """One replica; selector and labels from the template."""
-    spec = controller.setdefault("spec", {})
-    template = spec.get("template")
-    if template is not None:
-        labels = (template.get("metadata") or {}).get("labels")
-        if labels:
-            if not spec.get("selector"):
-                spec["selector"] = dict(labels)
-            meta = controller.setdefault("metadata", {})
-            if not meta.get("labels"):
-                meta["labels"] = dict(labels)
-        set_pod_template_defaults(template)
-    if spec.get("replicas") is None:
-        spec["replicas"] = 1

@@ -17,7 +17,6 @@ from lifecycle.apiserver.registry.unmigrated.defaults import (
 )
 
 DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
-    ("v1", "ReplicationController"): core.set_replication_controller_defaults,
     ("v1", "Service"): core.set_service_defaults,
     ("v1", "Secret"): core.set_secret_defaults,
     ("v1", "Endpoints"): core.set_endpoints_defaults,
@@ -27,9 +26,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("v1", "Node"): core.set_node_defaults,
     ("v1", "LimitRange"): core.set_limit_range_defaults,
     ("v1", "ResourceQuota"): core.set_resource_quota_defaults,
-    ("apps/v1", "ReplicaSet"): workloads.set_replica_set_defaults,
-    ("apps/v1", "DaemonSet"): workloads.set_daemon_set_defaults,
-    ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,
     ("batch/v1", "Job"): workloads.set_job_defaults,
     ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
     (

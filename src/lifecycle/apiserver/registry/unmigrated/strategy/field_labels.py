@@ -59,10 +59,6 @@ def _job(job: Object) -> dict[str, str]:
     return {"status.successful": str((job.get("status") or {}).get("succeeded", 0))}
 
 
-def _replication_controller(controller: Object) -> dict[str, str]:
-    return {"status.replicas": str((controller.get("status") or {}).get("replicas", 0))}
-
-
 def _signing_request(request: Object) -> dict[str, str]:
     return {"spec.signerName": (request.get("spec") or {}).get("signerName", "")}
 
@@ -81,11 +77,6 @@ def _job_label_not_supported(label: str) -> str:
 
 FIELD_LABELS: dict[str, FieldLabels] = {
     "Node": FieldLabels((NAME, *_node({})), _node, field_label_not_supported),
-    "ReplicationController": FieldLabels(
-        (NAME, NAMESPACE, "status.replicas"),
-        _replication_controller,
-        field_label_not_supported,
-    ),
     "Event": FieldLabels(
         (NAME, NAMESPACE, *_event({})), _event, field_label_not_supported
     ),

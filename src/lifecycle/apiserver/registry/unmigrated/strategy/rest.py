@@ -19,7 +19,6 @@ from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_only_update,
-    prepare_for_status_update,
     take_over,
 )
 from lifecycle.apiserver.registry.unmigrated.defaults.core import set_namespace_label
@@ -52,10 +51,6 @@ FACTS: dict[str, Facts] = {
     "Endpoints": Facts(create_on_update=True),
     "Event": Facts(create_on_update=True),
     "LimitRange": Facts(create_on_update=True),
-    "ReplicationController": _SPEC,
-    "ReplicaSet": _SPEC,
-    "DaemonSet": _SPEC,
-    "StatefulSet": _SPEC,
     "Job": _SPEC,
     "CronJob": _SPEC,
     "PodDisruptionBudget": Facts(SPEC, unconditional_update=False),
@@ -87,13 +82,8 @@ FACTS: dict[str, Facts] = {
     "DeviceClass": _SPEC,
 }
 
-WITH_PODS = frozenset(
-    {
-        *("ReplicationController", "ReplicaSet"),
-        *("DaemonSet", "StatefulSet", "Job", "CronJob"),
-    }
-)
-"""Kinds that are a pod or hold a template of one."""
+WITH_PODS = frozenset({"Job", "CronJob"})
+"""Kinds that hold a template of a pod."""
 
 RETURNS_OBJECT = frozenset(
     {
@@ -190,13 +180,7 @@ ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
 # --- subresources ---------------------------------------------------------------------
 
 
-def _update_controller_status(new: Object, old: Object) -> None:
-    prepare_for_status_update(new, old)
-    take_over(new["metadata"], old["metadata"], "labels")
-
-
 STATUS: dict[str, Callable[[Object, Object], None]] = {
-    "ReplicationController": _update_controller_status,
     **dict.fromkeys(
         (
             *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),

@@ -12,12 +12,11 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     priorities,
     services,
     volumes,
-    workloads,
 )
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
     access, admission, autoscaling, configuration, events, jobs, nodes,
-    priorities, services, volumes, workloads,
+    priorities, services, volumes,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

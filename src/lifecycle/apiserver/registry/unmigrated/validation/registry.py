@@ -33,7 +33,6 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     rbac,
     services,
     storage_drivers,
-    workloads,
 )
 
 Create = Callable[[Object], list[FieldError]]
@@ -71,10 +70,6 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "ReplicationController"): (
-        workloads.validate_replication_controller,
-        workloads.validate_replication_controller_update,
-    ),
     ("v1", "Service"): (services.validate_service, services.validate_service_update),
     ("v1", "Endpoints"): (
         services.validate_endpoints,
@@ -114,22 +109,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("v1", "PersistentVolumeClaim"): (
         persistent_volume_claim.validate_claim,
         persistent_volume_claim.validate_claim_update,
-    ),
-    ("apps/v1", "ReplicaSet"): (
-        workloads.validate_replica_set,
-        workloads.validate_replica_set_update,
-    ),
-    ("apps/v1", "DaemonSet"): (
-        workloads.validate_daemon_set,
-        workloads.validate_daemon_set_update,
-    ),
-    ("apps/v1", "StatefulSet"): (
-        workloads.validate_stateful_set,
-        workloads.validate_stateful_set_update,
-    ),
-    ("apps/v1", "ControllerRevision"): (
-        workloads.validate_controller_revision,
-        workloads.validate_controller_revision_update,
     ),
     ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
     ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
@@ -260,8 +239,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "ResourceQuota",
         "status",
     ): cluster_limits.validate_resource_quota_status_update,
-    ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
-    ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
     (
         "apiregistration.k8s.io/v1",
         "APIService",

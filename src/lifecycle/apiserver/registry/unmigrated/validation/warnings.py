@@ -148,17 +148,6 @@ def _volume(volume: Object) -> list[str]:
 _POD_ONLY = ("gitRepo", "flocker", "quobyte")
 
 
-def _stateful_set(stateful_set: Object) -> list[str]:
-    warnings = _template("spec.template")(stateful_set)
-    if ((stateful_set.get("spec") or {}).get("revisionHistoryLimit") or 0) < 0:
-        why = (
-            "a negative value retains all historical revisions; a value >= 0 is"
-            " recommended"
-        )
-        warnings.append(f"spec.revisionHistoryLimit: {why}")
-    return warnings
-
-
 def _service_account(account: Object) -> list[str]:
     key = "kubernetes.io/enforce-mountable-secrets"
     if key in ((account.get("metadata") or {}).get("annotations") or {}):
@@ -232,10 +221,6 @@ def _endpoint_slice(slice_: Object) -> list[str]:
 
 
 RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "ReplicationController"): _template("spec.template", named=True),
-    ("apps/v1", "ReplicaSet"): _template("spec.template", named=True),
-    ("apps/v1", "DaemonSet"): _template("spec.template"),
-    ("apps/v1", "StatefulSet"): _stateful_set,
     ("batch/v1", "Job"): _template("spec.template", named=True),
     ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template", named=True),
     ("v1", "Secret"): _secret,
@@ -251,10 +236,6 @@ RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
 }
 
 COUNTED: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "ReplicationController"): _template("spec.template"),
-    ("apps/v1", "ReplicaSet"): _template("spec.template"),
-    ("apps/v1", "DaemonSet"): _template("spec.template"),
-    ("apps/v1", "StatefulSet"): _stateful_set,
     ("batch/v1", "Job"): _template("spec.template"),
     ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template"),
 }
