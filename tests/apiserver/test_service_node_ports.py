@@ -10,7 +10,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.service_node_ports import (
+from lifecycle.apiserver.registry.core.service.node_ports import (
     NODE_PORTS,
     PortOperation,
     PortRefusedError,

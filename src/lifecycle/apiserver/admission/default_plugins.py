@@ -40,10 +40,14 @@ from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionP
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 def default_plugins(
-    reader: ObjectReader, names: NameSource, authorize: Authorize | None = None
+    reader: ObjectReader,
+    names: NameSource,
+    authorize: Authorize | None = None,
+    resolver: ServiceResolver | None = None,
 ) -> list[Plugin]:
     """One of each, reading from the server's caches. `names` gives the token volumes
     their suffixes; `authorize` answers the expressions of policies that ask what
@@ -74,7 +78,7 @@ def default_plugins(
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
         MutatingAdmissionPolicy(reader, authorize),
-        MutatingAdmissionWebhook(reader, authorize),
+        MutatingAdmissionWebhook(reader, authorize, resolver),
         ValidatingAdmissionPolicy(reader, authorize),
-        ValidatingAdmissionWebhook(reader, authorize),
+        ValidatingAdmissionWebhook(reader, authorize, resolver),
     ]

@@ -18,7 +18,7 @@ from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import DELETE, Attributes
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
@@ -59,22 +59,20 @@ def check_delete_options(options: Object) -> None:
 
 
 async def delete(
-    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+    store: ResourceStore,
+    scope: RequestScope,
+    options: DeleteOptions,
+    validate: Validate,
 ) -> tuple[Object, bool]:
-    """Delete one object: the answer (object or Status), and whether it is gone. Raises
-    StatusError 404, 409.
+    """Delete one object, if `validate` has nothing against it: the answer (object or
+    Status), and whether it is gone. Raises StatusError 404, 409.
     """
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
+        store.strategy.check_deletion(stored.obj, options.uid, options.resource_version)
         check_preconditions(stored.obj, scope, options)
-        attributes = Attributes(
-            DELETE, resource, scope.subresource, scope.namespace, scope.name, None,
-            stored.obj, scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        await store.environment.admission.admit(attributes)
-        await store.environment.admission.validate(attributes)
+        await validate(None, stored.obj)
         outcome = await _attempt(store, stored, scope, options)
         if outcome is not None:
             return outcome
@@ -90,8 +88,6 @@ def check_preconditions(
     `rest.BeforeDelete`.
     """
     metadata, kind = obj["metadata"], scope.resource.kind
-    if kind == "Namespace":  # its registry looks for itself, in its own words
-        _check_namespace_preconditions(metadata, scope, options)
     if options.uid and options.uid != metadata["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in"
@@ -109,21 +105,6 @@ def check_preconditions(
         raise status.conflict(kind, scope.name, why, scope.resource.group)
 
 
-def _check_namespace_preconditions(
-    metadata: Object, scope: RequestScope, options: DeleteOptions
-) -> None:
-    for what, wanted, found in (
-        ("UID", options.uid, metadata["uid"]),
-        ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
-    ):
-        if wanted and wanted != found:
-            why = (
-                f"Precondition failed: {what} in precondition: {wanted}, {what} in"
-                f" object meta: {found}"
-            )
-            raise status.conflict("namespaces", scope.name, why)
-
-
 async def _attempt(
     store: ResourceStore, stored: Cached, scope: RequestScope, options: DeleteOptions
 ) -> tuple[Object, bool] | None:
@@ -136,7 +117,7 @@ async def _attempt(
     graceful = store.strategy.check_graceful_delete
     grace = graceful(obj, options.grace) if graceful is not None else 0
     finalizers = finalizers_for(obj, options)
-    held = bool(finalizers) or _is_held_namespace(obj)
+    held = bool(finalizers) or store.strategy.is_held(obj)
     marked = dict(metadata)
     if finalizers != (metadata.get("finalizers") or []):
         marked["finalizers"] = finalizers
@@ -152,20 +133,12 @@ async def _attempt(
                 marked["deletionGracePeriodSeconds"] = grace
         else:
             marked["deletionTimestamp"] = format_time(now + grace)
-            own = obj["kind"] in (
-                "Namespace",
-                "CustomResourceDefinition",
-            )  # their own registries mark them, without a grace period
-            if not own:
+            if not store.strategy.marks_own_deletion:
                 marked["deletionGracePeriodSeconds"] = grace
-            if (
-                metadata.get("generation", 0) > 0
-                and obj["kind"] != "CustomResourceDefinition"
-            ):
-                marked["generation"] = metadata["generation"] + 1
+                if metadata.get("generation", 0) > 0:
+                    marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
-        if obj["kind"] == "Namespace":
-            new["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        store.strategy.mark_deleted(new)
         if scope.dry_run or new == obj:
             return new, False
         written = await store.write(stored.key, new, stored.revision)
@@ -228,9 +201,3 @@ def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
     elif policy == "Foreground":
         kept.append(FOREGROUND)
     return finalizers if sorted(kept) == sorted(finalizers) else kept
-
-
-def _is_held_namespace(obj: Object) -> bool:
-    return obj["kind"] == "Namespace" and bool(
-        (obj.get("spec") or {}).get("finalizers")
-    )

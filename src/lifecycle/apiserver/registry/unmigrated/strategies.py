@@ -36,8 +36,6 @@ def unmigrated_strategy(api_version: str, kind: str) -> Strategy:
     return Strategy(
         set_defaults=DEFAULTERS.get(key, do_nothing),
         generation=facts.generation,
-        status_on_create=kind == "Node",
-        names_itself=kind == "LimitRange",
         prepare_for_create=_prepare_for_create(kind),
         validate=validate or registry.CREATE_ONLY.get(key, validate_metadata),
         warnings_on_create=warnings.RULES.get(key, no_warnings),
@@ -48,7 +46,7 @@ def unmigrated_strategy(api_version: str, kind: str) -> Strategy:
         validate_update=validate_update or no_errors,
         warnings_on_update=_warnings_on_update(key),
         subresources=_subresources(key),
-        returns_deleted_object=kind in rest.RETURNS_OBJECT,
+        marks_own_deletion=kind == "CustomResourceDefinition",
         field_labels=FIELD_LABELS.get(kind, METADATA_ONLY),
         printer=_printer(key),
     )

@@ -31,55 +31,6 @@ def set_binding_defaults(binding: Object) -> None:
             subject["apiGroup"] = RBAC_GROUP
 
 
-def set_ingress_class_defaults(ingress_class: Object) -> None:
-    """Parameters are cluster-wide unless they say otherwise."""
-    parameters = (ingress_class.get("spec") or {}).get("parameters")
-    if parameters is not None:
-        _default(parameters, "scope", "Cluster")
-
-
-def set_network_policy_defaults(policy: Object) -> None:
-    """TCP ports; a policy is about Ingress, and about Egress if it has such rules."""
-    spec = policy.setdefault("spec", {})
-    for rules in ("ingress", "egress"):
-        for rule in spec.get(rules) or ():
-            for port in rule.get("ports") or ():
-                _default(port, "protocol", "TCP")
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = (
-            ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-        )
-
-
-def set_storage_class_defaults(storage_class: Object) -> None:
-    """Volumes are deleted with their claims and bound at once."""
-    _default(storage_class, "reclaimPolicy", "Delete")
-    _default(storage_class, "volumeBindingMode", "Immediate")
-
-
-def set_csi_driver_defaults(driver: Object) -> None:
-    """What a driver needs unless it says otherwise."""
-    spec = driver.setdefault("spec", {})
-    for key, value in (
-        ("attachRequired", True),
-        ("podInfoOnMount", False),
-        ("storageCapacity", False),
-        ("fsGroupPolicy", "ReadWriteOnceWithFSType"),
-        ("requiresRepublish", False),
-        ("seLinuxMount", False),
-    ):
-        _default(spec, key, value)
-    if not spec.get("volumeLifecycleModes"):
-        spec["volumeLifecycleModes"] = ["Persistent"]
-
-
-def set_endpoint_slice_defaults(endpoint_slice: Object) -> None:
-    """Ports: the empty name, TCP."""
-    for port in endpoint_slice.get("ports") or ():
-        _default(port, "name", "")
-        _default(port, "protocol", "TCP")
-
-
 def set_priority_class_defaults(priority_class: Object) -> None:
     """Pods of the class may preempt."""
     _default(priority_class, "preemptionPolicy", "PreemptLowerPriority")

@@ -8,24 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.unmigrated.defaults import (
     cluster,
-    core,
     devices,
     workloads,
 )
 
 DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
-    ("v1", "Service"): core.set_service_defaults,
-    ("v1", "Secret"): core.set_secret_defaults,
-    ("v1", "Endpoints"): core.set_endpoints_defaults,
-    ("v1", "PersistentVolume"): core.set_persistent_volume_defaults,
-    ("v1", "PersistentVolumeClaim"): persistent_volume_claim.set_defaults,
-    ("v1", "Namespace"): core.set_namespace_defaults,
-    ("v1", "Node"): core.set_node_defaults,
-    ("v1", "LimitRange"): core.set_limit_range_defaults,
-    ("v1", "ResourceQuota"): core.set_resource_quota_defaults,
     ("batch/v1", "Job"): workloads.set_job_defaults,
     ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
     (
@@ -41,18 +30,12 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
         "rbac.authorization.k8s.io/v1",
         "ClusterRoleBinding",
     ): cluster.set_binding_defaults,
-    ("networking.k8s.io/v1", "IngressClass"): cluster.set_ingress_class_defaults,
-    ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
-    ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
-    ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
-    ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
     ("resource.k8s.io/v1", "ResourceClaim"): devices.set_resource_claim_defaults,
     (
         "resource.k8s.io/v1",
         "ResourceClaimTemplate",
     ): devices.set_resource_claim_template_defaults,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.set_resource_slice_defaults,
-    ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
     ("scheduling.k8s.io/v1", "PriorityClass"): cluster.set_priority_class_defaults,
     (
         "admissionregistration.k8s.io/v1",

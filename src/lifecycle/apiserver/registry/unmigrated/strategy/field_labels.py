@@ -15,46 +15,6 @@ from lifecycle.apiserver.registry.rest.field_labels import (
 )
 
 
-def _node(node: Object) -> dict[str, str]:
-    unschedulable = (node.get("spec") or {}).get("unschedulable")
-    return {"spec.unschedulable": "true" if unschedulable else "false"}
-
-
-_INVOLVED = (
-    *("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion"),
-    "fieldPath",
-)
-
-
-def _event(event: Object) -> dict[str, str]:
-    involved = event.get("involvedObject") or event.get("regarding") or {}
-    source = (event.get("source") or {}).get("component", "")
-    reporter = event.get("reportingComponent") or event.get("reportingController") or ""
-    return {
-        **{f"involvedObject.{key}": involved.get(key, "") for key in _INVOLVED},
-        "reason": event.get("reason", ""),
-        "reportingComponent": reporter,
-        "source": source or reporter,
-        "type": event.get("type", ""),
-    }
-
-
-def _namespace(namespace: Object) -> dict[str, str]:
-    return {"status.phase": (namespace.get("status") or {}).get("phase", "")}
-
-
-def _secret(secret: Object) -> dict[str, str]:
-    return {"type": secret.get("type", "")}
-
-
-def _service(service: Object) -> dict[str, str]:
-    spec = service.get("spec") or {}
-    return {
-        "spec.clusterIP": spec.get("clusterIP", ""),
-        "spec.type": spec.get("type", ""),
-    }
-
-
 def _job(job: Object) -> dict[str, str]:
     return {"status.successful": str((job.get("status") or {}).get("succeeded", 0))}
 
@@ -76,19 +36,6 @@ def _job_label_not_supported(label: str) -> str:
 
 
 FIELD_LABELS: dict[str, FieldLabels] = {
-    "Node": FieldLabels((NAME, *_node({})), _node, field_label_not_supported),
-    "Event": FieldLabels(
-        (NAME, NAMESPACE, *_event({})), _event, field_label_not_supported
-    ),
-    "Namespace": FieldLabels(
-        (NAME, "status.phase"), _namespace, field_label_not_supported
-    ),
-    "Secret": FieldLabels(
-        (NAME, NAMESPACE, "type"), _secret, field_label_not_supported
-    ),
-    "Service": FieldLabels(
-        (NAME, NAMESPACE, *_service({})), _service, field_label_not_supported
-    ),
     "Job": FieldLabels(
         (NAME, NAMESPACE, "status.successful"), _job, _job_label_not_supported
     ),

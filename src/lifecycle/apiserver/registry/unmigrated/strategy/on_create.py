@@ -1,8 +1,7 @@
 """What single kinds get at creation, beyond a reset status: phases, finalizers,
 selectors, merged data.
 
-Upstream: `pkg/registry/core/{namespace,secret,serviceaccount}/strategy.go`,
-`pkg/registry/batch/job/strategy.go` (`generateSelector`),
+Upstream: `pkg/registry/batch/job/strategy.go` (`generateSelector`),
 `apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`, v1.36.
 """
 
@@ -11,24 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
-    prepare_data_sources,
-)
-
-
-def _create_namespace(namespace: Object) -> None:
-    namespace["status"] = {"phase": "Active"}
-    spec = namespace.get("spec") or {}
-    finalizers = spec.get("finalizers") or []
-    if "kubernetes" not in finalizers:
-        namespace["spec"] = {**spec, "finalizers": [*finalizers, "kubernetes"]}
-
-
-def _create_persistent_volume(volume: Object) -> None:
-    volume["status"] = {
-        "phase": "Pending",
-        "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp"),
-    }
 
 
 def _create_job(job: Object) -> None:
@@ -69,38 +50,9 @@ def _create_custom_resource_definition(definition: Object) -> None:
     }
 
 
-def _create_service(service: Object) -> None:
-    """One address, two spellings."""
-    spec = service.get("spec") or {}
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
-
-
-def _create_persistent_volume_claim(claim: Object) -> None:
-    claim["status"] = {"phase": "Pending"}
-    if claim.get("spec"):
-        prepare_data_sources(claim["spec"], None)
-
-
-def clean_secret_references(account: Object) -> None:
-    """Of the secrets of a ServiceAccount only the names are kept. Upstream:
-    `cleanSecretReferences`.
-    """
-    if account.get("secrets"):
-        account["secrets"] = [
-            {"name": one["name"]} if one.get("name") else {}
-            for one in account["secrets"]
-        ]
-
-
 ON_CREATE: dict[str, Callable[[Object], None]] = {
-    "Namespace": _create_namespace,
-    "PersistentVolume": _create_persistent_volume,
-    "PersistentVolumeClaim": _create_persistent_volume_claim,
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,
-    "Service": _create_service,
-    "ServiceAccount": clean_secret_references,
 }
 """Called by `prepare_for_create` after the status was reset; each may replace top-level
 parts.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
@@ -20,16 +19,6 @@ from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_only_update,
     take_over,
-)
-from lifecycle.apiserver.registry.unmigrated.defaults.core import set_namespace_label
-from lifecycle.apiserver.registry.unmigrated.strategy.data_sources import (
-    prepare_data_sources,
-)
-from lifecycle.apiserver.registry.unmigrated.strategy.on_create import (
-    clean_secret_references,
-)
-from lifecycle.apiserver.registry.unmigrated.strategy.services import (
-    prepare_service_for_update,
 )
 
 SPEC, CONTENT = Generation.SPEC, Generation.CONTENT
@@ -47,17 +36,9 @@ PLAIN = Facts()
 _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
-    "Service": Facts(create_on_update=True),
-    "Endpoints": Facts(create_on_update=True),
-    "Event": Facts(create_on_update=True),
-    "LimitRange": Facts(create_on_update=True),
     "Job": _SPEC,
     "CronJob": _SPEC,
     "PodDisruptionBudget": Facts(SPEC, unconditional_update=False),
-    "Ingress": _SPEC,
-    "IngressClass": _SPEC,
-    "NetworkPolicy": _SPEC,
-    "EndpointSlice": Facts(Generation.CONTENT_AND_LABELS),
     "PriorityClass": Facts(Generation.ALWAYS_ONE),
     "RuntimeClass": Facts(create_on_update=True, unconditional_update=False),
     "Role": Facts(create_on_update=True),
@@ -74,28 +55,12 @@ FACTS: dict[str, Facts] = {
     "APIService": Facts(unconditional_update=False),
     "FlowSchema": _SPEC,
     "PriorityLevelConfiguration": _SPEC,
-    "CSIDriver": Facts(unconditional_update=False),
-    "CSINode": Facts(unconditional_update=False),
-    "CSIStorageCapacity": Facts(unconditional_update=False),
-    "VolumeAttachment": Facts(unconditional_update=False),
     "ResourceSlice": _SPEC,
     "DeviceClass": _SPEC,
 }
 
 WITH_PODS = frozenset({"Job", "CronJob"})
 """Kinds that hold a template of a pod."""
-
-RETURNS_OBJECT = frozenset(
-    {
-        "CSIDriver", "CSINode", "Namespace", "PersistentVolume",
-        "PersistentVolumeClaim",
-        "ResourceQuota", "Service", "ServiceAccount", "StorageClass",
-        "VolumeAttachment",
-    }
-)  # fmt: skip
-"""Kinds whose delete answers with the object instead of a Status
-(`ReturnDeletedObject`).
-"""
 
 # --- create ---------------------------------------------------------------------------
 
@@ -117,8 +82,6 @@ def _canonicalize_job(job: Object) -> None:
 
 
 CANONICALIZE: dict[str, Callable[[Object], None]] = {
-    "Namespace": set_namespace_label,  # a generated name becomes its label
-    "Endpoints": repack_subsets,
     "Job": _canonicalize_job,
 }
 
@@ -132,48 +95,12 @@ def drop_disabled_on_update(new: Object, old: Object) -> None:
         drop_disabled_pod_fields(spec, pod_spec_of(old))
 
 
-def _update_namespace(new: Object, old: Object) -> None:
-    if (old.get("spec") or {}).get("finalizers") is not None:
-        finalizers = old["spec"]["finalizers"]
-        new["spec"] = {**(new.get("spec") or {}), "finalizers": finalizers}
-
-
-def _update_secret(new: Object, old: Object) -> None:
-    if not new.get("type"):
-        take_over(new, old, "type")
-
-
-def _update_service_account(new: Object, old: Object) -> None:
-    clean_secret_references(new)
-
-
-def _update_claim(new: Object, old: Object) -> None:
-    if new.get("spec"):
-        new["spec"] = dict(new["spec"])
-        prepare_data_sources(new["spec"], old.get("spec"))
-
-
 def _update_signing_request(new: Object, old: Object) -> None:
     take_over(new, old, "spec")
 
 
-def _update_driver(new: Object, old: Object) -> None:
-    """A CSIDriver counts only changes of what may change, and starts at zero."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    counted = ("tokenRequests", "requiresRepublish", "seLinuxMount")
-    if any(spec.get(key) != before.get(key) for key in counted):
-        generation = old["metadata"].get("generation", 0) + 1
-        new["metadata"]["generation"] = generation
-
-
 ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
-    "Service": prepare_service_for_update,
-    "Namespace": _update_namespace,
-    "Secret": _update_secret,
-    "ServiceAccount": _update_service_account,
-    "PersistentVolumeClaim": _update_claim,
     "CertificateSigningRequest": _update_signing_request,
-    "CSIDriver": _update_driver,
     **dict.fromkeys(WITH_PODS, drop_disabled_on_update),
 }
 
@@ -184,17 +111,13 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
     **dict.fromkeys(
         (
             *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),
-            *("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),
+            "ValidatingAdmissionPolicy",
             *("CertificateSigningRequest", "ResourceClaim"),
         ),
         prepare_for_status_only_update,
     ),
 }
 """Kinds whose `/status` keeps more than the rest of the object."""
-
-
-def _update_finalize(new: Object, old: Object) -> None:
-    take_over(new, old, "status")
 
 
 def _update_approval(new: Object, old: Object) -> None:
@@ -204,6 +127,5 @@ def _update_approval(new: Object, old: Object) -> None:
 
 
 MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
-    "Namespace": {"finalize": UpdateStrategy(_update_finalize)},
     "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

@@ -83,9 +83,6 @@ def _request_state(status: Object) -> str:
 _REQUEST = "certificates/v1.CertificateSigningRequest"
 
 PRINTERS = {
-    "serviceaccounts": Printer(
-        (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
-    ),
     "rolebindings.rbac.authorization.k8s.io": Printer(
         _binding_columns("RoleBinding"), _print_role_binding
     ),

@@ -6,17 +6,14 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     admission,
     autoscaling,
     configuration,
-    events,
     jobs,
     nodes,
     priorities,
-    services,
-    volumes,
 )
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, autoscaling, configuration, events, jobs, nodes,
-    priorities, services, volumes,
+    access, admission, autoscaling, configuration, jobs, nodes,
+    priorities,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_object_meta,
@@ -20,19 +19,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 from lifecycle.apiserver.registry.unmigrated.validation import (
     api_services,
     certificates,
-    cluster_limits,
-    configuration,
-    events,
     extensions,
     flow_control,
-    ip_addresses,
     jobs,
-    networking,
-    persistent_volumes,
     policies,
     rbac,
-    services,
-    storage_drivers,
 )
 
 Create = Callable[[Object], list[FieldError]]
@@ -70,46 +61,6 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "Service"): (services.validate_service, services.validate_service_update),
-    ("v1", "Endpoints"): (
-        services.validate_endpoints,
-        services.validate_endpoints_update,
-    ),
-    ("v1", "Event"): (events.validate_core_event, events.validate_core_event_update),
-    ("events.k8s.io/v1", "Event"): (
-        events.validate_event,
-        events.validate_event_update,
-    ),
-    ("v1", "ConfigMap"): (
-        configuration.validate_config_map,
-        configuration.validate_config_map_update,
-    ),
-    ("v1", "Secret"): (
-        configuration.validate_secret,
-        configuration.validate_secret_update,
-    ),
-    ("v1", "ServiceAccount"): (
-        configuration.validate_service_account,
-        configuration.validate_service_account_update,
-    ),
-    ("v1", "Namespace"): (cluster_limits.validate_namespace, _metadata_update),
-    ("v1", "Node"): (cluster_limits.validate_node, cluster_limits.validate_node_update),
-    ("v1", "LimitRange"): (
-        cluster_limits.validate_limit_range,
-        lambda new, old: cluster_limits.validate_limit_range(new),
-    ),
-    ("v1", "ResourceQuota"): (
-        cluster_limits.validate_resource_quota,
-        cluster_limits.validate_resource_quota_update,
-    ),
-    ("v1", "PersistentVolume"): (
-        persistent_volumes.validate_volume,
-        persistent_volumes.validate_volume_update,
-    ),
-    ("v1", "PersistentVolumeClaim"): (
-        persistent_volume_claim.validate_claim,
-        persistent_volume_claim.validate_claim_update,
-    ),
     ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
     ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
     ("autoscaling/v1", "HorizontalPodAutoscaler"): (
@@ -137,54 +88,9 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         rbac.validate_cluster_role_binding,
         rbac.validate_cluster_role_binding_update,
     ),
-    (_NETWORKING, "Ingress"): (
-        networking.validate_ingress_create,
-        networking.validate_ingress_update,
-    ),
-    (_NETWORKING, "IngressClass"): (
-        networking.validate_ingress_class,
-        networking.validate_ingress_class_update,
-    ),
-    (_NETWORKING, "NetworkPolicy"): (
-        networking.validate_network_policy,
-        networking.validate_network_policy_update,
-    ),
-    (_NETWORKING, "IPAddress"): (
-        ip_addresses.validate_ip_address,
-        ip_addresses.validate_ip_address_update,
-    ),
-    (_NETWORKING, "ServiceCIDR"): (networking.validate_service_cidr, _metadata_update),
-    ("discovery.k8s.io/v1", "EndpointSlice"): (
-        networking.validate_endpoint_slice,
-        networking.validate_endpoint_slice_update,
-    ),
     ("scheduling.k8s.io/v1", "PriorityClass"): (
         policies.validate_priority_class,
         policies.validate_priority_class_update,
-    ),
-    (_STORAGE, "StorageClass"): (
-        policies.validate_storage_class,
-        policies.validate_storage_class_update,
-    ),
-    (_STORAGE, "CSIDriver"): (
-        storage_drivers.validate_csi_driver,
-        storage_drivers.validate_csi_driver_update,
-    ),
-    (_STORAGE, "CSINode"): (
-        storage_drivers.validate_csi_node,
-        storage_drivers.validate_csi_node_update,
-    ),
-    (_STORAGE, "VolumeAttachment"): (
-        storage_drivers.validate_volume_attachment,
-        storage_drivers.validate_volume_attachment_update,
-    ),
-    (_STORAGE, "CSIStorageCapacity"): (
-        storage_drivers.validate_storage_capacity,
-        storage_drivers.validate_storage_capacity_update,
-    ),
-    (_STORAGE, "VolumeAttributesClass"): (
-        storage_drivers.validate_volume_attributes_class,
-        storage_drivers.validate_volume_attributes_class_update,
     ),
     (_FLOW_CONTROL, "FlowSchema"): (
         flow_control.validate_flow_schema,
@@ -230,15 +136,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "CertificateSigningRequest",
         "status",
     ): certificates.validate_signing_request_update,
-    ("v1", "Service", "status"): services.validate_service_status_update,
-    ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
-    ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,
-    ("v1", "Node", "status"): cluster_limits.validate_node_update,
-    (
-        "v1",
-        "ResourceQuota",
-        "status",
-    ): cluster_limits.validate_resource_quota_status_update,
     (
         "apiregistration.k8s.io/v1",
         "APIService",
