@@ -62,7 +62,9 @@ from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
 from lifecycle.apiserver.non_resource.metrics import Metrics
 from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
-from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.store import (
+    AutoscalerV1Store,
+)
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore

@@ -13,22 +13,10 @@ from typing import Any
 
 from lifecycle.api.wire import Object
 
-RBAC_GROUP = "rbac.authorization.k8s.io"
-
 
 def _default(holder: Object, key: str, value: Any) -> None:
     if holder.get(key) is None:
         holder[key] = value
-
-
-def set_binding_defaults(binding: Object) -> None:
-    """The group of the role, and of users and groups."""
-    role = binding.setdefault("roleRef", {})
-    if not role.get("apiGroup"):
-        role["apiGroup"] = RBAC_GROUP
-    for subject in binding.get("subjects") or ():
-        if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
-            subject["apiGroup"] = RBAC_GROUP
 
 
 def set_ingress_class_defaults(ingress_class: Object) -> None:
@@ -78,11 +66,6 @@ def set_endpoint_slice_defaults(endpoint_slice: Object) -> None:
     for port in endpoint_slice.get("ports") or ():
         _default(port, "name", "")
         _default(port, "protocol", "TCP")
-
-
-def set_priority_class_defaults(priority_class: Object) -> None:
-    """Pods of the class may preempt."""
-    _default(priority_class, "preemptionPolicy", "PreemptLowerPriority")
 
 
 def _set_service_reference_defaults(config: Object | None) -> None:

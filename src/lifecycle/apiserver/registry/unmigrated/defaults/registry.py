@@ -34,19 +34,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,
     ("batch/v1", "Job"): workloads.set_job_defaults,
     ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
-    (
-        "autoscaling/v1",
-        "HorizontalPodAutoscaler",
-    ): workloads.set_horizontal_pod_autoscaler_v1_defaults,
-    (
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-    ): workloads.set_horizontal_pod_autoscaler_defaults,
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"): cluster.set_binding_defaults,
-    (
-        "rbac.authorization.k8s.io/v1",
-        "ClusterRoleBinding",
-    ): cluster.set_binding_defaults,
     ("networking.k8s.io/v1", "IngressClass"): cluster.set_ingress_class_defaults,
     ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
@@ -59,7 +46,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ): devices.set_resource_claim_template_defaults,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.set_resource_slice_defaults,
     ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
-    ("scheduling.k8s.io/v1", "PriorityClass"): cluster.set_priority_class_defaults,
     (
         "admissionregistration.k8s.io/v1",
         "MutatingWebhookConfiguration",

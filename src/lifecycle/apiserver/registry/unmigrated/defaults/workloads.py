@@ -116,39 +116,3 @@ def set_cron_job_defaults(cron_job: Object) -> None:
     set_default(spec, "suspend", False)
     set_default(spec, "successfulJobsHistoryLimit", 3)
     set_default(spec, "failedJobsHistoryLimit", 1)
-
-
-def set_horizontal_pod_autoscaler_v1_defaults(autoscaler: Object) -> None:
-    """At least one replica."""
-    set_default(autoscaler.setdefault("spec", {}), "minReplicas", 1)
-
-
-def set_horizontal_pod_autoscaler_defaults(autoscaler: Object) -> None:
-    """At least one replica, 80 % CPU; a behaviour given in part is completed."""
-    spec = autoscaler.setdefault("spec", {})
-    set_default(spec, "minReplicas", 1)
-    if not spec.get("metrics"):
-        target = {"type": "Utilization", "averageUtilization": 80}
-        spec["metrics"] = [
-            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-        ]
-    behavior = spec.get("behavior")
-    if behavior is not None:
-        up = {
-            "stabilizationWindowSeconds": 0,
-            "selectPolicy": "Max",
-            "policies": [
-                {"type": "Pods", "value": 4, "periodSeconds": 15},
-                {"type": "Percent", "value": 100, "periodSeconds": 15},
-            ],
-        }
-        down = {
-            "selectPolicy": "Max",
-            "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
-        }
-        for key, rules in (("scaleUp", up), ("scaleDown", down)):
-            given = behavior.get(key) or {}
-            behavior[key] = {
-                **rules,
-                **{name: value for name, value in given.items() if value is not None},
-            }

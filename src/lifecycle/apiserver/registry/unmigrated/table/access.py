@@ -20,36 +20,6 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 
 
-def _print_role_binding(obj: Object, now: float) -> Cells:
-    role = obj.get("roleRef") or {}
-    subjects = obj.get("subjects") or ()
-    return [
-        obj["metadata"]["name"],
-        f"{role.get('kind', '')}/{role.get('name', '')}",
-        age(obj, now),
-        ", ".join(s["name"] for s in subjects if s["kind"] == "User"),
-        ", ".join(s["name"] for s in subjects if s["kind"] == "Group"),
-        ", ".join(
-            f"{s.get('namespace', '')}/{s['name']}"
-            for s in subjects
-            if s["kind"] == "ServiceAccount"
-        ),
-    ]
-
-
-def _binding_columns(kind: str) -> tuple[Column, ...]:
-    word = kind[0].lower() + kind[1:]
-    return (
-        NAME,
-        Column("Role", field(f"rbac/v1.{kind}", "roleRef")),
-        AGE,
-        *(
-            Column(who, f"{who} in the {word}", priority=1)
-            for who in ("Users", "Groups", "ServiceAccounts")
-        ),
-    )
-
-
 def _print_certificate_signing_request(obj: Object, now: float) -> Cells:
     spec, seconds = (
         obj.get("spec") or {},
@@ -85,12 +55,6 @@ _REQUEST = "certificates/v1.CertificateSigningRequest"
 PRINTERS = {
     "serviceaccounts": Printer(
         (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
-    ),
-    "rolebindings.rbac.authorization.k8s.io": Printer(
-        _binding_columns("RoleBinding"), _print_role_binding
-    ),
-    "clusterrolebindings.rbac.authorization.k8s.io": Printer(
-        _binding_columns("ClusterRoleBinding"), _print_role_binding
     ),
     "certificatesigningrequests.certificates.k8s.io": Printer(
         (

@@ -58,17 +58,6 @@ def _print_resource_quota(obj: Object, now: float) -> Cells:
     ]
 
 
-def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
-    spec = obj.get("spec") or {}
-    bounds = [spec.get(bound) for bound in ("minAvailable", "maxUnavailable")]
-    return [
-        obj["metadata"]["name"],
-        *("N/A" if bound is None else str(bound) for bound in bounds),
-        (obj.get("status") or {}).get("disruptionsAllowed", 0),
-        age(obj, now),
-    ]
-
-
 PRINTERS = {
     "configmaps": Printer(
         (NAME, Column("Data", field("core/v1.ConfigMap", "data")), AGE),
@@ -99,23 +88,5 @@ PRINTERS = {
             AGE,
         ),
         _print_resource_quota,
-    ),
-    "poddisruptionbudgets.policy": Printer(
-        (
-            NAME,
-            Column(
-                "Min Available", "The minimum number of pods that must be available."
-            ),
-            Column(
-                "Max Unavailable", "The maximum number of pods that may be unavailable."
-            ),
-            Column(
-                "Allowed Disruptions",
-                "Calculated number of pods that may be disrupted at this time.",
-                "integer",
-            ),
-            AGE,
-        ),
-        _print_pod_disruption_budget,
     ),
 }

@@ -134,12 +134,4 @@ PRINTERS = {
         ),
         _print_component_status,
     ),
-    "runtimeclasses.node.k8s.io": Printer(
-        (NAME, Column("Handler"), AGE),
-        lambda obj, now: [
-            obj["metadata"]["name"],
-            obj.get("handler", ""),
-            age(obj, now),
-        ],
-    ),
 }

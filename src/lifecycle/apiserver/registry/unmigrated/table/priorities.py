@@ -20,16 +20,6 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 
 
-def _print_priority_class(obj: Object, now: float) -> Cells:
-    return [
-        obj["metadata"]["name"],
-        obj.get("value", 0),
-        bool(obj.get("globalDefault")),
-        age(obj, now),
-        obj.get("preemptionPolicy") or "",
-    ]
-
-
 def _print_flow_schema(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     method = spec.get("distinguisherMethod")
@@ -98,23 +88,6 @@ _NAME_AND_AGE = Printer(
 _FLOW, _RESOURCE = "flowcontrol.apiserver.k8s.io", "resource.k8s.io"
 
 PRINTERS = {
-    "priorityclasses.scheduling.k8s.io": Printer(
-        (
-            NAME,
-            Column("Value", field("scheduling/v1.PriorityClass", "value"), "integer"),
-            Column(
-                "Global-Default",
-                field("scheduling/v1.PriorityClass", "globalDefault"),
-                "boolean",
-            ),
-            AGE,
-            Column(
-                "PreemptionPolicy",
-                field("scheduling/v1.PriorityClass", "preemptionPolicy"),
-            ),
-        ),
-        _print_priority_class,
-    ),
     f"flowschemas.{_FLOW}": Printer(
         (
             NAME,

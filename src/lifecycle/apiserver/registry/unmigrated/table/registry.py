@@ -4,7 +4,6 @@ from lifecycle.apiserver.registry.printers.printer import Printer
 from lifecycle.apiserver.registry.unmigrated.table import (
     access,
     admission,
-    autoscaling,
     configuration,
     events,
     jobs,
@@ -18,7 +17,7 @@ from lifecycle.apiserver.registry.unmigrated.table import (
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, autoscaling, configuration, events, jobs, nodes, pods,
+    access, admission, configuration, events, jobs, nodes, pods,
     priorities, services, volumes, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

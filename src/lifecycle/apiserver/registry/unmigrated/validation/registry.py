@@ -31,7 +31,6 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     persistent_volumes,
     pods,
     policies,
-    rbac,
     services,
     storage_drivers,
     workloads,
@@ -141,31 +140,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ),
     ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
     ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): (
-        policies.validate_autoscaler,
-        policies.validate_autoscaler_update,
-    ),
-    ("autoscaling/v2", "HorizontalPodAutoscaler"): (
-        policies.validate_autoscaler,
-        policies.validate_autoscaler_update,
-    ),
-    ("policy/v1", "PodDisruptionBudget"): (
-        policies.validate_disruption_budget,
-        policies.validate_disruption_budget_update,
-    ),
-    (_RBAC, "Role"): (rbac.validate_role, rbac.validate_role_update),
-    (_RBAC, "ClusterRole"): (
-        rbac.validate_cluster_role,
-        rbac.validate_cluster_role_update,
-    ),
-    (_RBAC, "RoleBinding"): (
-        rbac.validate_role_binding,
-        rbac.validate_role_binding_update,
-    ),
-    (_RBAC, "ClusterRoleBinding"): (
-        rbac.validate_cluster_role_binding,
-        rbac.validate_cluster_role_binding_update,
-    ),
     (_NETWORKING, "Ingress"): (
         networking.validate_ingress_create,
         networking.validate_ingress_update,
@@ -186,10 +160,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("discovery.k8s.io/v1", "EndpointSlice"): (
         networking.validate_endpoint_slice,
         networking.validate_endpoint_slice_update,
-    ),
-    ("scheduling.k8s.io/v1", "PriorityClass"): (
-        policies.validate_priority_class,
-        policies.validate_priority_class_update,
     ),
     (_STORAGE, "StorageClass"): (
         policies.validate_storage_class,
@@ -230,10 +200,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("apiregistration.k8s.io/v1", "APIService"): (
         api_services.validate_api_service,
         api_services.validate_api_service_update,
-    ),
-    ("node.k8s.io/v1", "RuntimeClass"): (
-        policies.validate_runtime_class,
-        policies.validate_runtime_class_update,
     ),
     **{
         (_ADMISSION, kind): (

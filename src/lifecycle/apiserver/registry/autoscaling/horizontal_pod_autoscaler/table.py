@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: what is measured against what is wanted.
+"""The table of autoscalers: what is measured against what is aimed at.
 
 Upstream: `pkg/printers/internalversion/printers.go` (`printHorizontalPodAutoscaler`,
 `formatHPAMetrics`), v1.36. Left out: metrics that version 1 hides in annotations.
@@ -25,11 +25,16 @@ _SOURCES = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
+
+
 _UNKNOWN = "<unknown>"
-_SHOWN = 2
 
 
-def _print_autoscaler(obj: Object, now: float) -> Cells:
+_MOST = 2
+
+
+def print_horizontal_pod_autoscaler(obj: Object, now: float) -> Cells:
+    """The cells of `kubectl get horizontalpodautoscalers`."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     return _row(obj, spec.get("metrics") or [], status.get("currentMetrics") or [], now)
 
@@ -42,7 +47,7 @@ def _row(
     return [
         obj["metadata"]["name"],
         f"{target.get('kind', '')}/{target.get('name', '')}",
-        _metrics(metrics, current),
+        _format_metrics(metrics, current),
         "<unset>" if minimum is None else str(minimum),
         spec.get("maxReplicas", 0),
         (obj.get("status") or {}).get("currentReplicas", 0),
@@ -50,18 +55,18 @@ def _row(
     ]
 
 
-def _metrics(specs: list[Object], statuses: list[Object]) -> str:
+def _format_metrics(specs: list[Object], statuses: list[Object]) -> str:
     if not specs:
         return "<none>"
     texts = [
-        _metric(spec, statuses[i] if i < len(statuses) else {})
+        _format_metric(spec, statuses[i] if i < len(statuses) else {})
         for i, spec in enumerate(specs)
     ]
-    text = ", ".join(texts[:_SHOWN])
-    return f"{text} + {len(texts) - _SHOWN} more..." if len(texts) > _SHOWN else text
+    text = ", ".join(texts[:_MOST])
+    return f"{text} + {len(texts) - _MOST} more..." if len(texts) > _MOST else text
 
 
-def _metric(spec: Object, status: Object) -> str:
+def _format_metric(spec: Object, status: Object) -> str:
     """`cpu: 40%/80%`, `3/10 (avg)`; a status of another type than the spec's counts as
     none.
     """
@@ -108,6 +113,14 @@ _SPEC, _STATUS = (
     "autoscaling/v2.HorizontalPodAutoscalerSpec",
     "autoscaling/v2.HorizontalPodAutoscalerStatus",
 )
+
+
+_SPEC, _STATUS = (
+    "autoscaling/v2.HorizontalPodAutoscalerSpec",
+    "autoscaling/v2.HorizontalPodAutoscalerStatus",
+)
+
+
 _COLUMNS = (
     NAME,
     Column("Reference", field(_SPEC, "scaleTargetRef")),
@@ -118,6 +131,5 @@ _COLUMNS = (
     AGE,
 )
 
-PRINTERS = {
-    "horizontalpodautoscalers.autoscaling": Printer(_COLUMNS, _print_autoscaler)
-}
+
+PRINTER = Printer(_COLUMNS, print_horizontal_pod_autoscaler)
