@@ -65,7 +65,9 @@ from lifecycle.apiserver.non_resource.statusz import Statusz
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.store import (
     AutoscalerV1Store,
 )
-from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.store import (
+    CertificateSigningRequestStore,
+)
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for
@@ -134,7 +136,10 @@ SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
     ("", "events"): CoreEventStore,
     ("events.k8s.io", "events"): EventStore,
     (AUTOSCALING_V1, "horizontalpodautoscalers"): AutoscalerV1Store,
-    ("certificates.k8s.io", "certificatesigningrequests"): CertificateRequestStore,
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+    ): CertificateSigningRequestStore,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStore,
 }
 

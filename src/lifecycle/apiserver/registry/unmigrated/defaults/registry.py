@@ -12,7 +12,6 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.unmigrated.defaults import (
     cluster,
     core,
-    devices,
     workloads,
 )
 
@@ -39,12 +38,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
     ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
     ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
-    ("resource.k8s.io/v1", "ResourceClaim"): devices.set_resource_claim_defaults,
-    (
-        "resource.k8s.io/v1",
-        "ResourceClaimTemplate",
-    ): devices.set_resource_claim_template_defaults,
-    ("resource.k8s.io/v1", "ResourceSlice"): devices.set_resource_slice_defaults,
     ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
     (
         "admissionregistration.k8s.io/v1",
@@ -70,15 +63,4 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
         "admissionregistration.k8s.io/v1",
         "MutatingAdmissionPolicyBinding",
     ): cluster.set_admission_policy_binding_defaults,
-    (
-        "apiextensions.k8s.io/v1",
-        "CustomResourceDefinition",
-    ): cluster.set_custom_resource_definition_defaults,
-    ("apiregistration.k8s.io/v1", "APIService"): cluster.set_api_service_defaults,
-    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"): cluster.set_flow_schema_defaults,
-    (
-        "flowcontrol.apiserver.k8s.io/v1",
-        "PriorityLevelConfiguration",
-    ): cluster.set_priority_level_defaults,
-    ("authentication.k8s.io/v1", "TokenRequest"): cluster.set_token_request_defaults,
 }

@@ -77,18 +77,6 @@ def _replication_controller(controller: Object) -> dict[str, str]:
     return {"status.replicas": str((controller.get("status") or {}).get("replicas", 0))}
 
 
-def _signing_request(request: Object) -> dict[str, str]:
-    return {"spec.signerName": (request.get("spec") or {}).get("signerName", "")}
-
-
-def _resource_slice(slice_: Object) -> dict[str, str]:
-    spec = slice_.get("spec") or {}
-    return {
-        "spec.nodeName": spec.get("nodeName", ""),
-        "spec.driver": spec.get("driver", ""),
-    }
-
-
 def _job_label_not_supported(label: str) -> str:
     return f'field label "{label}" not supported for batchv1.Job'
 
@@ -118,8 +106,4 @@ FIELD_LABELS: dict[str, FieldLabels] = {
     "Job": FieldLabels(
         (NAME, NAMESPACE, "status.successful"), _job, _job_label_not_supported
     ),
-    "CertificateSigningRequest": FieldLabels(
-        (NAME, "spec.signerName"), _signing_request, field_label_not_supported
-    ),
-    "ResourceSlice": FieldLabels((NAME, *_resource_slice({})), _resource_slice),
 }

@@ -84,19 +84,6 @@ def _create_job(job: Object) -> None:
     spec["selector"] = selector
 
 
-def _create_custom_resource_definition(definition: Object) -> None:
-    stored = [
-        v["name"]
-        for v in (definition.get("spec") or {}).get("versions") or ()
-        if v.get("storage")
-    ]
-    definition["status"] = {
-        "conditions": None,
-        "acceptedNames": {"plural": "", "kind": ""},
-        "storedVersions": stored[:1] or None,
-    }
-
-
 def _create_service(service: Object) -> None:
     """One address, two spellings."""
     spec = service.get("spec") or {}
@@ -127,7 +114,6 @@ ON_CREATE: dict[str, Callable[[Object], None]] = {
     "PersistentVolume": _create_persistent_volume,
     "PersistentVolumeClaim": _create_persistent_volume_claim,
     "Job": _create_job,
-    "CustomResourceDefinition": _create_custom_resource_definition,
     "Service": _create_service,
     "ServiceAccount": clean_secret_references,
 }

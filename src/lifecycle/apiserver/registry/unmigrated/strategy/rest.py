@@ -71,16 +71,10 @@ FACTS: dict[str, Facts] = {
     "ValidatingAdmissionPolicyBinding": Facts(SPEC, unconditional_update=False),
     "MutatingAdmissionPolicy": Facts(SPEC, unconditional_update=False),
     "MutatingAdmissionPolicyBinding": Facts(SPEC, unconditional_update=False),
-    "CustomResourceDefinition": Facts(SPEC, unconditional_update=False),
-    "APIService": Facts(unconditional_update=False),
-    "FlowSchema": _SPEC,
-    "PriorityLevelConfiguration": _SPEC,
     "CSIDriver": Facts(unconditional_update=False),
     "CSINode": Facts(unconditional_update=False),
     "CSIStorageCapacity": Facts(unconditional_update=False),
     "VolumeAttachment": Facts(unconditional_update=False),
-    "ResourceSlice": _SPEC,
-    "DeviceClass": _SPEC,
 }
 
 WITH_PODS = frozenset(
@@ -159,10 +153,6 @@ def _update_claim(new: Object, old: Object) -> None:
         prepare_data_sources(new["spec"], old.get("spec"))
 
 
-def _update_signing_request(new: Object, old: Object) -> None:
-    take_over(new, old, "spec")
-
-
 def _update_driver(new: Object, old: Object) -> None:
     """A CSIDriver counts only changes of what may change, and starts at zero."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
@@ -178,7 +168,6 @@ ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
     "Secret": _update_secret,
     "ServiceAccount": _update_service_account,
     "PersistentVolumeClaim": _update_claim,
-    "CertificateSigningRequest": _update_signing_request,
     "CSIDriver": _update_driver,
     **dict.fromkeys(WITH_PODS, drop_disabled_on_update),
 }
@@ -234,11 +223,7 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
     "Pod": _update_pod_status,
     "ReplicationController": _update_controller_status,
     **dict.fromkeys(
-        (
-            *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),
-            *("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),
-            *("CertificateSigningRequest", "ResourceClaim"),
-        ),
+        (*("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),),
         prepare_for_status_only_update,
     ),
 }
@@ -269,12 +254,6 @@ def _update_finalize(new: Object, old: Object) -> None:
     take_over(new, old, "status")
 
 
-def _update_approval(new: Object, old: Object) -> None:
-    conditions = (new.get("status") or {}).get("conditions")
-    take_over(new, old, "spec")
-    new["status"] = {**(old.get("status") or {}), "conditions": conditions or []}
-
-
 MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
     "Pod": {
         "ephemeralcontainers": UpdateStrategy(
@@ -283,5 +262,4 @@ MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
         "resize": UpdateStrategy(_update_resize, generation=SPEC),
     },
     "Namespace": {"finalize": UpdateStrategy(_update_finalize)},
-    "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

@@ -8,63 +8,17 @@ accounts had a Secrets column.
 
 from __future__ import annotations
 
-from lifecycle.api.human_duration import age, human_duration
-from lifecycle.api.wire import Object
+from lifecycle.api.human_duration import age
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
-    Cells,
-    Column,
     Printer,
-    field,
 )
-
-
-def _print_certificate_signing_request(obj: Object, now: float) -> Cells:
-    spec, seconds = (
-        obj.get("spec") or {},
-        (obj.get("spec") or {}).get("expirationSeconds"),
-    )
-    return [
-        obj["metadata"]["name"],
-        age(obj, now),
-        spec.get("signerName") or "<none>",
-        spec.get("username", ""),
-        "<none>" if seconds is None else human_duration(seconds),
-        _request_state(obj.get("status") or {}),
-    ]
-
-
-def _request_state(status: Object) -> str:
-    """Upstream: `extractCSRStatus`; a denial outweighs an approval."""
-    types = {condition["type"] for condition in status.get("conditions") or ()}
-    state = (
-        "Denied"
-        if "Denied" in types
-        else "Approved"
-        if "Approved" in types
-        else "Pending"
-    )
-    if "Failed" in types:
-        state += ",Failed"
-    return state + ",Issued" if status.get("certificate") else state
-
 
 _REQUEST = "certificates/v1.CertificateSigningRequest"
 
 PRINTERS = {
     "serviceaccounts": Printer(
         (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
-    ),
-    "certificatesigningrequests.certificates.k8s.io": Printer(
-        (
-            NAME,
-            AGE,
-            Column("SignerName", field(f"{_REQUEST}Spec", "signerName")),
-            Column("Requestor", field(f"{_REQUEST}Spec", "request")),
-            Column("RequestedDuration", field(f"{_REQUEST}Spec", "expirationSeconds")),
-            Column("Condition", field(f"{_REQUEST}Status", "conditions")),
-        ),
-        _print_certificate_signing_request,
     ),
 }

@@ -57,23 +57,6 @@ def _param_ref(param: Object | None) -> str:
     return "<unset>"
 
 
-def _print_api_service(obj: Object, now: float) -> Cells:
-    service = (obj.get("spec") or {}).get("service")
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    available = next((c for c in conditions if c["type"] == "Available"), None)
-    state = "Unknown"
-    if available is not None:
-        state = available["status"]
-        if state != "True" and available.get("reason"):
-            state = f"{state} ({available['reason']})"
-    where = (
-        "Local"
-        if service is None
-        else f"{service.get('namespace', '')}/{service.get('name', '')}"
-    )
-    return [obj["metadata"]["name"], where, state, age(obj, now)]
-
-
 _WEBHOOKS = Printer(
     (
         NAME,
@@ -142,15 +125,4 @@ PRINTERS = {
     ),
     f"validatingadmissionpolicybindings.{_GROUP}": _BINDING,
     f"mutatingadmissionpolicybindings.{_GROUP}": _BINDING,
-    "apiservices.apiregistration.k8s.io": Printer(
-        (
-            NAME,
-            Column(
-                "Service", "The reference to the service that hosts this API endpoint."
-            ),
-            Column("Available", "Whether this service is available."),
-            AGE,
-        ),
-        _print_api_service,
-    ),
 }

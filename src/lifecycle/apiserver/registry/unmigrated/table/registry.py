@@ -9,7 +9,6 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     jobs,
     nodes,
     pods,
-    priorities,
     services,
     volumes,
     workloads,
@@ -18,6 +17,6 @@ from lifecycle.apiserver.registry.unmigrated.table import (
 PRINTERS: dict[str, Printer] = {}
 for _room in (
     access, admission, configuration, events, jobs, nodes, pods,
-    priorities, services, volumes, workloads,
+    services, volumes, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -17,13 +17,9 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_object_meta,
 )
 from lifecycle.apiserver.registry.unmigrated.validation import (
-    api_services,
-    certificates,
     cluster_limits,
     configuration,
     events,
-    extensions,
-    flow_control,
     ip_addresses,
     jobs,
     networking,
@@ -185,22 +181,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         storage_drivers.validate_volume_attributes_class,
         storage_drivers.validate_volume_attributes_class_update,
     ),
-    (_FLOW_CONTROL, "FlowSchema"): (
-        flow_control.validate_flow_schema,
-        lambda new, old: flow_control.validate_flow_schema(new),
-    ),
-    (_FLOW_CONTROL, "PriorityLevelConfiguration"): (
-        flow_control.validate_priority_level,
-        lambda new, old: flow_control.validate_priority_level(new),
-    ),
-    ("certificates.k8s.io/v1", "CertificateSigningRequest"): (
-        certificates.validate_signing_request,
-        certificates.validate_signing_request_update,
-    ),
-    ("apiregistration.k8s.io/v1", "APIService"): (
-        api_services.validate_api_service,
-        api_services.validate_api_service_update,
-    ),
     **{
         (_ADMISSION, kind): (
             _validate_subdomain_named,
@@ -208,23 +188,9 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         )
         for kind in _ADMISSION_KINDS
     },
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
-        extensions.validate_custom_resource_definition,
-        extensions.validate_custom_resource_definition_update,
-    ),
 }
 
 SUBRESOURCES: dict[tuple[str, str, str], Update] = {
-    (
-        "certificates.k8s.io/v1",
-        "CertificateSigningRequest",
-        "approval",
-    ): certificates.validate_signing_request_update,
-    (
-        "certificates.k8s.io/v1",
-        "CertificateSigningRequest",
-        "status",
-    ): certificates.validate_signing_request_update,
     ("v1", "Pod", "status"): pods.validate_pod_status_update,
     ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
     ("v1", "Pod", "resize"): pods.validate_pod_resize,
@@ -239,11 +205,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ): cluster_limits.validate_resource_quota_status_update,
     ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
     ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
-    (
-        "apiregistration.k8s.io/v1",
-        "APIService",
-        "status",
-    ): api_services.validate_api_service_status_update,
     ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 

@@ -12,7 +12,7 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
 
-class CertificateRequestStore(ResourceStore):
+class CertificateSigningRequestStore(ResourceStore):
     """See the module."""
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
@@ -25,13 +25,13 @@ class CertificateRequestStore(ResourceStore):
         user = scope.user
         if user is not None:
             extra = {key: list(values) for key, values in user.extra.items()}
-            said = {
+            requester = {
                 "username": user.name,
                 "uid": user.uid,
                 "groups": list(user.groups),
                 "extra": extra,
             }
-            spec |= {key: value for key, value in said.items() if value}
+            spec |= {key: value for key, value in requester.items() if value}
         obj["spec"] = {key: spec[key] for key in _ORDER if key in spec}
 
     def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
@@ -50,10 +50,10 @@ class CertificateRequestStore(ResourceStore):
                 None,
             )
             times = {"lastUpdateTime": now, "lastTransitionTime": turned or now}
-            given = {
+            values = {
                 key: value for key, value in condition.items() if value is not None
             }
-            conditions.append({**times, **given})
+            conditions.append({**times, **values})
         if conditions:
             new["status"] = {**new["status"], "conditions": conditions}
 

@@ -1,6 +1,9 @@
-"""API services: who serves a group and version.
+"""APIServices: who serves a group and version.
 
-Upstream: `kube-aggregator/pkg/apis/apiregistration/validation/validation.go`, v1.36.
+Upstream: `kube-aggregator/pkg/apis/apiregistration/v1/defaults.go`,
+`kube-aggregator/pkg/registry/apiservice/strategy.go`,
+`kube-aggregator/pkg/apis/apiregistration/validation/validation.go`,
+`kube-aggregator/pkg/registry/apiservice/etcd/etcd.go` (`ConvertToTable`), v1.36.
 """
 
 from __future__ import annotations
@@ -9,29 +12,51 @@ import base64
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.printers.printer import (
+    AGE,
+    NAME,
+    Cells,
+    Column,
+    Printer,
+)
+from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.webhook_clients import (
+    set_service_reference_defaults,
+)
+
+# --- defaults -------------------------------------------------------------------------
 
 
-def validate_api_service(service: Object) -> list[FieldError]:
+def set_defaults(service: Object) -> None:
+    """Port 443."""
+    set_service_reference_defaults(service.get("spec"))
+
+
+# --- validation -----------------------------------------------------------------------
+
+
+def validate(service: Object) -> list[FieldError]:
     """Its name is `version.group`; it is local, or a Service in the cluster."""
     spec = service.get("spec") or {}
     group, version = spec.get("group", ""), spec.get("version", "")
-    wanted = f"{version}.{group}"
+    required_name = f"{version}.{group}"
 
-    def named(name: str, prefix: bool) -> content.Messages:
-        found = content.name_is_path_segment(name, False)
-        return found or (
+    def name_rule(name: str, prefix: bool) -> content.Messages:
+        return content.name_is_path_segment(name, False) or (
             ()
-            if name == wanted
-            else (f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}',)
+            if name == required_name
+            else (f'must be `spec.version+"."+spec.group`: {go_quote(required_name)}',)
         )
 
-    errors = validate_object_meta(service.get("metadata") or {}, False, named)
+    errors = validate_object_meta(service.get("metadata") or {}, False, name_rule)
     if not group and version != "v1":
         errors.append(
             required(
@@ -98,14 +123,12 @@ def _validate_backend(spec: Object) -> list[FieldError]:
     return errors
 
 
-def validate_api_service_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed API service."""
-    return validate_object_meta_update(
-        new["metadata"], old["metadata"]
-    ) + validate_api_service(new)
+    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate(new)
 
 
-def validate_api_service_status_update(new: Object, old: Object) -> list[FieldError]:
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
     """Conditions are true, false or unknown."""
     errors = validate_object_meta_update(new["metadata"], old["metadata"])
     for index, condition in enumerate(
@@ -121,3 +144,48 @@ def validate_api_service_status_update(new: Object, old: Object) -> list[FieldEr
                 )
             )
     return errors
+
+
+# --- table ----------------------------------------------------------------------------
+
+
+def print_api_service(obj: Object, now: float) -> Cells:
+    """The cells of `kubectl get apiservices`."""
+    service = (obj.get("spec") or {}).get("service")
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    available = next((c for c in conditions if c["type"] == "Available"), None)
+    state = "Unknown"
+    if available is not None:
+        state = available["status"]
+        if state != "True" and available.get("reason"):
+            state = f"{state} ({available['reason']})"
+    where = (
+        "Local"
+        if service is None
+        else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    )
+    return [obj["metadata"]["name"], where, state, age(obj, now)]
+
+
+PRINTER = Printer(
+    (
+        NAME,
+        Column("Service", "The reference to the service that hosts this API endpoint."),
+        Column("Available", "Whether this service is available."),
+        AGE,
+    ),
+    print_api_service,
+)
+
+STRATEGY = Strategy(
+    set_defaults=set_defaults,
+    validate=validate,
+    allow_unconditional_update=False,
+    validate_update=validate_update,
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_update, validate_status_update
+        )
+    },
+    printer=PRINTER,
+)

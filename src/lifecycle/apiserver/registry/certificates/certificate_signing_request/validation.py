@@ -1,4 +1,4 @@
-"""Certificate signing requests.
+"""What a request for a certificate must say, and what of it an update may change.
 
 Upstream: `pkg/apis/certificates/validation/validation.go`
 (`validateCertificateSigningRequest`, `ValidateCertificateSigningRequestSignerName`),
@@ -38,12 +38,18 @@ _USAGES = (
     "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
     "server auth", "signing", "timestamping",
 )  # fmt: skip
-_LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
-_SHORTEST = 600
+
+
+_LEGACY_UNKNOWN_SIGNER = "kubernetes.io/legacy-unknown"
+
+
+_MIN_EXPIRATION_SECONDS = 600
+
+
 _FINAL = ("Approved", "Denied", "Failed")
 
 
-def validate_signing_request(request: Object) -> list[FieldError]:
+def validate(request: Object) -> list[FieldError]:
     """A new request. Any name will do."""
     errors = validate_core_object_meta(
         request.get("metadata") or {}, False, lambda name, prefix: ()
@@ -55,7 +61,7 @@ def validate_signing_request(request: Object) -> list[FieldError]:
     )
 
 
-def validate_signing_request_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed request: what was wrong before may stay."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     if new.get("spec") != old.get("spec"):
@@ -80,9 +86,9 @@ def _count(request: Object, kind: str) -> int:
 
 def _validate_spec(spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
-    complaint = _request_complaint(spec.get("request") or "")
-    if complaint:
-        errors.append(invalid("spec.request", spec.get("request") or "", complaint))
+    problem = _request_problem(spec.get("request") or "")
+    if problem:
+        errors.append(invalid("spec.request", spec.get("request") or "", problem))
     usages, signer = spec.get("usages") or [], spec.get("signerName", "")
     if not usages:
         errors.append(required("spec.usages", "usages must be provided"))
@@ -96,7 +102,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         for i, usage in enumerate(usages)
         if usage in usages[:i]
     ]
-    if signer == _LEGACY_SIGNER:
+    if signer == _LEGACY_UNKNOWN_SIGNER:
         errors.append(
             invalid(
                 "spec.signerName",
@@ -107,13 +113,13 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     else:
         errors += validate_signer_name(signer, "spec.signerName")
     seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < _SHORTEST:
+    if seconds is not None and seconds < _MIN_EXPIRATION_SECONDS:
         why = "may not specify a duration less than 600 seconds (10 minutes)"
         errors.append(invalid("spec.expirationSeconds", seconds, why))
     return errors
 
 
-def _request_complaint(encoded: str) -> str:
+def _request_problem(encoded: str) -> str:
     """What is wrong with a PKCS #10 request in PEM. Go and Python word the finer points
     of a broken one differently.
     """
