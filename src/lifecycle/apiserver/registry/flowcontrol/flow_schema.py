@@ -207,15 +207,15 @@ def _validate_star_alone(values: list[str], path: str, what: str) -> list[FieldE
 
 def _validate_resource_rule(rule: Object, path: str) -> list[FieldError]:
     errors = _validate_verbs(rule, path)
-    for field, what in (("apiGroups", "api group"), ("resources", "resource")):
-        values = rule.get(field) or []
+    for key, what in (("apiGroups", "api group"), ("resources", "resource")):
+        values = rule.get(key) or []
         if not values:
             errors.append(
                 required(
-                    f"{path}.{field}", f"resource rules must supply at least one {what}"
+                    f"{path}.{key}", f"resource rules must supply at least one {what}"
                 )
             )
-        errors += _validate_star_alone(values, f"{path}.{field}", f"{what}s")
+        errors += _validate_star_alone(values, f"{path}.{key}", f"{what}s")
     namespaces = rule.get("namespaces") or []
     if not namespaces and not rule.get("clusterScope"):
         why = (

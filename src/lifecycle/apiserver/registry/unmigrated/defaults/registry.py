@@ -31,8 +31,6 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("apps/v1", "ReplicaSet"): workloads.set_replica_set_defaults,
     ("apps/v1", "DaemonSet"): workloads.set_daemon_set_defaults,
     ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,
-    ("batch/v1", "Job"): workloads.set_job_defaults,
-    ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
     ("networking.k8s.io/v1", "IngressClass"): cluster.set_ingress_class_defaults,
     ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,

@@ -69,16 +69,8 @@ def _service(service: Object) -> dict[str, str]:
     }
 
 
-def _job(job: Object) -> dict[str, str]:
-    return {"status.successful": str((job.get("status") or {}).get("succeeded", 0))}
-
-
 def _replication_controller(controller: Object) -> dict[str, str]:
     return {"status.replicas": str((controller.get("status") or {}).get("replicas", 0))}
-
-
-def _job_label_not_supported(label: str) -> str:
-    return f'field label "{label}" not supported for batchv1.Job'
 
 
 FIELD_LABELS: dict[str, FieldLabels] = {
@@ -102,8 +94,5 @@ FIELD_LABELS: dict[str, FieldLabels] = {
     ),
     "Service": FieldLabels(
         (NAME, NAMESPACE, *_service({})), _service, field_label_not_supported
-    ),
-    "Job": FieldLabels(
-        (NAME, NAMESPACE, "status.successful"), _job, _job_label_not_supported
     ),
 }

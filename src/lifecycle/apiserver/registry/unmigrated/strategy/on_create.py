@@ -59,31 +59,6 @@ def _create_persistent_volume(volume: Object) -> None:
     }
 
 
-def _create_job(job: Object) -> None:
-    spec = job["spec"]
-    if spec.get("manualSelector"):
-        return
-    meta = job["metadata"]
-    uid, name = meta.get("uid", ""), meta.get("name", "")
-    template = spec["template"] = dict(spec["template"])
-    template_meta = template["metadata"] = dict(template.get("metadata") or {})
-    given = template_meta.get("labels")
-    labels = template_meta["labels"] = dict(given or {})
-    for prefix in ("batch.kubernetes.io/", ""):
-        labels.setdefault(prefix + "job-name", name)
-        labels.setdefault(prefix + "controller-uid", uid)
-    if (
-        given and meta.get("labels") is given
-    ):  # defaulted: one map, seen from two places
-        meta["labels"] = dict(labels)
-    selector = dict(spec.get("selector") or {})
-    selector["matchLabels"] = {
-        "batch.kubernetes.io/controller-uid": uid,
-        **(selector.get("matchLabels") or {}),
-    }
-    spec["selector"] = selector
-
-
 def _create_service(service: Object) -> None:
     """One address, two spellings."""
     spec = service.get("spec") or {}
@@ -113,7 +88,6 @@ ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Namespace": _create_namespace,
     "PersistentVolume": _create_persistent_volume,
     "PersistentVolumeClaim": _create_persistent_volume_claim,
-    "Job": _create_job,
     "Service": _create_service,
     "ServiceAccount": clean_secret_references,
 }

@@ -59,8 +59,6 @@ FACTS: dict[str, Facts] = {
     "ReplicaSet": _SPEC,
     "DaemonSet": _SPEC,
     "StatefulSet": _SPEC,
-    "Job": _SPEC,
-    "CronJob": _SPEC,
     "Ingress": _SPEC,
     "IngressClass": _SPEC,
     "NetworkPolicy": _SPEC,
@@ -80,7 +78,7 @@ FACTS: dict[str, Facts] = {
 WITH_PODS = frozenset(
     {
         *("Pod", "PodTemplate", "ReplicationController", "ReplicaSet"),
-        *("DaemonSet", "StatefulSet", "Job", "CronJob"),
+        *("DaemonSet", "StatefulSet"),
     }
 )
 """Kinds that are a pod or hold a template of one."""
@@ -107,19 +105,9 @@ def drop_disabled_on_create(obj: Object) -> None:
         drop_disabled_pod_fields(spec, None)
 
 
-def _canonicalize_job(job: Object) -> None:
-    if job["metadata"].get("labels"):
-        return
-    # what reading it back from storage would default
-    template = (job["spec"].get("template") or {}).get("metadata") or {}
-    if template.get("labels"):
-        job["metadata"]["labels"] = dict(template["labels"])
-
-
 CANONICALIZE: dict[str, Callable[[Object], None]] = {
     "Namespace": set_namespace_label,  # a generated name becomes its label
     "Endpoints": repack_subsets,
-    "Job": _canonicalize_job,
 }
 
 # --- update ---------------------------------------------------------------------------

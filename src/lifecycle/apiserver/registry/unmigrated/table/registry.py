@@ -6,7 +6,6 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     admission,
     configuration,
     events,
-    jobs,
     nodes,
     pods,
     services,
@@ -16,7 +15,7 @@ from lifecycle.apiserver.registry.unmigrated.table import (
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, configuration, events, jobs, nodes, pods,
+    access, admission, configuration, events, nodes, pods,
     services, volumes, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

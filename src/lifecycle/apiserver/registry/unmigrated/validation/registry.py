@@ -21,7 +21,6 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     configuration,
     events,
     ip_addresses,
-    jobs,
     networking,
     persistent_volume_claims,
     persistent_volumes,
@@ -134,8 +133,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         workloads.validate_controller_revision,
         workloads.validate_controller_revision_update,
     ),
-    ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
-    ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
     (_NETWORKING, "Ingress"): (
         networking.validate_ingress_create,
         networking.validate_ingress_update,
@@ -205,7 +202,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ): cluster_limits.validate_resource_quota_status_update,
     ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
     ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
-    ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 
 CREATE_ONLY: dict[tuple[str, str], Create] = {

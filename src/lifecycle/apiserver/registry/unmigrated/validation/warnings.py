@@ -243,8 +243,6 @@ RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
     ("apps/v1", "ReplicaSet"): _template("spec.template", named=True),
     ("apps/v1", "DaemonSet"): _template("spec.template"),
     ("apps/v1", "StatefulSet"): _stateful_set,
-    ("batch/v1", "Job"): _template("spec.template", named=True),
-    ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template", named=True),
     ("v1", "Secret"): _secret,
     ("v1", "Node"): _node,
     ("v1", "Endpoints"): _endpoints,
@@ -263,8 +261,6 @@ COUNTED: dict[tuple[str, str], Callable[[Object], list[str]]] = {
     ("apps/v1", "ReplicaSet"): _template("spec.template"),
     ("apps/v1", "DaemonSet"): _template("spec.template"),
     ("apps/v1", "StatefulSet"): _stateful_set,
-    ("batch/v1", "Job"): _template("spec.template"),
-    ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template"),
 }
 """Their templates are looked at again only if the generation says that something
 changed.

@@ -1,13 +1,11 @@
-"""Jobs and CronJobs.
+"""What a Job may say, and what of it may change.
 
 Upstream: `pkg/apis/batch/validation/validation.go` (`ValidateJob`,
-`ValidateGeneratedSelector`, `ValidateCronJobSpec`), v1.36. Left out: most of what only
-a controller can get wrong in a status.
+`ValidateGeneratedSelector`, `ValidateJobUpdate`), v1.36. Left out: most of what only a
+controller can get wrong in a status.
 """
 
 from __future__ import annotations
-
-import re
 
 from lifecycle.api.field_errors import (
     FieldError,
@@ -20,6 +18,10 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.batch.job.policies import (
+    validate_failure_policy,
+    validate_success_policy,
+)
 from lifecycle.apiserver.registry.core.pod.template import MISMATCH, sorted_map
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_usable,
@@ -33,32 +35,23 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.references import validate_domain_prefixed_path
-from lifecycle.apiserver.registry.unmigrated.validation.cron_schedule import (
-    location_complaint,
-    schedule_complaint,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.job_policies import (
-    validate_failure_policy,
-    validate_success_policy,
-)
 from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
     validate_pod_template_spec,
 )
 
-_MAX_INDEXED, _MAX_WHEN_MANY = 100_000, 10_000
-_LONGEST_MANAGER = 63
+_MAX_INDEXED, _MAX_PER_INDEX_WHEN_MANY = 100_000, 10_000
+_MAX_MANAGED_BY_LENGTH = 63
 _PREFIX = "batch.kubernetes.io/"
-_CRON_NAME_LIMIT = 52
 
 
-def validate_job(job: Object) -> list[FieldError]:
+def validate(job: Object) -> list[FieldError]:
     """A new Job, its selector already generated."""
     errors = validate_core_object_meta(
         job.get("metadata") or {}, True, content.name_is_dns_subdomain
     )
     spec = job.get("spec") or {}
     errors += _validate_generated_selector(job)
-    errors += _validate_job_spec_with_selector(spec, "spec")
+    errors += _validate_spec_with_selector(spec, "spec")
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         name = (job.get("metadata") or {}).get("name", "")
         host = f"{name}-{spec['completions'] - 1}"  # of the last pod
@@ -82,7 +75,7 @@ def _validate_generated_selector(job: Object) -> list[FieldError]:
     if not uid:
         errors.append(required("metadata.uid"))
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    wanted = {
+    expected = {
         f"{_PREFIX}controller-uid": uid,
         f"{_PREFIX}job-name": name,
         "controller-uid": uid,
@@ -96,11 +89,13 @@ def _validate_generated_selector(job: Object) -> list[FieldError]:
     ):
         here = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            errors.append(required(here, f"must be '{wanted[key]}'"))
-        elif labels[key] != wanted[key]:
-            errors.append(invalid(here, sorted_map(labels), f"must be '{wanted[key]}'"))
+            errors.append(required(here, f"must be '{expected[key]}'"))
+        elif labels[key] != expected[key]:
+            errors.append(
+                invalid(here, sorted_map(labels), f"must be '{expected[key]}'")
+            )
     if selector_is_usable(spec["selector"]) and not selector_matches(
-        spec["selector"], wanted
+        spec["selector"], expected
     ):
         errors.append(
             invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
@@ -108,8 +103,8 @@ def _validate_generated_selector(job: Object) -> list[FieldError]:
     return errors
 
 
-def _validate_job_spec_with_selector(spec: Object, path: str) -> list[FieldError]:
-    errors = _validate_job_spec(spec, path)
+def _validate_spec_with_selector(spec: Object, path: str) -> list[FieldError]:
+    errors = validate_job_spec(spec, path)
     selector = spec.get("selector")
     if selector is None:
         errors.append(required(f"{path}.selector"))
@@ -137,7 +132,8 @@ _COUNTS = (
 )
 
 
-def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
+def validate_job_spec(spec: Object, path: str) -> list[FieldError]:
+    """A Job's spec, apart from the selector; also that in a CronJob's template."""
     errors = not_negative(spec, *_COUNTS, path=path)
     per_index, failed = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
     mode, manager = spec.get("completionMode"), spec.get("managedBy")
@@ -151,8 +147,8 @@ def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
             )
     if manager is not None:
         errors += validate_domain_prefixed_path(manager, f"{path}.managedBy")
-        if len(manager) > _LONGEST_MANAGER:
-            errors.append(too_long(f"{path}.managedBy", _LONGEST_MANAGER))
+        if len(manager) > _MAX_MANAGED_BY_LENGTH:
+            errors.append(too_long(f"{path}.managedBy", _MAX_MANAGED_BY_LENGTH))
     if mode is not None and mode not in ("NonIndexed", "Indexed"):
         errors.append(
             not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
@@ -174,9 +170,9 @@ def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
         errors += validate_failure_policy(policy, spec, f"{path}.podFailurePolicy")
     success = spec.get("successPolicy")
     if success is not None and mode != "Indexed":
-        shown = internal_value("batch/v1.SuccessPolicy", success)
+        value = internal_value("batch/v1.SuccessPolicy", success)
         errors.append(
-            invalid(f"{path}.successPolicy", shown, "requires indexed completion mode")
+            invalid(f"{path}.successPolicy", value, "requires indexed completion mode")
         )
     elif success is not None:
         errors += validate_success_policy(
@@ -264,28 +260,26 @@ def _validate_indexed(spec: Object, path: str) -> list[FieldError]:
             ("parallelism", parallelism),
             ("maxFailedIndexes", failed),
         ):
-            if (value or 0) > _MAX_WHEN_MANY:
+            if (value or 0) > _MAX_PER_INDEX_WHEN_MANY:
                 errors.append(
                     invalid(
                         f"{path}.{field}",
                         value,
-                        f"must be less than or equal to {_MAX_WHEN_MANY} {when}",
+                        f"must be less than or equal to {_MAX_PER_INDEX_WHEN_MANY} {when}",
                     )
                 )
     return errors
 
 
-def validate_job_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """What a running Job is made of stays; parallelism, suspension and deadlines may
     change.
     """
-    errors = validate_job(new) + validate_core_object_meta_update(
+    errors = validate(new) + validate_core_object_meta_update(
         new["metadata"], old["metadata"]
     )
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors += _validate_job_spec_with_selector(
-        spec, "spec"
-    )  # a second time, as upstream
+    errors += _validate_spec_with_selector(spec, "spec")  # a second time, as upstream
     if before.get("suspend") and not (old.get("status") or {}).get("startTime"):
         before = {
             **before,
@@ -293,15 +287,15 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
                 before.get("template") or {}, spec.get("template") or {}
             ),
         }
-    errors += _validate_completions_kept(spec, before)
+    errors += _validate_completions_mutation(spec, before)
     for field in ("selector", "template"):
         if spec.get(field) != before.get(field):
-            shown = (
+            value = (
                 internal_value("core/v1.PodTemplateSpec", spec[field])
                 if field == "template"
                 else spec.get(field)
             )
-            errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
+            errors.append(invalid(f"spec.{field}", value, IMMUTABLE))
     for field in (
         "completionMode",
         "podFailurePolicy",
@@ -311,8 +305,8 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     ):
         if spec.get(field) != before.get(field):
             type_ = _POLICY_TYPES.get(field)
-            shown = internal_value(type_, spec.get(field)) if type_ else spec.get(field)
-            errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
+            value = internal_value(type_, spec.get(field)) if type_ else spec.get(field)
+            errors.append(invalid(f"spec.{field}", value, IMMUTABLE))
     return errors
 
 
@@ -322,19 +316,19 @@ _POLICY_TYPES = {
 }
 
 
-def _validate_completions_kept(spec: Object, before: Object) -> list[FieldError]:
+def _validate_completions_mutation(spec: Object, before: Object) -> list[FieldError]:
     """An indexed Job can grow or shrink if it does all its work at once."""
-    wanted = spec.get("completions")
-    if wanted == before.get("completions"):
+    completions = spec.get("completions")
+    if completions == before.get("completions"):
         return []
     if spec.get("completionMode") != "Indexed":
-        return [invalid("spec.completions", wanted, IMMUTABLE)]
-    if wanted is None or wanted == spec.get("parallelism"):
+        return [invalid("spec.completions", completions, IMMUTABLE)]
+    if completions is None or completions == spec.get("parallelism"):
         return []
     return [
         invalid(
             "spec.completions",
-            wanted,
+            completions,
             "can only be modified in tandem with spec.parallelism",
         )
     ]
@@ -344,18 +338,18 @@ def _steered(old: Object, new: Object) -> Object:
     """The old template with what may be changed while the job is suspended and has not
     begun: where its pods go, labels, resources.
     """
-    spec, wanted = dict(old.get("spec") or {}), new.get("spec") or {}
+    spec, new_spec = dict(old.get("spec") or {}), new.get("spec") or {}
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
-        _take(spec, wanted, field)
+        _take_over(spec, new_spec, field)
     affinity = dict(spec.get("affinity") or {})
-    _take(affinity, wanted.get("affinity") or {}, "nodeAffinity")
-    if affinity or wanted.get("affinity") is not None:
+    _take_over(affinity, new_spec.get("affinity") or {}, "nodeAffinity")
+    if affinity or new_spec.get("affinity") is not None:
         spec["affinity"] = affinity
     else:
         spec.pop("affinity", None)
     for group in ("containers", "initContainers"):
-        if len(spec.get(group) or ()) == len(wanted.get(group) or ()):
-            pairs = zip(spec.get(group) or (), wanted.get(group) or ())
+        if len(spec.get(group) or ()) == len(new_spec.get(group) or ()):
+            pairs = zip(spec.get(group) or (), new_spec.get(group) or ())
             kept = [
                 (
                     {**one, "resources": other["resources"]}
@@ -368,119 +362,18 @@ def _steered(old: Object, new: Object) -> Object:
                 spec[group] = kept
     meta = dict(old.get("metadata") or {})
     for field in ("labels", "annotations"):
-        _take(meta, new.get("metadata") or {}, field)
+        _take_over(meta, new.get("metadata") or {}, field)
     return {**old, "metadata": meta, "spec": spec}
 
 
-def _take(target: Object, source: Object, field: str) -> None:
+def _take_over(target: Object, source: Object, field: str) -> None:
     if source.get(field) is not None:
         target[field] = source[field]
     else:
         target.pop(field, None)
 
 
-def validate_cron_job(cron_job: Object) -> list[FieldError]:
-    """A new CronJob: eleven characters of its jobs' names are the time."""
-    errors = validate_core_object_meta(
-        cron_job.get("metadata") or {}, True, content.name_is_dns_subdomain
-    )
-    errors += _validate_cron_job_spec(cron_job.get("spec") or {}, "spec")
-    name = (cron_job.get("metadata") or {}).get("name", "")
-    if len(name) > _CRON_NAME_LIMIT:
-        errors.append(
-            invalid(
-                "metadata.name",
-                name,
-                f"must be no more than {_CRON_NAME_LIMIT} characters",
-            )
-        )
-    return errors
-
-
-def validate_cron_job_update(new: Object, old: Object) -> list[FieldError]:
-    """A changed CronJob."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_cron_job_spec(
-        new.get("spec") or {}, "spec", old.get("spec") or {}
-    )
-
-
-_CONCURRENCY = ("Allow", "Forbid", "Replace")
-
-
-def _validate_cron_job_spec(
-    spec: Object, path: str, old: Object | None = None
-) -> list[FieldError]:
-    """`old` is None for a new one. A zone inside the schedule, once tolerated, may stay
-    if it was there.
-    """
-    schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
-    errors = [] if schedule else [required(f"{path}.schedule")]
-    complaint = schedule_complaint(schedule) if schedule else ""
-    if complaint:
-        errors.append(invalid(f"{path}.schedule", schedule, complaint))
-    if "TZ" in schedule:
-        tolerated = old is not None and "TZ" in old.get("schedule", "")
-        if not tolerated:
-            why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-            errors.append(invalid(f"{path}.schedule", schedule, why))
-        elif zone is not None:
-            why = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-            errors.append(invalid(f"{path}.schedule", schedule, why))
-    if zone is not None and (old is None or zone != old.get("timeZone")):
-        errors += _validate_time_zone(zone, f"{path}.timeZone")
-    errors += not_negative(spec, "startingDeadlineSeconds", path=path)
-    concurrency = spec.get("concurrencyPolicy", "")
-    if not concurrency:
-        errors.append(required(f"{path}.concurrencyPolicy"))
-    elif concurrency not in _CONCURRENCY:
-        errors.append(
-            not_supported(f"{path}.concurrencyPolicy", concurrency, _CONCURRENCY)
-        )
-    template = (spec.get("jobTemplate") or {}).get("spec") or {}
-    errors += _validate_job_spec(template, f"{path}.jobTemplate.spec")
-    if template.get("selector") is not None:
-        errors.append(
-            invalid(
-                f"{path}.jobTemplate.spec.selector",
-                template["selector"],
-                "`selector` will be auto-generated",
-            )
-        )
-    if template.get("manualSelector"):
-        errors.append(
-            not_supported(
-                f"{path}.jobTemplate.spec.manualSelector", True, ("nil", "false")
-            )
-        )
-    return errors + not_negative(
-        spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path
-    )
-
-
-_ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
-
-
-def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
-    if not zone:
-        return [invalid(path, zone, "timeZone must be nil or non-empty string")]
-    if not all(
-        _ZONE_PART.fullmatch(part) and part not in (".", "..") and part[0] != "-"
-        for part in zone.split("/")
-    ):
-        return [invalid(path, zone, f"unknown time zone {zone}")]
-    errors: list[FieldError] = []
-    if zone.lower() == "local":
-        why = (
-            "timeZone must be an explicit time zone as defined in"
-            " https://www.iana.org/time-zones"
-        )
-        errors.append(invalid(path, zone, why))
-    complaint = "" if zone == "Local" else location_complaint(zone)
-    return errors + ([invalid(path, zone, complaint)] if complaint else [])
-
-
-def validate_job_status_update(new: Object, old: Object) -> list[FieldError]:
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
     """Counts from zero up; a finished Job stays finished."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     status, before = new.get("status") or {}, old.get("status") or {}

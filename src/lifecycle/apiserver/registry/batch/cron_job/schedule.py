@@ -52,7 +52,7 @@ _DESCRIPTORS = {
 }
 
 
-def location_complaint(zone: str) -> str:
+def location_problem(zone: str) -> str:
     """What is wrong with the name of a time zone, in Go's words; empty if nothing
     is.
     """
@@ -63,11 +63,11 @@ def location_complaint(zone: str) -> str:
     return ""
 
 
-def schedule_complaint(schedule: str) -> str:
+def schedule_problem(schedule: str) -> str:
     """What is wrong with a schedule, in the parser's words; empty if nothing is."""
     if schedule.startswith(("TZ=", "CRON_TZ=")) and " " in schedule:
         zone, _, schedule = schedule.partition("=")[2].partition(" ")
-        complaint = location_complaint(zone)
+        complaint = location_problem(zone)
         if complaint:
             return f"provided bad location {zone}: {complaint}"
         schedule = schedule.strip()
