@@ -7,10 +7,10 @@ from typing import Any
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Response, UserInfo
-from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, settled
 from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION
 from lifecycle.apiserver.filters.authentication import answer_unauthorized
+from lifecycle.apiserver.registry.admission import validate_all
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, eventually, nothing
 
 CHECKS = "agreements.claim_checks"
@@ -50,16 +50,10 @@ async def _runs_them_all(steps: Any, attributes: Any) -> None:
 
 
 def _admits_afterwards(create: Any) -> Any:
-    async def later(self: Any, obj: Any, scope: Any) -> Any:
-        admission = self.environment.admission
-        admit, validate = admission.admit, admission.validate
-        admission.admit = admission.validate = nothing
-        try:
-            made = await create(self, obj, scope)
-        finally:
-            admission.admit, admission.validate = admit, validate
-        await validate(Attributes(CREATE, self.resource, "", scope.namespace, "", obj, None, scope.options, scope.user))
-        return made
+    async def later(self: Any, obj: Any, scope: Any, validate: Any) -> Any:
+        created = await create(self, obj, scope, validate_all)
+        await validate(obj, None)
+        return created
 
     return later
 

@@ -116,8 +116,8 @@ def _handlers_reached(*asked: tuple[str, str]) -> list[str]:
     async def scene(server: APIServer, client: Client) -> None:
         from lifecycle.apiserver.endpoints import resource_handler
 
-        verbs = {verb: stand_in(verb) for verb in resource_handler._VERBS}
-        with patch.dict(resource_handler._VERBS, verbs):
+        verbs = {verb: stand_in(verb) for verb in resource_handler.VERBS}
+        with patch.dict(resource_handler.VERBS, verbs):
             for method, path in asked:
                 try:
                     await client.request(method, path, obj=DEPLOYMENT)

@@ -49,9 +49,7 @@ class VersionHandler(ResourceHandler):
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
         self._store = served.store
-        super().__init__(
-            served.environment, {(row.group, row.plural): served.store}, {}, {}
-        )
+        super().__init__(served.environment, {(row.group, row.plural): served.store})
         self._row = row
 
     async def settle(self) -> None:

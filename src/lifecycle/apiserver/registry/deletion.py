@@ -19,7 +19,7 @@ from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import DELETE, Attributes
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
@@ -61,22 +61,19 @@ def check_delete_options(options: Object) -> None:
 
 
 async def delete(
-    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+    store: ResourceStore,
+    scope: RequestScope,
+    options: DeleteOptions,
+    validate: Validate,
 ) -> tuple[Object, bool]:
-    """Delete one object: the answer (object or Status), and whether it is gone. Raises
-    StatusError 404, 409.
+    """Delete one object, if `validate` has nothing against it: the answer (object or
+    Status), and whether it is gone. Raises StatusError 404, 409.
     """
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         check_preconditions(stored.obj, scope, options)
-        attributes = Attributes(
-            DELETE, resource, scope.subresource, scope.namespace, scope.name, None,
-            stored.obj, scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        await store.environment.admission.admit(attributes)
-        await store.environment.admission.validate(attributes)
+        await validate(None, stored.obj)
         outcome = await _attempt(store, stored, scope, options)
         if outcome is not None:
             return outcome

@@ -1,10 +1,10 @@
 """The generic registry: create and update for every resource.
 
 All kinds go the same way. What a client sent is brought to its normal form and given
-its defaults; the fields are booked to their manager; admission may change it; the
-strategy drops what the client may not set; validation looks at what is left; then it is
-written, if nobody was faster. What differs between kinds says the resource's strategy
-(see `rest.strategy`).
+its defaults; the fields are booked to their manager; admission may change it (all of
+this in `endpoints.handlers`); the strategy drops what the client may not set;
+validation looks at what is left; then it is written, if nobody was faster. What differs
+between kinds says the resource's strategy (see `rest.strategy`).
 
 An update is a loop: take the stored object, work out the new one, write it on condition
 that nothing happened in between; if something did, take the newer one and try again –
@@ -27,8 +27,8 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
@@ -139,19 +139,14 @@ class ResourceStore:
 
     # -- create ------------------------------------------------------------------------
 
-    async def create(self, obj: Object, scope: RequestScope) -> Cached:
+    async def create(
+        self, obj: Object, scope: RequestScope, validate: Validate
+    ) -> Cached:
         """Store a new object. `obj` is in normal form, has its defaults and its managed
-        fields, and belongs to the registry.
+        fields, has passed mutating admission, and belongs to the registry. `validate`
+        has the last word before it is written.
         """
-        environment, resource = self.environment, self.resource
-        metadata = obj["metadata"]
-        attributes = Attributes(
-            CREATE, resource, "", scope.namespace, metadata.get("name", ""), obj, None,
-            scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        with span("apiserver", "mutating admission"):
-            await environment.admission.admit(attributes)
+        environment = self.environment
         fill_object_meta(obj, environment.clock, environment.names)
         metadata = obj["metadata"]
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
@@ -167,7 +162,7 @@ class ResourceStore:
                     obj["metadata"]["generateName"]
                 )
             try:
-                return await self._create_named(obj, scope, attributes)
+                return await self._create_named(obj, scope, validate)
             except StatusError as error:
                 taken = error.reason == "AlreadyExists"
                 if not (generated and taken) or attempt == MAX_NAME_ATTEMPTS - 1:
@@ -175,10 +170,9 @@ class ResourceStore:
         raise AssertionError("the loop above returns or raises")
 
     async def _create_named(
-        self, obj: Object, scope: RequestScope, attributes: Attributes
+        self, obj: Object, scope: RequestScope, validate: Validate
     ) -> Cached:
-        environment, resource = self.environment, self.resource
-        name = obj["metadata"].get("name", "")
+        resource, name = self.resource, obj["metadata"].get("name", "")
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
@@ -193,9 +187,7 @@ class ResourceStore:
             check_object_meta(obj, resource)
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
             canonicalize(self.strategy, obj)
-            attributes.obj, attributes.name = obj, name
-            with span("apiserver", "validating admission"):
-                await environment.admission.validate(attributes)
+            await validate(obj, None)
             check_no_revision(obj)
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
@@ -246,13 +238,14 @@ class ResourceStore:
         self,
         scope: RequestScope,
         change: Change,
+        validate: Validate,
         *,
         create: bool | None = None,
         retry: bool = True,
         uid: str = "",
     ) -> tuple[Cached, bool]:
         """Replace an object by what `change` makes of it; the result and whether it was
-        created.
+        created. `validate` has the last word before it is written.
 
         `create` says whether an absent object may be created (None: as the kind
         allows). `retry=False` reports a lost race at once. `uid`: of the object that is
@@ -277,10 +270,10 @@ class ResourceStore:
                 new = await change(None)
                 check_identity(new, scope)
                 new["metadata"].pop("resourceVersion", None)
-                return await self.create(new, scope), True
+                return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
             new = await change(stored.obj)
-            outcome = await self._replace(key, stored, new, scope)
+            outcome = await self._replace(key, stored, new, scope, validate)
             if outcome is not None:
                 return outcome, False
             if not retry:
@@ -301,7 +294,12 @@ class ResourceStore:
             )
 
     async def _replace(
-        self, key: str, stored: Cached, new: Object, scope: RequestScope
+        self,
+        key: str,
+        stored: Cached,
+        new: Object,
+        scope: RequestScope,
+        validate: Validate,
     ) -> Cached | None:
         """One attempt; None if somebody else wrote in between."""
         resource, old = self.resource, stored.obj
@@ -339,13 +337,7 @@ class ResourceStore:
             )
         if not scope.subresource:
             scope.warnings.extend(self.strategy.warnings_on_update(new, old))
-        attributes = Attributes(
-            UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old,
-            scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        with span("apiserver", "validating admission"):
-            await self.environment.admission.validate(attributes)
+        await validate(new, old)
         if is_unchanged(new, old):
             return stored
         new["metadata"] = in_go_order(new["metadata"])
