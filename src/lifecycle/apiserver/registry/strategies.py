@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from lifecycle.api.resources import all_resources
+from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry import (
     admissionregistration,
     apiextensions,
@@ -77,6 +78,13 @@ def strategies() -> Mapping[tuple[str, str], Strategy]:
     for key in kinds - collected.keys():
         collected[key] = unmigrated_strategy(*key)
     return collected
+
+
+def set_defaults(obj: Object) -> None:
+    """Fill in what a whole object does not say, by the kind it says it is. In place.
+    Upstream: `runtime.ObjectDefaulter`.
+    """
+    strategy_for(obj["apiVersion"], obj["kind"]).set_defaults(obj)
 
 
 def strategy_for(api_version: str, kind: str) -> Strategy:

@@ -24,7 +24,6 @@ from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.initializers import Initializers
 from lifecycle.apiserver.admission.matching import admission_configuration
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.admission.registration import Registration
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
@@ -45,6 +44,7 @@ from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 from lifecycle.apiserver.non_resource.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
+from lifecycle.apiserver.registry.strategies import set_defaults
 from lifecycle.apiserver.server.chain import ChainConfig
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
@@ -107,7 +107,9 @@ class Config:
 
         self.resource_quota = ResourceQuota(reader)
         defaults = [
-            *default_plugins(reader, names, self.authorizer.authorize),
+            *default_plugins(
+                reader, names, self.authorizer.authorize, defaulter=set_defaults
+            ),
             self.resource_quota,
         ]
         chosen = admission or AdmissionOptions()
@@ -119,7 +121,6 @@ class Config:
             [
                 *chosen.chosen(defaults, clock),
                 RoleEscalation(self.escalation),
-                Registration(),
                 *historical,
             ],
             reader.changes(admission_configuration()),

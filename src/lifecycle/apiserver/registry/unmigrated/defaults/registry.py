@@ -37,28 +37,4 @@ DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
     ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
     ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingWebhookConfiguration",
-    ): cluster.set_webhook_configuration_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingWebhookConfiguration",
-    ): cluster.set_webhook_configuration_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingAdmissionPolicy",
-    ): cluster.set_admission_policy_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingAdmissionPolicy",
-    ): cluster.set_admission_policy_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingAdmissionPolicyBinding",
-    ): cluster.set_admission_policy_binding_defaults,
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingAdmissionPolicyBinding",
-    ): cluster.set_admission_policy_binding_defaults,
 }

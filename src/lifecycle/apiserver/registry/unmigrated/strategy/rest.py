@@ -63,12 +63,6 @@ FACTS: dict[str, Facts] = {
     "IngressClass": _SPEC,
     "NetworkPolicy": _SPEC,
     "EndpointSlice": Facts(Generation.CONTENT_AND_LABELS),
-    "MutatingWebhookConfiguration": Facts(CONTENT, unconditional_update=False),
-    "ValidatingWebhookConfiguration": Facts(CONTENT, unconditional_update=False),
-    "ValidatingAdmissionPolicy": Facts(SPEC, unconditional_update=False),
-    "ValidatingAdmissionPolicyBinding": Facts(SPEC, unconditional_update=False),
-    "MutatingAdmissionPolicy": Facts(SPEC, unconditional_update=False),
-    "MutatingAdmissionPolicyBinding": Facts(SPEC, unconditional_update=False),
     "CSIDriver": Facts(unconditional_update=False),
     "CSINode": Facts(unconditional_update=False),
     "CSIStorageCapacity": Facts(unconditional_update=False),
@@ -211,7 +205,7 @@ STATUS: dict[str, Callable[[Object, Object], None]] = {
     "Pod": _update_pod_status,
     "ReplicationController": _update_controller_status,
     **dict.fromkeys(
-        (*("ValidatingAdmissionPolicy", "VolumeAttachment", "ServiceCIDR"),),
+        (*("VolumeAttachment", "ServiceCIDR"),),
         prepare_for_status_only_update,
     ),
 }

@@ -3,7 +3,6 @@
 from lifecycle.apiserver.registry.printers.printer import Printer
 from lifecycle.apiserver.registry.unmigrated.table import (
     access,
-    admission,
     configuration,
     events,
     nodes,
@@ -15,7 +14,7 @@ from lifecycle.apiserver.registry.unmigrated.table import (
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, configuration, events, nodes, pods,
+    access, configuration, events, nodes, pods,
     services, volumes, workloads,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
-    validate_object_meta,
 )
 from lifecycle.apiserver.registry.unmigrated.validation import (
     cluster_limits,
@@ -43,26 +41,6 @@ _FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1"
 
 def _metadata_update(new: Object, old: Object) -> list[FieldError]:
     return validate_core_object_meta_update(new["metadata"], old["metadata"])
-
-
-_ADMISSION_KINDS = (
-    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
-    *("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"),
-    *("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
-)
-"""Only their metadata is judged here: the rest needs the CEL compiler, so the server's
-`Registration` does it.
-"""
-
-
-def _validate_subdomain_named(obj: Object) -> list[FieldError]:
-    return validate_object_meta(
-        obj.get("metadata") or {}, False, content.name_is_dns_subdomain
-    )
-
-
-def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldError]:
-    return _validate_subdomain_named(new)
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
@@ -178,13 +156,6 @@ RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         storage_drivers.validate_volume_attributes_class,
         storage_drivers.validate_volume_attributes_class_update,
     ),
-    **{
-        (_ADMISSION, kind): (
-            _validate_subdomain_named,
-            _validate_subdomain_named_update,
-        )
-        for kind in _ADMISSION_KINDS
-    },
 }
 
 SUBRESOURCES: dict[tuple[str, str, str], Update] = {

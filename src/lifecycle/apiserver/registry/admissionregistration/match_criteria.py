@@ -1,14 +1,16 @@
-"""What is wrong with a webhook configuration, and with the rules that policies share
-with it.
+"""Which requests a webhook or a policy is about: rules, `matchConstraints` and
+`matchResources`, `matchConditions`.
 
-Upstream: `pkg/apis/admissionregistration/validation/validation.go`
-(`validateValidatingWebhookConfiguration`, `validateRuleWithOperations`),
-`apiserver/pkg/util/webhook/validation.go`, v1.36.
+Upstream: `pkg/apis/admissionregistration/v1/defaults.go` (`SetDefaults_MatchResources`),
+`pkg/apis/admissionregistration/validation/validation.go`
+(`validateRuleWithOperations`, `validateMatchResources`, `validateMatchConditions`),
+v1.36. Left out: expressions that were stored by an older version and are let through on
+an update.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from lifecycle.api.field_errors import (
     FieldError,
@@ -20,111 +22,28 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.policy_expressions import base_environment
+from lifecycle.apiserver.admission.policy_expressions import (
+    base_environment,
+)
 from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
-from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 SCOPES = ("*", "Cluster", "Namespaced")
-REVIEW_VERSIONS = ("v1", "v1beta1")
 MAX_CONDITIONS = 64
 
 
-def validate_webhook_configuration(obj: Object) -> list[FieldError]:
-    """All errors of a validating or mutating webhook configuration."""
-    errors: list[FieldError] = []
-    names: set[str] = set()
-    for index, hook in enumerate(obj.get("webhooks") or ()):
-        path = f"webhooks[{index}]"
-        errors += _webhook(hook, path, mutating=obj["kind"].startswith("Mutating"))
-        errors += _review_versions(
-            hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions"
-        )
-        name = hook.get("name") or ""
-        if name and name in names:
-            errors.append(duplicate(f"{path}.name", name))
-        names.add(name)
-    return errors
-
-
-def _webhook(hook: Object, path: str, *, mutating: bool) -> list[FieldError]:
-    errors = _qualified(hook.get("name") or "", f"{path}.name")
-    for index, rule in enumerate(hook.get("rules") or ()):
-        errors += validate_rule(rule, f"{path}.rules[{index}]")
-    errors += _one_of(hook, "failurePolicy", ("Fail", "Ignore"), path)
-    errors += _one_of(hook, "matchPolicy", ("Equivalent", "Exact"), path)
-    effects = hook.get("sideEffects")
-    if effects is None:
-        errors.append(
-            required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun")
-        )
-    errors += _one_of(hook, "sideEffects", ("None", "NoneOnDryRun"), path)
-    timeout = hook.get("timeoutSeconds")
-    if timeout is not None and not 1 <= timeout <= 30:
-        errors.append(
-            invalid(
-                f"{path}.timeoutSeconds",
-                timeout,
-                "the timeout value must be between 1 and 30 seconds",
-            )
-        )
-    for key in ("namespaceSelector", "objectSelector"):
-        errors += validate_label_selector(hook.get(key), f"{path}.{key}")
-    if mutating:
-        errors += _one_of(hook, "reinvocationPolicy", ("IfNeeded", "Never"), path)
-    errors += validate_webhook_client(
-        hook.get("clientConfig") or {}, f"{path}.clientConfig"
-    )
-    return errors + validate_match_conditions(
-        hook.get("matchConditions") or (), f"{path}.matchConditions"
-    )
-
-
-def _one_of(
-    hook: Object, key: str, values: tuple[str, ...], path: str
-) -> list[FieldError]:
-    value = hook.get(key)
-    return (
-        []
-        if value is None or value in values
-        else [not_supported(f"{path}.{key}", value, values)]
-    )
-
-
-def _qualified(name: str, path: str) -> list[FieldError]:
-    """A name of at least three segments. Upstream: `IsFullyQualifiedName`."""
-    if not name:
-        return [required(path)]
-    if messages := content.dns1123_subdomain(name):
-        return [invalid(path, name, ",".join(messages))]
-    if name.count(".") < 2:
-        return [
-            invalid(
-                path,
-                name,
-                "should be a domain with at least three segments separated by dots",
-            )
-        ]
-    return []
-
-
-def _review_versions(versions: list[str], path: str) -> list[FieldError]:
-    if not versions:
-        return [required(path, "must specify one of v1, v1beta1")]
-    errors: list[FieldError] = []
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
-        errors += [
-            invalid(f"{path}[{index}]", version, why)
-            for why in content.dns1035_label(version)
-        ]
-    if not set(versions) & set(REVIEW_VERSIONS):
-        errors.append(
-            invalid(path, versions, "must include at least one of v1, v1beta1")
-        )
-    return errors
+def set_match_resources_defaults(match: Object | None) -> None:
+    """Equivalent requests, every namespace and object, either scope."""
+    if match is None:
+        return
+    set_default(match, "matchPolicy", "Equivalent")
+    set_default(match, "namespaceSelector", {})
+    set_default(match, "objectSelector", {})
+    for key in ("resourceRules", "excludeResourceRules"):
+        for rule in match.get(key) or ():
+            set_default(rule, "scope", "*")
 
 
 def validate_rule(rule: Object, path: str) -> list[FieldError]:
@@ -159,14 +78,14 @@ def validate_rule(rule: Object, path: str) -> list[FieldError]:
                 for index, value in enumerate(values)
                 if not value
             ]
-    errors += _resources(rule.get("resources") or [], f"{path}.resources")
+    errors += _validate_resources(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope")
     if scope is not None and scope not in SCOPES:
         errors.append(not_supported(f"{path}.scope", scope, SCOPES))
     return errors
 
 
-def _resources(resources: list[str], path: str) -> list[FieldError]:
+def _validate_resources(resources: list[str], path: str) -> list[FieldError]:
     """Upstream: `validateResources`. Of several entries without a subresource only the
     last one counts against `*`, there as here.
     """
@@ -212,16 +131,45 @@ def _resources(resources: list[str], path: str) -> list[FieldError]:
     return errors
 
 
+def validate_match_resources(resources: Object, path: str) -> list[FieldError]:
+    """`matchConstraints` or `matchResources`."""
+    errors: list[FieldError] = []
+    policy = resources.get("matchPolicy")
+    if policy is None:
+        errors.append(required(f"{path}.matchPolicy"))
+    elif policy not in ("Equivalent", "Exact"):
+        errors.append(
+            not_supported(f"{path}.matchPolicy", policy, ("Equivalent", "Exact"))
+        )
+    for key in ("namespaceSelector", "objectSelector"):
+        if resources.get(key) is None:
+            errors.append(required(f"{path}.{key}"))
+        else:
+            errors += validate_label_selector(resources[key], f"{path}.{key}")
+    for key in ("resourceRules", "excludeResourceRules"):
+        for index, rule in enumerate(resources.get(key) or ()):
+            here, names = f"{path}.{key}[{index}]", rule.get("resourceNames") or []
+            for position, name in enumerate(names):
+                where = f"{here}.resourceNames[{position}]"
+                errors += [
+                    invalid(where, name, why)
+                    for why in content.name_is_path_segment(name, False)
+                ]
+                if name in names[:position]:
+                    errors.append(duplicate(where, name))
+            errors += validate_rule(rule, here)
+    return errors
+
+
 def validate_match_conditions(
-    conditions: Iterable[Object], path: str, *, params: bool = False
+    conditions: Sequence[Object], path: str, *, params: bool = False
 ) -> list[FieldError]:
     """`matchConditions`: named expressions that say yes or no."""
-    found = list(conditions)
     errors: list[FieldError] = []
-    if len(found) > MAX_CONDITIONS:
-        errors.append(too_many(path, len(found), MAX_CONDITIONS))
+    if len(conditions) > MAX_CONDITIONS:
+        errors.append(too_many(path, len(conditions), MAX_CONDITIONS))
     names: set[str] = set()
-    for index, condition in enumerate(found):
+    for index, condition in enumerate(conditions):
         here, name = f"{path}[{index}]", condition.get("name") or ""
         expression = (condition.get("expression") or "").strip()
         if not expression:
