@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lifecycle.agreements.resource_handling import resource_handling_agreement
 from lifecycle.apiserver.registry.store import ResourceStore
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.inspector import open_recording
 
 
@@ -15,7 +15,7 @@ def test_every_request_is_answered_as_recorded_or_the_difference_has_a_reason() 
 
 
 def test_a_registry_that_ignores_versions_is_found_out() -> None:
-    def forgetful(server: APIServer) -> None:
+    def forgetful(server: GenericAPIServer) -> None:
         store: ResourceStore = server.stores["", "configmaps"]
         update = store.update
 

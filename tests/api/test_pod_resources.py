@@ -21,8 +21,8 @@ from lifecycle.api.pod_resources import (
 from lifecycle.api.quota import usage
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import resource_config_for_pod
-from lifecycle.scheduler import resources as scheduler
+from lifecycle.kubelet.cm.resource_config import resource_config_for_pod
+from lifecycle.scheduler.framework import resources as scheduler
 
 USE_STATUS = PodResourcesOptions(use_status_resources=True)
 ALL_STATUS = PodResourcesOptions(use_status_resources=True, in_place_pod_level_resources=True)

@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.util.headers import joined_headers
 from lifecycle.etcd.memory import MemoryStore
 
@@ -63,7 +63,7 @@ class Replay:
     """A server with what kubeadm adds to it, and the identities of the recorder."""
 
     def __init__(self) -> None:
-        self.server = APIServer(MemoryStore())
+        self.server = create_server_chain(MemoryStore())
         self.admin = client_certificate("kubernetes-admin", "kubeadm:cluster-admins")
         self.tokens: dict[str, str] = {}
 

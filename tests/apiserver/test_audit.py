@@ -18,8 +18,8 @@ from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.audit.policy_reader import load_policy, read_policy
 from lifecycle.apiserver.filters.audit import AuditLog, with_audit
-from lifecycle.apiserver.server.generic_api_server import APIServer
-from lifecycle.apiserver.util.webhook_client import WebhookError
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.util.webhook_call import WebhookError
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.etcd.memory import MemoryStore
 
@@ -87,7 +87,7 @@ def test_the_log_holds_what_the_policy_wants(tmp_path: Path) -> None:
 
     async def main() -> None:
         options = AuditOptions(tmp_path / "policy", tmp_path / "log")
-        server = APIServer(MemoryStore(), audit=options)
+        server = create_server_chain(MemoryStore(), audit=options)
         await server.start()
         try:
             for method, path, obj in (

@@ -14,7 +14,8 @@ from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import to_v1, to_v2
-from lifecycle.apiserver.server.generic_api_server import LOOPBACK_USER, APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.registry.by_kind import set_defaults
@@ -41,7 +42,7 @@ def settled(version: str, **spec: Any) -> Object:
 
 def on_server(ask: Callable[[Client], Awaitable[Any]]) -> Any:
     async def main() -> Any:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             return await ask(Client(server.in_process_transport(LOOPBACK_USER), "test"))

@@ -17,7 +17,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.storage.cacher import cacher as cacher_module
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
@@ -66,7 +66,7 @@ def test_a_cache_that_could_not_be_filled_can_be_stopped() -> None:
 
 def test_a_server_whose_start_failed_says_why_and_stops() -> None:
     async def main() -> None:
-        server = APIServer(Unreadable())
+        server = create_server_chain(Unreadable())
         try:
             with pytest.raises(StoreError, match="timed out"):
                 await server.start()

@@ -169,7 +169,7 @@ def test_the_whole_server_classifies_and_names_what_it_answers() -> None:
         replay = Replay()
         await replay.start()
         handler = replay.server.handler
-        levels = {level.name: level for level in replay.server.config.chain.flow_control.levels.values()}  # type: ignore[union-attr]
+        levels = {level.name: level for level in replay.server.flow_control.levels.values()}
         for user, path, level in (
             (ROOT, "/api/v1/nodes", "exempt"),
             (UserInfo("jane"), "/healthz", "exempt"),

@@ -13,7 +13,7 @@ import pytest
 
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
-from lifecycle.apiserver.server.generic_api_server import https
+from lifecycle.apiserver.server import https
 from lifecycle.apiserver.server.https import MAX_BODY, HTTPSServer
 from lifecycle.apiserver.util.certificates import CertificateAuthority
 

@@ -15,7 +15,7 @@ from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import NO_OPINION, Decision, UserRules, Verdict, at_once, decide
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.union import UnionAuthorizer
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster.outside_services import Webhook
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.admission_server import REGISTRATION
@@ -88,7 +88,7 @@ def served(
                 webhook_authorized_ttl=0,
                 webhook_unauthorized_ttl=0,
             )
-            server = APIServer(MemoryStore(), authorization=options)
+            server = create_server_chain(MemoryStore(), authorization=options)
             await server.start()
 
             async def ask(method: str, path: str, obj: Any = None, user: UserInfo = ROOT) -> Response:

@@ -16,7 +16,8 @@ from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cri.runtime import Runtime
 from lifecycle.cri.sandbox.cgroups import Cgroup
@@ -38,7 +39,7 @@ PATIENCE = 40.0
 class RealNode:
     """`image`: a shell with the usual tools. `kubelets`: every kubelet that was started, the newest last."""
 
-    server: APIServer
+    server: GenericAPIServer
     admin: Client
     runtime: Runtime
     image: str
@@ -182,7 +183,7 @@ async def _runtime(kind: str, where: Path) -> AsyncIterator[Runtime]:
 async def real_node(kind: str, where: Path) -> AsyncIterator[RealNode]:
     """A node with a running kubelet over `sandbox` or `containerd`. Nothing of it is left afterwards."""
     clock = Clock()
-    server = APIServer(MemoryStore(), clock=clock, names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
     await server.start()
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"

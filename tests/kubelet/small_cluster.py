@@ -12,7 +12,8 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cri.hollow import HollowRuntime
@@ -30,7 +31,7 @@ CONTROL_PLANE_TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect":
 
 @dataclass
 class SmallCluster:
-    server: APIServer
+    server: GenericAPIServer
     clock: Clock
     names: NameSource
     admin: Client
@@ -82,7 +83,7 @@ async def small_cluster(
     summary: Callable[[], Awaitable[Summary]] | None = None,
 ) -> AsyncIterator[SmallCluster]:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"

@@ -17,7 +17,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
@@ -95,7 +95,7 @@ async def bound_again(
     nodes: list[Object], pods: list[tuple[Object, Object]]
 ) -> list[Object]:
     """What a binding changes, for each pod, on a server of ours with these nodes."""
-    server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
     await server.start()
     try:
         client = Client(

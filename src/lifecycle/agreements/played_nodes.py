@@ -23,7 +23,8 @@ from lifecycle.api.pod_dns import parse_resolv_conf
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.one_node import NotingRuntime
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -119,7 +120,7 @@ def played(
 
 async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(
@@ -208,7 +209,7 @@ def node_pids(recording: Recording, name: str) -> int:
 
 
 def _kubelet(
-    server: APIServer,
+    server: GenericAPIServer,
     node: Object,
     directory: Path,
     clock: Clock,

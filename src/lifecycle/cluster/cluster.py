@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
@@ -34,7 +34,8 @@ from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.server.authority import kept_authority
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
@@ -85,7 +86,8 @@ class ClusterConfig:
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
     none. `overlay`: how packets get from node to node where there are real ones
-    (`vxlan`, `host-gw`).
+    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
+    travels with the package.
     """
 
     nodes: int = 3
@@ -97,7 +99,7 @@ class ClusterConfig:
     token: str = ""
     without: tuple[str, ...] = ()
     seed: int | None = None
-    like: Path | None = None
+    like: str | Path | None = None
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
@@ -140,13 +142,6 @@ class ClusterConfig:
         check_address(self.store)
 
 
-def component_user_agent(component: str) -> str:
-    """As the real components call themselves; the part before `/` becomes the field
-    manager.
-    """
-    return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
-
-
 class Cluster:
     """A cluster. `await start()` returns when the API answers and all nodes are Ready;
     `await stop()` ends everything it started.
@@ -157,7 +152,7 @@ class Cluster:
         self.config = config
         self.clock = Clock()
         self.names = NameSource(config.seed)
-        self.server: APIServer
+        self.server: GenericAPIServer
         self.kubelets: dict[str, Kubelet] = {}
         self.runtimes: dict[str, HollowRuntime] = {}
         self.machines: LinuxMachines | GivenContainerd | None = None
@@ -197,7 +192,7 @@ class Cluster:
         except BaseException:
             await store.close()
             raise
-        self.server = APIServer(
+        self.server = create_server_chain(
             store,
             authority=authority,
             clock=self.clock,
@@ -208,9 +203,8 @@ class Cluster:
             admission=self.config.admission,
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
+            signing_key=shared_key() if not self.config.https else None,
         )
-        if not self.config.https and authority is None:
-            self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
         await self.server.start(
             (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
@@ -417,9 +411,7 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(
-            self.server.in_process_transport(user), component_user_agent(component)
-        )
+        return Client(self.server.in_process_transport(user), user_agent(component))
 
     @property
     def url(self) -> str:

@@ -22,7 +22,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.hollow import HollowRuntime
@@ -164,7 +164,7 @@ async def _play(
     scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]
 ) -> T:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(

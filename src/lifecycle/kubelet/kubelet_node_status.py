@@ -118,11 +118,11 @@ class NodeRegistration:
         """
         self._port = port
         machine = self._machine
-        wanted = self._initial_node()
-        wanted["status"] = await self._status([])
+        node = self._initial_node()
+        node["status"] = await self._status([])
         while True:
             try:
-                self.node = await self._client.create(resource("nodes"), wanted)
+                self.node = await self._client.create(resource("nodes"), node)
                 break
             except StatusError as error:
                 if error.code == 409:

@@ -15,6 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.conditions import (
+    is_status_condition_true,
+    replace_or_append_condition,
+)
 from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
@@ -49,9 +53,7 @@ def on_pod_sandbox_ready(statuses: StatusManager, pod: Object) -> None:
     status = statuses.get_pod_status(pod["metadata"]["uid"])
     if status is not None:
         ready = condition("PodReadyToStartContainers", True)
-        conditions = [
-            ready if c["type"] == ready["type"] else c for c in status["conditions"]
-        ]
+        conditions = replace_or_append_condition(status["conditions"], ready)
         statuses.set_pod_status(pod, {**status, "conditions": conditions})
 
 
@@ -281,10 +283,7 @@ class PodSyncer:
 
 
 def _restarts_all(status: Object) -> bool:
-    return any(
-        c["type"] == RESTARTING_CONDITION and c["status"] == "True"
-        for c in status["conditions"]
-    )
+    return is_status_condition_true(status["conditions"], RESTARTING_CONDITION)
 
 
 def _last_reported(pod: Object, container_id: str) -> Object | None:

@@ -13,14 +13,13 @@ from typing import Any
 
 from lifecycle.api.field_errors import invalid_object
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
-from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from tests.apiserver.registry.by_kind import (
     canonicalize,
     prepare_for_create,
     set_defaults,
+    strategy_of,
     validate_create,
     warnings_for,
 )
@@ -70,8 +69,7 @@ def replay(row: dict[str, Any]) -> tuple[int, dict[str, Any], list[str]]:
             raise invalid_object(obj["kind"], obj["apiVersion"].rpartition("/")[0], meta.get("name", ""), errors)
         canonicalize(obj)
         set_defaults(obj)  # as reading it back does
-        row = resource_for_kind(obj["apiVersion"], obj["kind"])
-        deprecated = deprecation_warning(row) if row is not None else ""
+        deprecated = strategy_of(obj).deprecation
         warnings += [*filter(None, [deprecated]), *warnings_for(obj)]
     except StatusError as error:
         return error.code, error.status, []

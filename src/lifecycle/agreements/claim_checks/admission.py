@@ -544,13 +544,13 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
         "spec": {"hard": hard},
         "status": status,
     }
-    plugin = ResourceQuota(StaticReader([quota]))
 
     async def update(_: Object) -> None:
         return None
 
+    plugin = ResourceQuota(StaticReader([quota]), update)
+
     async def main() -> str:
-        plugin.update_status = update
         try:
             waiting = plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))
             if waiting is not None:

@@ -43,12 +43,14 @@ from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionP
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 def default_plugins(
     reader: ObjectReader,
     names: NameSource,
     authorize: Authorize | None = None,
+    resolver: ServiceResolver | None = None,
     *,
     defaulter: Defaulter,
 ) -> list[Plugin]:
@@ -81,7 +83,7 @@ def default_plugins(
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
         MutatingAdmissionPolicy(reader, authorize, defaulter=defaulter),
-        MutatingAdmissionWebhook(reader, authorize, defaulter=defaulter),
+        MutatingAdmissionWebhook(reader, authorize, resolver, defaulter=defaulter),
         ValidatingAdmissionPolicy(reader, authorize),
-        ValidatingAdmissionWebhook(reader, authorize),
+        ValidatingAdmissionWebhook(reader, authorize, resolver),
     ]

@@ -32,6 +32,7 @@ from lifecycle.apiserver.admission.webhooks import (
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
 PATCH = "patch.webhook.admission.k8s.io/"
@@ -52,10 +53,11 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         self,
         reader: ObjectReader,
         authorize: Authorize | None = None,
+        resolver: ServiceResolver | None = None,
         *,
         defaulter: Defaulter,
     ) -> None:
-        super().__init__(reader, authorize)
+        super().__init__(reader, authorize, resolver)
         self._defaulter = defaulter
 
     async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:

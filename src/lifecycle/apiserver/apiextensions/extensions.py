@@ -16,7 +16,6 @@ from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.admission.webhook_client import service_resolver
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
 from lifecycle.apiserver.apiextensions.definitions import (
     FINALIZER,
@@ -32,21 +31,25 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 class Extensions:
-    """Custom resources, and the controllers of their definitions. `await start()` once
+    """Custom resources, and the controllers of their definitions. `resolver` finds the
+    Services of conversion webhooks. `await start()` once
     the caches are filled.
     """
 
     def __init__(
-        self, environment: Environment, definitions: ResourceStore, reader: ObjectReader
+        self,
+        environment: Environment,
+        definitions: ResourceStore,
+        reader: ObjectReader,
+        resolver: ServiceResolver,
     ) -> None:
         self._store = definitions
         self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
-        self.handler = CustomResourceHandler(
-            environment, self._find, service_resolver(reader)
-        )
+        self.handler = CustomResourceHandler(environment, self._find, resolver)
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
 

@@ -19,7 +19,6 @@ from typing import Any
 from lifecycle.api.custom_resources import resource_of, storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
 from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules
@@ -27,6 +26,7 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 class CustomResourceStore(ResourceStore):
@@ -93,12 +93,12 @@ class Served:
     """
 
     def __init__(
-        self, definition: Object, environment: Environment, resolve: Resolver
+        self, definition: Object, environment: Environment, resolver: ServiceResolver
     ) -> None:
         self.definition = definition
         converter = None
         if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-            converter = WebhookConverter(definition, resolve, environment.names)
+            converter = WebhookConverter(definition, resolver, environment.names)
         self.versions: dict[str, ServedVersion] = {}
         group = definition["spec"]["group"]
         kept_as = f"{group}/{storage_version(definition)}"

@@ -16,11 +16,6 @@ from collections.abc import Awaitable, Callable
 from lifecycle.api import status
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
-from lifecycle.apiserver.endpoints.component_statuses import (
-    get_component_status,
-    list_component_statuses,
-)
-from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.handlers.create import (
     create_binding,
     create_eviction,
@@ -97,9 +92,8 @@ class ResourceHandler(RestHandler):
             return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource, self.strategy(resource))
-        warning = deprecation_warning(resource)
-        if warning:
-            request.warnings.append(warning)
+        if scope.strategy.deprecation:
+            request.warnings.append(scope.strategy.deprecation)
         if info.subresource:
             return await self._subresource(request, scope)
         if info.verb not in resource.verbs or len(info.parts) > 2:
@@ -117,10 +111,8 @@ class ResourceHandler(RestHandler):
             or (info.verb == "create" and info.name)
         ):
             raise status.method_not_allowed()
-        if resource.plural == "componentstatuses":
-            if info.verb == "get":
-                return Response(200, obj=get_component_status(info.name))
-            return Response(200, obj=list_component_statuses())
+        if scope.strategy.read is not None:
+            return Response(200, obj=scope.strategy.read(info.name))
         return await endpoint(self, request, scope)
 
     def find(self, info: RequestInfo) -> Resource | None:

@@ -148,7 +148,7 @@ class AuditLog:
         status = {
             "metadata": {},
             "status": "Failure",
-            "message": f"APIServer panic'd: {error}",
+            "message": f"GenericAPIServer panic'd: {error}",
         }
         event["status"] = {**status, "reason": "InternalError", "code": 500}
         self._write(PANIC, request, user, event, config)

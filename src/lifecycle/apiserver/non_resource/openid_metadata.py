@@ -5,6 +5,8 @@ Upstream: `pkg/serviceaccount/openidmetadata.go`, `pkg/routes/openidmetadata.go`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import orjson
 
 from lifecycle.api.status import failure, method_not_allowed
@@ -19,15 +21,15 @@ CACHE_CONTROL = "public, max-age=3600"
 
 
 class OpenIDMetadata:
-    """Serves the two documents. `external_address` is `host:port`, as clients reach the
+    """Serves the two documents. `external_address` gives `host:port`, as clients reach the
     server.
     """
 
     def __init__(
-        self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443"
+        self, tokens: ServiceAccountTokens, external_address: Callable[[], str]
     ) -> None:
         self._tokens = tokens
-        self.external_address = external_address
+        self._external_address = external_address
 
     async def configuration(self, request: Request) -> Response:
         """`/.well-known/openid-configuration`."""
@@ -36,7 +38,7 @@ class OpenIDMetadata:
             return refusal
         body = {
             "issuer": self._tokens.issuer,
-            "jwks_uri": f"https://{self.external_address}{JWKS_PATH}",
+            "jwks_uri": f"https://{self._external_address()}{JWKS_PATH}",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": [self._tokens.key.algorithm],

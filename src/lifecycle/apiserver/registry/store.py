@@ -350,8 +350,7 @@ class ResourceStore:
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
 
-    @staticmethod
-    def _finished_deleting(obj: Object) -> bool:
+    def _finished_deleting(self, obj: Object) -> bool:
         """Whether a deleted object lost its last finalizer. Upstream:
         `ShouldDeleteDuringUpdate`.
         """
@@ -360,9 +359,7 @@ class ResourceStore:
             "deletionTimestamp" in metadata
             and not metadata.get("finalizers")
             and metadata.get("deletionGracePeriodSeconds", 0) == 0
-            and not (
-                obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers")
-            )
+            and not self.strategy.is_held(obj)
         )
 
     # -- the store ---------------------------------------------------------------------

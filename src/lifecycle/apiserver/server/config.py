@@ -4,7 +4,7 @@ Authentication: client certificates, then tokens – static ones, service accoun
 bootstrap tokens – then anonymous; a front proxy, identity providers and a webhook if
 the options say so. Authorization: masters, then what the options name: the node
 authorizer and RBAC. Admission: the plugins that are on by default, and NodeRestriction,
-which kubeadm adds. Flow control from its API objects.
+which kubeadm adds.
 
 Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`,
 `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins`), kubeadm's
@@ -24,7 +24,7 @@ from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.initializers import Initializers
 from lifecycle.apiserver.admission.matching import admission_configuration
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.admission.resource_quota import ResourceQuota
+from lifecycle.apiserver.admission.resource_quota import ResourceQuota, UpdateStatus
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.jwt import SigningKey
@@ -39,23 +39,20 @@ from lifecycle.apiserver.authz.configuration import build_authorization
 from lifecycle.apiserver.authz.escalation import EscalationCheck
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
-from lifecycle.apiserver.filters.audit import AuditLog
-from lifecycle.apiserver.filters.priority_and_fairness import FlowController
-from lifecycle.apiserver.non_resource.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
 from lifecycle.apiserver.registry.strategies import set_defaults
-from lifecycle.apiserver.server.chain import ChainConfig
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 
 class Config:
     """The guards of one server, over the server's own caches. Raises ValueError or
     OSError for options that cannot be used.
 
-    `static_tokens` maps bearer tokens to users. `audit` is off when None.
-    `resource_quota.update_status` is for the server to set: it is how quotas are
-    charged.
+    `static_tokens` maps bearer tokens to users. `charge_quota` writes a quota's status;
+    without it quotas are checked, but never used up. `resolver` finds the Services of
+    webhooks.
     """
 
     def __init__(
@@ -66,13 +63,13 @@ class Config:
         *,
         static_tokens: Mapping[str, UserInfo] | None = None,
         allow_anonymous: bool = True,
-        audit: AuditLog | None = None,
-        flow_control: bool = True,
         request_names: NameSource | None = None,
         authentication: AuthenticationOptions | None = None,
         authorization: AuthorizationOptions | None = None,
         admission: AdmissionOptions | None = None,
         signing_key: SigningKey | None = None,
+        charge_quota: UpdateStatus | None = None,
+        resolver: ServiceResolver | None = None,
     ) -> None:
         self.tokens = ServiceAccountTokens(
             reader, clock, request_names or NameSource(), key=signing_key
@@ -105,12 +102,15 @@ class Config:
         ) or RBACAuthorizer(reader)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
-        self.resource_quota = ResourceQuota(reader)
         defaults = [
             *default_plugins(
-                reader, names, self.authorizer.authorize, defaulter=set_defaults
+                reader,
+                names,
+                self.authorizer.authorize,
+                resolver,
+                defaulter=set_defaults,
             ),
-            self.resource_quota,
+            ResourceQuota(reader, charge_quota),
         ]
         chosen = admission or AdmissionOptions()
         self.initializers = (
@@ -125,15 +125,7 @@ class Config:
             ],
             reader.changes(admission_configuration()),
         )
-        self.chain = ChainConfig(
-            authenticator=self.authenticator,
-            authorizer=self.authorizer,
-            flow_control=FlowController(reader) if flow_control else None,
-            audit=audit,
-            names=request_names or NameSource(),
-        )
         self.token_requests = TokenRequests(self.tokens)
-        self.openid_metadata = OpenIDMetadata(self.tokens)
         self._authentication_reviews = AuthenticationReviews(
             self.token_authenticator, clock, self.tokens.audiences
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.service_addresses import SERVICE_CIDR
+from lifecycle.apiserver.registry.core.service.addresses import SERVICE_CIDR
 from lifecycle.client.rest import APPLY_PATCH, Client
 
 FIELD_MANAGER = "kubernetes-service-cidr-controller"

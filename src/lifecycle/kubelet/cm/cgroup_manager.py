@@ -162,11 +162,11 @@ class CgroupManager:
 
     def pids(self, cgroup: CgroupName) -> list[int]:
         """The processes in a group and below it."""
-        found: set[int] = set()
+        pids_found: set[int] = set()
         for path in self.paths(cgroup).values():
             for procs in path.rglob("cgroup.procs"):
-                found.update(int(line) for line in procs.read_text().split())
-        return sorted(found)
+                pids_found.update(int(line) for line in procs.read_text().split())
+        return sorted(pids_found)
 
     def children(self, cgroup: CgroupName) -> list[str]:
         """The names of groups directly below, as the tree spells them."""

@@ -77,7 +77,7 @@ class PodContainerManager:
 
     def all_pods(self) -> dict[str, CgroupName]:
         """Groups of pods by uid, known or not: the kubelet's memory after a restart."""
-        found: dict[str, CgroupName] = {}
+        pods: dict[str, CgroupName] = {}
         for qos in ("Guaranteed", "Burstable", "BestEffort"):
             parent = qos_parent(self._root, qos)
             for child in self._manager.children(parent):
@@ -90,15 +90,15 @@ class PodContainerManager:
                     tuple(part.replace("-", "_") for part in self._root), name
                 ) or is_pod_cgroup(self._root, name)
                 if uid:
-                    found[uid] = (*parent, f"pod{uid}")
-        return found
+                    pods[uid] = (*parent, f"pod{uid}")
+        return pods
 
-    def destroy_orphans(self, wanted: set[str]) -> list[str]:
+    def destroy_orphans(self, known: set[str]) -> list[str]:
         """Remove the groups of pods that nobody knows any more; their uids. Upstream:
         `cleanupOrphanedPodCgroups`.
         """
         gone = [
-            (uid, name) for uid, name in self.all_pods().items() if uid not in wanted
+            (uid, name) for uid, name in self.all_pods().items() if uid not in known
         ]
         for _, name in gone:
             self._destroy(name)

@@ -126,10 +126,10 @@ def hugepage_size(resource_name: str) -> str:
 
 def hugepage_limits(pod: Object) -> dict[str, int]:
     """Bytes of huge pages by page size."""
-    wanted = milli_values(pod_limits(pod))
+    limits = milli_values(pod_limits(pod))
     return {
         hugepage_size(n): value // 1000
-        for n, value in wanted.items()
+        for n, value in limits.items()
         if n.startswith(HUGE_PAGES_PREFIX)
     }
 

@@ -35,10 +35,13 @@ def apply_defaults(
     """A static pod as the kubelet runs it. `origin`: path or URL. The uid is a hash of
     pod, node and origin.
     """
-    made = copy.deepcopy(pod)
-    made.setdefault("apiVersion", "v1")
-    made.setdefault("kind", "Pod")
-    meta, spec = made.setdefault("metadata", {}), made.setdefault("spec", {})
+    static_pod = copy.deepcopy(pod)
+    static_pod.setdefault("apiVersion", "v1")
+    static_pod.setdefault("kind", "Pod")
+    meta, spec = (
+        static_pod.setdefault("metadata", {}),
+        static_pod.setdefault("spec", {}),
+    )
     if not meta.get("uid"):
         digest = hashlib.md5(
             orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False
@@ -56,9 +59,9 @@ def apply_defaults(
     everything = {"operator": "Exists", "effect": "NoExecute"}
     if everything not in spec.setdefault("tolerations", []):
         spec["tolerations"].append(everything)
-    set_pod_defaults(made)
-    made["status"] = {"phase": "Pending"}
-    return made
+    set_pod_defaults(static_pod)
+    static_pod["status"] = {"phase": "Pending"}
+    return static_pod
 
 
 def decode_pods(text: bytes, where: str) -> list[Object]:

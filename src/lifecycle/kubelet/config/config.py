@@ -79,15 +79,15 @@ class PodConfig:
         """
         self._seen.add(source)
         known = self._pods.setdefault(source, {})
-        found: dict[PodOperation, list[Object]] = {op: [] for op in PodOperation}
+        changes: dict[PodOperation, list[Object]] = {op: [] for op in PodOperation}
         listed: dict[str, Object] = {}
         for pod in pods:
             uid = pod["metadata"]["uid"]
             listed[uid] = pod
             op = operation_for(known.get(uid), pod)
             if op is not None:
-                found[op].append(pod)
-        found[PodOperation.REMOVE] = [
+                changes[op].append(pod)
+        changes[PodOperation.REMOVE] = [
             pod for uid, pod in known.items() if uid not in listed
         ]
         self._pods[source] = listed
@@ -98,9 +98,9 @@ class PodConfig:
             PodOperation.DELETE,
             PodOperation.RECONCILE,
         ):
-            if found[op]:
-                self.updates.send(PodUpdate(op, tuple(found[op]), source))
-        return found
+            if changes[op]:
+                self.updates.send(PodUpdate(op, tuple(changes[op]), source))
+        return changes
 
     def changed(self, source: str, pod: Object) -> PodOperation | None:
         """One pod is new or different."""

@@ -56,15 +56,15 @@ class SourceFile:
                 continue
             try:
                 for pod in decode_pods(file.read_bytes(), str(file)):
-                    made = apply_defaults(
+                    static_pod = apply_defaults(
                         pod, FILE, str(file), self._node_name, self._clock.timestamp()
                     )
                     # a pod that is only read again was seen when it was first read
-                    annotations = made["metadata"]["annotations"]
+                    annotations = static_pod["metadata"]["annotations"]
                     annotations[CONFIG_SEEN] = self._seen.setdefault(
-                        made["metadata"]["uid"], annotations[CONFIG_SEEN]
+                        static_pod["metadata"]["uid"], annotations[CONFIG_SEEN]
                     )
-                    pods.append(made)
+                    pods.append(static_pod)
             except (ValueError, OSError) as error:
                 log.warning("could not process manifest file %s: %s", file, error)
         return pods

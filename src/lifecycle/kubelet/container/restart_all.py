@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lifecycle.api.conditions import is_status_condition_true
 from lifecycle.api.pod_util import FAILED, SUCCEEDED
 from lifecycle.api.restart_policy import (
     RESTART_ALL_CONTAINERS,
@@ -53,10 +54,7 @@ def should_all_containers_restart(
     """Whether a container ended in a way that ends all. `status`: the pod's, as last
     reported; it holds on to the condition.
     """
-    if any(
-        c["type"] == CONDITION and c.get("status") == "True"
-        for c in status.get("conditions") or ()
-    ):
+    if is_status_condition_true(status.get("conditions"), CONDITION):
         return True
     if not all_containers_could_restart(spec):
         return False

@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+from lifecycle.api.conditions import replace_or_append_condition
 from lifecycle.api.pod_util import FAILED
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -149,18 +150,15 @@ class EvictionManager:
 
     def _evict_pod(self, pod: Object, message: str) -> bool:
         def failed(status: Object) -> Object:
-            others = [
-                c
-                for c in status.get("conditions") or ()
-                if c["type"] != DISRUPTION_TARGET
-            ]
             target = condition(DISRUPTION_TARGET, True, "TerminationByKubelet", message)
             return {
                 **status,
                 "phase": FAILED,
                 "reason": REASON,
                 "message": message,
-                "conditions": [*others, target],
+                "conditions": replace_or_append_condition(
+                    status.get("conditions"), target
+                ),
             }
 
         if not self._evict(pod, failed, IMMEDIATE_GRACE_PERIOD):

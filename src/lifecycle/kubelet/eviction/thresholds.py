@@ -83,8 +83,8 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     """One line of `evictionHard`. Raises ValueError."""
     if signal not in RESOURCES:
         raise ValueError(f"unsupported eviction signal {signal}")
-    if found := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
-        share = float(found[1]) / 100
+    if percentage := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
+        share = float(percentage[1]) / 100
         if not 0 < share < 1:
             raise ValueError(
                 f"eviction percentage threshold {signal} must be between 0% and 100%:"

@@ -76,8 +76,8 @@ def apply_default_image_tag(image: str) -> str:
     if not REFERENCE.match(image):
         why = "invalid reference format"
         if image and REFERENCE.match(image.lower()):
-            shown = repository(image).partition("/")[2]
-            why = f"{why}: repository name ({shown}) must be lowercase"
+            path = repository(image).partition("/")[2]
+            why = f"{why}: repository name ({path}) must be lowercase"
         raise ValueError(f"couldn't parse image name {go_quote(image)}: {why}")
     return (
         image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
@@ -114,21 +114,21 @@ class ImageManager:
         image = container["image"]
         policy = container.get("imagePullPolicy") or "IfNotPresent"
         try:
-            wanted = apply_default_image_tag(image)
+            required_image = apply_default_image_tag(image)
         except ValueError as error:
             message = f"Failed to apply default image tag {go_quote(image)}: {error}"
             event("Warning", "InspectFailed", message)
             raise ImageError("InvalidImageName", message) from None
-        present = await self._inspect(wanted, image, event)
+        present = await self._inspect(required_image, image, event)
         here = present and policy in ("IfNotPresent", "Never")
         if here and not self.records.must_attempt_image_pull(
-            repository(wanted), present, self._credentials(pod, wanted)
+            repository(required_image), present, self._credentials(pod, required_image)
         ):
-            shown = (
+            message = (
                 f'Container image "{image}" already present on machine and can be'
                 " accessed by the pod"
             )
-            event("Normal", "Pulled", shown)
+            event("Normal", "Pulled", message)
             return present
         if policy == "Never":  # it is not here, or it is here for others only
             message = (
@@ -136,28 +136,30 @@ class ImageManager:
             )
             event("Warning", "ErrImageNeverPull", message)
             raise ImageError("ErrImageNeverPull", message)
-        return await self._pull_image(pod, image, wanted, event)
+        return await self._pull_image(pod, image, required_image, event)
 
-    async def _inspect(self, wanted: str, image: str, event: RecordEvent) -> str:
+    async def _inspect(
+        self, required_image: str, image: str, event: RecordEvent
+    ) -> str:
         try:
-            found = await self._service.image_status(wanted)
+            image_status = await self._service.image_status(required_image)
         except RuntimeServiceError as error:
             message = f'Failed to inspect image "{image}": {error}'
             event("Warning", "InspectFailed", message)
             raise ImageError("ImageInspectError", message) from None
-        return found.id if found is not None else ""
+        return image_status.id if image_status is not None else ""
 
-    def _credentials(self, pod: Object, wanted: str) -> list[TrackedAuth]:
+    def _credentials(self, pod: Object, required_image: str) -> list[TrackedAuth]:
         secrets = self._pull_secrets.get(pod["metadata"]["uid"], ())
         try:
-            return lookup_credentials(repository(wanted), secrets, self._node)
+            return lookup_credentials(repository(required_image), secrets, self._node)
         except CredentialError as error:
             raise ImageError("ErrImagePull", str(error)) from None
 
     async def _pull_image(
-        self, pod: Object, image: str, wanted: str, event: RecordEvent
+        self, pod: Object, image: str, required_image: str, event: RecordEvent
     ) -> str:
-        credentials = self._credentials(pod, wanted)
+        credentials = self._credentials(pod, required_image)
         key = (pod["metadata"]["uid"], image)
         started = self._clock.now()
         if self._backoff.is_in_backoff(key, started):
@@ -170,11 +172,11 @@ class ImageManager:
                 left,
             )
         event("Normal", "Pulling", f'Pulling image "{image}"')
-        name = repository(wanted)
+        name = repository(required_image)
         self.records.record_pull_intent(name)
         try:
             with span("kubelet", "pull", image=image):
-                used = await self._ask_registry(wanted, credentials)
+                used = await self._ask_registry(required_image, credentials)
         except RuntimeServiceError as error:
             self.records.record_pull_failed(name)
             self._last_error[key] = str(error)
@@ -183,7 +185,7 @@ class ImageManager:
             raise ImageError("ErrImagePull", str(error)) from None
         self._backoff.forget(key)
         self._last_error.pop(key, None)
-        pulled = await self._service.image_status(wanted)
+        pulled = await self._service.image_status(required_image)
         took = f"{max(round((self._clock.now() - started) * 1000), 1)}ms"
         size = pulled.size if pulled else 0
         message = (
@@ -191,25 +193,26 @@ class ImageManager:
             f" Image size: {size} bytes."
         )
         event("Normal", "Pulled", message)
-        reference = pulled.id if pulled else wanted
+        reference = pulled.id if pulled else required_image
         self.records.record_image_pulled(name, reference, used)
         return reference
 
     async def _ask_registry(
-        self, wanted: str, credentials: Sequence[TrackedAuth]
+        self, required_image: str, credentials: Sequence[TrackedAuth]
     ) -> TrackedAuth | None:
         """With each pair of credentials in turn, until one is good enough; which one it
         was. Raises RuntimeServiceError.
         """
         if not credentials:
-            await self._service.pull_image(wanted)
+            await self._service.pull_image(required_image)
             return None
         errors: list[str] = []
         for tracked in credentials:
             auth = tracked.auth
             try:
                 await self._service.pull_image(
-                    wanted, AuthConfig(username=auth.username, password=auth.password)
+                    required_image,
+                    AuthConfig(username=auth.username, password=auth.password),
                 )
                 return tracked
             except RuntimeServiceError as error:

@@ -11,6 +11,7 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`,
 
 from __future__ import annotations
 
+from lifecycle.api.conditions import is_status_condition_true
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.restart_policy import all_containers_could_restart
@@ -61,38 +62,38 @@ def generate_api_pod_status(
 
     init_statuses = statuses_of("initContainerStatuses").of_init_containers()
     statuses = statuses_of("containerStatuses").of_containers()
-    made: Object = {
+    status: Object = {
         "phase": _phase(pod, runtime, inputs, [*init_statuses, *statuses], current)
     }
     generation = pod["metadata"].get("generation")
     if generation:
-        made["observedGeneration"] = generation
-    if made["phase"] == current.get("phase"):  # they belong to it
+        status["observedGeneration"] = generation
+    if status["phase"] == current.get("phase"):  # they belong to it
         for key in ("message", "reason"):
-            said = current.get(key) or (pod.get("status") or {}).get(key)
-            if said:
-                made[key] = said
-    made["conditions"] = _conditions(
-        pod, runtime, inputs, current, made["phase"], init_statuses, statuses
+            value = current.get(key) or (pod.get("status") or {}).get(key)
+            if value:
+                status[key] = value
+    status["conditions"] = _conditions(
+        pod, runtime, inputs, current, status["phase"], init_statuses, statuses
     )
-    made.update(_addresses(spec, runtime, inputs.host_ip, current))
+    status.update(_addresses(spec, runtime, inputs.host_ip, current))
     if init_statuses:
-        made["initContainerStatuses"] = init_statuses
-    made["containerStatuses"] = statuses
+        status["initContainerStatuses"] = init_statuses
+    status["containerStatuses"] = statuses
     if spec.get("ephemeralContainers"):
-        made["ephemeralContainerStatuses"] = statuses_of(
+        status["ephemeralContainerStatuses"] = statuses_of(
             "ephemeralContainerStatuses"
         ).of_ephemeral_containers()
-    made["qosClass"] = current.get("qosClass") or get_pod_qos(pod)
+    status["qosClass"] = current.get("qosClass") or get_pod_qos(pod)
     allocated, resources = pod_resources_status(pod)
     if allocated:
-        made["allocatedResources"] = allocated
+        status["allocatedResources"] = allocated
     if inputs.pod_is_terminal:
         resources.pop(
             "limits", None
         )  # they are read from the pod's cgroup, and that is gone by now
-    made["resources"] = resources
-    return made
+    status["resources"] = resources
+    return status
 
 
 def _phase(
@@ -129,15 +130,12 @@ def _conditions(
         for c in (pod.get("status") or {}).get("conditions") or []
         if c["type"] not in KUBELET_CONDITIONS
     ]
-    was_initialized = any(
-        c["type"] == "Initialized" and c["status"] == "True"
-        for c in current.get("conditions") or ()
-    )
+    was_initialized = is_status_condition_true(current.get("conditions"), "Initialized")
     begun = has_any_regular_container_started(
         spec, {status["name"]: status for status in statuses}
     )
     containers = containers_ready(spec, statuses, init_statuses, phase)
-    made = [
+    conditions = [
         ready_to_start_containers(
             runtime.ready_sandbox is not None and not inputs.pod_is_terminal
         ),
@@ -149,13 +147,13 @@ def _conditions(
     target = [
         c for c in current.get("conditions") or () if c["type"] == DISRUPTION_TARGET
     ]
-    made = [
+    conditions = [
         *({k: v for k, v in c.items() if k not in TIMES} for c in target),
-        *made,
+        *conditions,
     ]  # said once, and never taken back
     if all_containers_could_restart(spec):
-        made.append(all_containers_restarting(spec, runtime, current, phase))
-    return made
+        conditions.append(all_containers_restarting(spec, runtime, current, phase))
+    return conditions
 
 
 def _addresses(
@@ -164,11 +162,11 @@ def _addresses(
     """The node's address, and the pod's: the sandbox's, or from the beginning the
     node's own for a pod in its network.
     """
-    made: Object = {}
+    addresses: Object = {}
     if not host_ip:
-        return made
-    made["hostIP"] = host_ip
-    made["hostIPs"] = [{"ip": host_ip}]
+        return addresses
+    addresses["hostIP"] = host_ip
+    addresses["hostIPs"] = [{"ip": host_ip}]
     address = (
         host_ip
         if spec.get("hostNetwork")
@@ -176,6 +174,6 @@ def _addresses(
     )
     address = address or current.get("podIP", "")
     if address:
-        made["podIP"] = address
-        made["podIPs"] = [{"ip": address}]
-    return made
+        addresses["podIP"] = address
+        addresses["podIPs"] = [{"ip": address}]
+    return addresses

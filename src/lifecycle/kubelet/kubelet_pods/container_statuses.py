@@ -95,15 +95,15 @@ def _state(run: ContainerStatus, before: Object | None, restarting: bool) -> Obj
 def _volume_mounts(container: Object) -> list[Object]:
     mounts = []
     for mount in container.get("volumeMounts") or ():
-        shown: Object = {"name": mount["name"], "mountPath": mount["mountPath"]}
+        mount_status: Object = {"name": mount["name"], "mountPath": mount["mountPath"]}
         if mount.get("readOnly"):
-            shown["readOnly"] = True
-            shown["recursiveReadOnly"] = (
+            mount_status["readOnly"] = True
+            mount_status["recursiveReadOnly"] = (
                 "Disabled"
                 if mount.get("recursiveReadOnly") in (None, "Disabled")
                 else "Enabled"
             )
-        mounts.append(shown)
+        mounts.append(mount_status)
     return mounts
 
 
@@ -181,14 +181,14 @@ class ContainerStatuses:
         """The entries of `initContainerStatuses`, in their order. *Ready* means of most
         of them: it has done its work.
         """
-        made = []
+        statuses = []
         for container in self._pod["spec"].get("initContainers") or ():
             status = self._probed(self._status(container, init=True))
             if not is_restartable_init_container(container):
                 ended = status["state"].get("terminated")
                 status["ready"] = ended is not None and ended["exitCode"] == 0
-            made.append(status)
-        return made
+            statuses.append(status)
+        return statuses
 
     def of_ephemeral_containers(self) -> list[Object]:
         """The entries of `ephemeralContainerStatuses`, by name. Nobody probes them, so

@@ -47,33 +47,33 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
     """The variables that tell of services, in the words that Docker's links once used.
     Headless ones are left out.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for service in services:
         spec = service["spec"]
         address = spec.get("clusterIP")
         if not address or address == "None" or not spec.get("ports"):
             continue
         prefix = _variable_name(service["metadata"]["name"])
-        found[f"{prefix}_SERVICE_HOST"] = address
-        found[f"{prefix}_SERVICE_PORT"] = str(spec["ports"][0]["port"])
+        variables[f"{prefix}_SERVICE_HOST"] = address
+        variables[f"{prefix}_SERVICE_PORT"] = str(spec["ports"][0]["port"])
         for port in spec["ports"]:
             if port.get("name"):
-                found[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(
-                    port["port"]
+                variables[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = (
+                    str(port["port"])
                 )
         for i, port in enumerate(spec["ports"]):
             protocol = port.get("protocol") or "TCP"
             link = f"{protocol.lower()}://{_host_port(address, port['port'])}"
             if i == 0:
-                found[f"{prefix}_PORT"] = link
+                variables[f"{prefix}_PORT"] = link
             base = f"{prefix}_PORT_{port['port']}_{protocol.upper()}"
-            found |= {
+            variables |= {
                 base: link,
                 f"{base}_PROTO": protocol.lower(),
                 f"{base}_PORT": str(port["port"]),
                 f"{base}_ADDR": address,
             }
-    return found
+    return variables
 
 
 def service_environment(
@@ -158,11 +158,11 @@ async def _from_source(
             if reference.get("optional"):
                 return {}
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        found = {
+        variables = {
             (source.get("prefix") or "") + key: value
             for key, value in texts(obj, plural).items()
         }
-        bad = sorted(name for name in found if not ENV_VAR_NAME.match(name))
+        bad = sorted(name for name in variables if not ENV_VAR_NAME.match(name))
         if bad:
             event(
                 "Warning",
@@ -171,7 +171,7 @@ async def _from_source(
                 f" {namespace}/{reference.get('name', '')} were skipped since they are"
                 " considered invalid environment variable names.",
             )
-        return {name: value for name, value in found.items() if name not in bad}
+        return {name: value for name, value in variables.items() if name not in bad}
     return {}
 
 
@@ -220,16 +220,16 @@ async def _value_from(
             bool(reference.get("optional")),
         )
         try:
-            found = texts(await get(plural, name, namespace), plural)
+            data = texts(await get(plural, name, namespace), plural)
         except LookupError as error:
             if optional:
                 return None
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        if key not in found:
+        if key not in data:
             if optional:
                 return None
             raise ContainerEnvironmentError(
                 f"couldn't find key {key} in {kind} {namespace}/{name}"
             )
-        return found[key]
+        return data[key]
     return ""

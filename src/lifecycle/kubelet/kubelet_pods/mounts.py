@@ -56,8 +56,8 @@ def make_mounts(
     has an address). Raises MountError.
     """
     mounts: list[Mount] = []
-    for index, wanted in enumerate(container.get("volumeMounts") or ()):
-        name, target = wanted["name"], wanted["mountPath"]
+    for index, volume_mount in enumerate(container.get("volumeMounts") or ()):
+        name, target = volume_mount["name"], volume_mount["mountPath"]
         etc_hosts = etc_hosts and target != ETC_HOSTS
         volume = volumes.get(name)
         if volume is None:
@@ -66,22 +66,22 @@ def make_mounts(
                 f' "{container["name"]}"'
             )
         source = volume.path
-        subpath = subpath_of(wanted, envs)
+        subpath = subpath_of(volume_mount, envs)
         if subpath:
             uid = pod["metadata"]["uid"]
             place = (
                 directories.volume_subpaths(uid) / name / container["name"] / str(index)
             )
             source = safe_subpath(
-                volume, subpath, place, mounter, wanted["name"], container["name"]
+                volume, subpath, place, mounter, volume_mount["name"], container["name"]
             )
         mount: Mount = {
             "container_path": target if target.startswith("/") else f"/{target}",
             "host_path": str(source),
         }
-        if wanted.get("readOnly") or volume.read_only:
+        if volume_mount.get("readOnly") or volume.read_only:
             mount["readonly"] = True
-        propagation = PROPAGATION[wanted.get("mountPropagation") or "None"]
+        propagation = PROPAGATION[volume_mount.get("mountPropagation") or "None"]
         if propagation != "PROPAGATION_PRIVATE":
             mount["propagation"] = propagation
         mounts.append(mount)
@@ -127,27 +127,27 @@ def safe_subpath(
     """A path that stays inside the volume, bound to `place`; what does not exist is
     made a directory. Raises MountError.
     """
-    base, wanted = volume.path.resolve(), volume.path / subpath
-    if not _inside(base, wanted):
+    base, path = volume.path.resolve(), volume.path / subpath
+    if not _inside(base, path):
         raise MountError(
             f'failed to prepare subPath for volumeMount "{mount_name}" of container'
             f' "{container_name}"'
         )
-    if not wanted.exists():
+    if not path.exists():
         try:
-            wanted.mkdir(parents=True, exist_ok=True)
-            wanted.chmod(volume.path.stat().st_mode & 0o7777)
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(volume.path.stat().st_mode & 0o7777)
         except OSError:
             raise MountError(
                 f'failed to create subPath directory for volumeMount "{mount_name}" of'
                 f' container "{container_name}"'
             ) from None
-    found = wanted.resolve()
+    resolved = path.resolve()
     place.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     if not place.exists():
-        place.mkdir(mode=DIRECTORY_MODE) if found.is_dir() else place.touch(0o640)
-        mounter.bind(found, place)
-    return place if is_mount_point(place) else found
+        place.mkdir(mode=DIRECTORY_MODE) if resolved.is_dir() else place.touch(0o640)
+        mounter.bind(resolved, place)
+    return place if is_mount_point(place) else resolved
 
 
 def _inside(base: Path, path: Path) -> bool:

@@ -23,13 +23,13 @@ async def get_pull_secrets_for_pod(
     """Those that are there, in the pod's order. The others are named in one warning
     event.
     """
-    found, failed = [], []
+    secrets, failed = [], []
     for reference in pod["spec"].get("imagePullSecrets") or ():
         name = reference.get("name", "")
         if not name:
             continue  # a reference without a name is allowed and means nothing
         try:
-            found.append(await get("secrets", name, pod["metadata"]["namespace"]))
+            secrets.append(await get("secrets", name, pod["metadata"]["namespace"]))
         except LookupError:
             failed.append(name)
     if failed:
@@ -39,4 +39,4 @@ async def get_pull_secrets_for_pod(
             f"Unable to retrieve some image pull secrets ({', '.join(failed)});"
             " attempting to pull the image may not succeed.",
         )
-    return found
+    return secrets

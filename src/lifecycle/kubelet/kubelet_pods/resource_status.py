@@ -32,8 +32,8 @@ MIN_MILLI_CPU_LIMIT = 10
 
 def required_resources(container: Object, key: str) -> Object:
     """The container's `requests` or `limits`, empty if it has none."""
-    found: Object = (container.get("resources") or {}).get(key) or {}
-    return found
+    quantities: Object = (container.get("resources") or {}).get(key) or {}
+    return quantities
 
 
 def canonical(quantities: Mapping[str, object]) -> Object:
@@ -69,7 +69,7 @@ def _milli_cpu(milli: int) -> str:
 
 def container_resources(container: Object, run: ContainerStatus) -> Object:
     """A container status's `resources`."""
-    shown = {
+    resources = {
         key: canonical(required_resources(container, key))
         for key in ("limits", "requests")
     }
@@ -82,15 +82,17 @@ def container_resources(container: Object, run: ContainerStatus) -> Object:
         if limits:
             milli = _actual_cpu_limit(actual)
             if milli and max(milli, _milli(limits, "cpu")) > MIN_MILLI_CPU_LIMIT:
-                shown["limits"]["cpu"] = _milli_cpu(milli)
+                resources["limits"]["cpu"] = _milli_cpu(milli)
             memory = int(str(actual.get("memory_limit_in_bytes") or 0))
             if memory > 0:
-                shown["limits"]["memory"] = str(Quantity(memory, 0, Format.BINARY_SI))
+                resources["limits"]["memory"] = str(
+                    Quantity(memory, 0, Format.BINARY_SI)
+                )
         if requests:
             milli = _actual_cpu_request(actual)
             if milli and max(milli, _milli(requests, "cpu")) > MIN_SHARES:
-                shown["requests"]["cpu"] = _milli_cpu(milli)
-    return {key: value for key, value in shown.items() if value}
+                resources["requests"]["cpu"] = _milli_cpu(milli)
+    return {key: value for key, value in resources.items() if value}
 
 
 def pod_resources_status(pod: Object) -> tuple[Object, Object]:

@@ -94,7 +94,7 @@ def container_annotations(
 ) -> dict[str, str]:
     """What the kubelet will want to know when it sees the container again."""
     metadata, spec = pod["metadata"], pod["spec"]
-    made = {
+    annotations = {
         "io.kubernetes.container.hash": hash_container(container),
         "io.kubernetes.container.restartCount": str(attempt),
         "io.kubernetes.container.terminationMessagePath": container.get(
@@ -105,21 +105,23 @@ def container_annotations(
         ),
     }
     if metadata.get("deletionGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.deletionGracePeriod"] = str(
+        annotations["io.kubernetes.pod.deletionGracePeriod"] = str(
             metadata["deletionGracePeriodSeconds"]
         )
     if spec.get("terminationGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.terminationGracePeriod"] = str(
+        annotations["io.kubernetes.pod.terminationGracePeriod"] = str(
             spec["terminationGracePeriodSeconds"]
         )
     hook = (container.get("lifecycle") or {}).get("preStop")
     if hook:
-        made["io.kubernetes.container.preStopHandler"] = orjson.dumps(hook).decode()
+        annotations["io.kubernetes.container.preStopHandler"] = orjson.dumps(
+            hook
+        ).decode()
     if container.get("ports"):
-        made["io.kubernetes.container.ports"] = orjson.dumps(
+        annotations["io.kubernetes.container.ports"] = orjson.dumps(
             container["ports"]
         ).decode()
-    return made
+    return annotations
 
 
 def generate_container_config(
@@ -185,13 +187,13 @@ def sandbox_resources(pod: Object) -> dict[str, Any]:
         milli_values(pod_requests(pod, bare)),
         milli_values(pod_limits(pod, bare)),
     )
-    found = {
+    resources = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(limits.get("cpu", 0)),
         "cpu_shares": milli_cpu_to_shares(requests.get("cpu") or limits.get("cpu", 0)),
         "memory_limit_in_bytes": limits.get("memory", 0) // 1000,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in resources.items() if value}
 
 
 def generate_pod_sandbox_config(

@@ -87,7 +87,7 @@ def linux_container_resources(
         for name in limits
         if _is_page(name)
     }
-    found = {
+    resources = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(cpu_limit or 0) if enforce_cpu_limits else 0,
         "cpu_shares": shares,
@@ -99,7 +99,7 @@ def linux_container_resources(
             for size in page_sizes
         ],
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in resources.items() if value}
 
 
 def _is_page(name: str) -> bool:

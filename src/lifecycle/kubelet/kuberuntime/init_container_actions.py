@@ -62,26 +62,26 @@ def compute_init_container_actions(
     actions = InitContainerActions(initialized=initialized or not containers)
     reached = initialized
     for i in reversed(range(len(containers))):
-        container, found = containers[i], latest.get(containers[i]["name"])
+        container, last_run = containers[i], latest.get(containers[i]["name"])
         sidecar = is_restartable_init_container(container)
-        if found is None:
+        if last_run is None:
             if reached and sidecar:
                 actions.to_start.insert(0, container)
             continue
         if reached and not sidecar:
             continue  # done long ago
-        if _done(container, found, actions, unhealthy, probed):
+        if _done(container, last_run, actions, unhealthy, probed):
             if i == len(containers) - 1:
                 actions.initialized = True
             elif not reached:
                 actions.to_start.insert(0, containers[i + 1])
-        elif found.state is ContainerState.EXITED and not sidecar:
-            if not container_should_restart(spec, container, found.exit_code):
+        elif last_run.state is ContainerState.EXITED and not sidecar:
+            if not container_should_restart(spec, container, last_run.exit_code):
                 return InitContainerActions(pod_failed=True)
             actions.to_start.insert(0, container)
         if sidecar:
-            _keep_running(container, found, actions, unhealthy)
-        elif found.state not in (ContainerState.RUNNING, ContainerState.EXITED):
+            _keep_running(container, last_run, actions, unhealthy)
+        elif last_run.state not in (ContainerState.RUNNING, ContainerState.EXITED):
             actions.to_start.insert(0, container)
         reached = True
     if containers and not reached:

@@ -332,10 +332,14 @@ class RuntimeManager:
         """Whom an image names: a number, or a name. Neither: root. Upstream:
         `getImageUser`.
         """
-        found = await self._runtime.image_status(image)
-        if found is None:
+        image_status = await self._runtime.image_status(image)
+        if image_status is None:
             raise ContainerEnvironmentError(f'failed to get image "{image}"')
-        return (found.uid, "") if found.uid is not None else (None, found.username)
+        return (
+            (image_status.uid, "")
+            if image_status.uid is not None
+            else (None, image_status.username)
+        )
 
     async def _post_start(
         self, pod: Object, container: Object, container_id: str, hook: Object

@@ -119,9 +119,9 @@ def security_context(
     names; neither: root.
     """
     own = container.get("securityContext") or {}
-    made: dict[str, Any] = {"namespace_options": namespace_options(pod["spec"])}
+    context: dict[str, Any] = {"namespace_options": namespace_options(pod["spec"])}
     if own.get("procMount", "Default") == "Default":
-        made |= {
+        context |= {
             "masked_paths": list(MASKED_PATHS),
             "readonly_paths": list(READONLY_PATHS),
         }
@@ -132,39 +132,39 @@ def security_context(
         if capabilities.get(key)
     }
     if lists:
-        made["capabilities"] = lists
+        context["capabilities"] = lists
     if own.get("privileged"):
-        made["privileged"] = True
+        context["privileged"] = True
     user = run_as(pod, container, "runAsUser")
     if user is None and image_uid is None and image_username:
-        made["run_as_username"] = image_username
+        context["run_as_username"] = image_username
     else:
         user = user if user is not None else image_uid
-        made["run_as_user"] = {"value": user} if user else {}
+        context["run_as_user"] = {"value": user} if user else {}
     group = run_as(pod, container, "runAsGroup")
     if group is not None:
-        made["run_as_group"] = {"value": group}
+        context["run_as_group"] = {"value": group}
     groups = supplemental_groups(pod)
     if groups:
-        made["supplemental_groups"] = groups
+        context["supplemental_groups"] = groups
     if (pod["spec"].get("securityContext") or {}).get(
         "supplementalGroupsPolicy"
     ) == "Strict":
-        made["supplemental_groups_policy"] = "Strict"
+        context["supplemental_groups_policy"] = "Strict"
     if own.get("readOnlyRootFilesystem"):
-        made["readonly_rootfs"] = True
+        context["readonly_rootfs"] = True
     if own.get("allowPrivilegeEscalation") is False:
-        made["no_new_privs"] = True
-    made["seccomp"] = security_profile(
+        context["no_new_privs"] = True
+    context["seccomp"] = security_profile(
         run_as(pod, container, "seccompProfile"), "Unconfined", f"{SECCOMP_ROOT}/"
     )
     armor = run_as(pod, container, "appArmorProfile")
     if armor:
-        made["apparmor"] = security_profile(armor, "RuntimeDefault")
-        made["apparmor_profile"] = APPARMOR_TEXTS.get(
+        context["apparmor"] = security_profile(armor, "RuntimeDefault")
+        context["apparmor_profile"] = APPARMOR_TEXTS.get(
             armor["type"], f"localhost/{armor.get('localhostProfile', '')}"
         )
-    return made
+    return context
 
 
 def security_profile(
@@ -176,17 +176,19 @@ def security_profile(
     a profile of the node's own.
     """
     kind = (profile or {}).get("type") or default
-    made: dict[str, Any] = {"profile_type": kind}
+    cri_profile: dict[str, Any] = {"profile_type": kind}
     if kind == "Localhost":
-        made["localhost_ref"] = root + (profile or {}).get("localhostProfile", "")
-    return made
+        cri_profile["localhost_ref"] = root + (profile or {}).get(
+            "localhostProfile", ""
+        )
+    return cri_profile
 
 
 def sandbox_security_context(pod: Object) -> dict[str, Any]:
     """`LinuxSandboxSecurityContext`: what holds for the pause process."""
     spec = pod["spec"]
     context = spec.get("securityContext") or {}
-    made: dict[str, Any] = {
+    sandbox_context: dict[str, Any] = {
         "namespace_options": namespace_options(spec),
         "seccomp": {"profile_type": "RuntimeDefault"},
     }
@@ -195,11 +197,11 @@ def sandbox_security_context(pod: Object) -> dict[str, Any]:
         (container.get("securityContext") or {}).get("privileged")
         for container in containers
     ):
-        made["privileged"] = True
+        sandbox_context["privileged"] = True
     for key, field in (("runAsUser", "run_as_user"), ("runAsGroup", "run_as_group")):
         if context.get(key) is not None:
-            made[field] = {"value": context[key]} if context[key] else {}
+            sandbox_context[field] = {"value": context[key]} if context[key] else {}
     groups = supplemental_groups(pod)
     if groups:
-        made["supplemental_groups"] = groups
-    return made
+        sandbox_context["supplemental_groups"] = groups
+    return sandbox_context

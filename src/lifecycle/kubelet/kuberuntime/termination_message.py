@@ -66,7 +66,7 @@ def termination_message(
         if mount.get("container_path") != target:
             continue
         try:
-            said = _read(mount["host_path"], read_log)
+            message = _read(mount["host_path"], read_log)
         except FileNotFoundError:
             break
         except OSError as error:
@@ -74,8 +74,8 @@ def termination_message(
                 f"Error on reading termination log {mount['host_path']}:"
                 f" {error.strerror or error}"
             )
-        if said:
-            return said.decode(errors="replace")
+        if message:
+            return message.decode(errors="replace")
         break
     return _end_of_log(status.log_path, read_log) if fall_back else ""
 
@@ -90,10 +90,10 @@ def _end_of_log(path: str, read_log: Callable[[str], bytes]) -> str:
             else f"Error reading termination message from logs: {error}"
         )
     entries = parse_entries(data[tail_start(data, MAX_LOG_LINES) :])
-    said = b"".join(
+    message = b"".join(
         entry.text + (b"\n" if entry.complete else b"") for entry in entries
     )
-    return said[-MAX_LOG_LENGTH:].decode(errors="replace")
+    return message[-MAX_LOG_LENGTH:].decode(errors="replace")
 
 
 def with_message(
@@ -102,9 +102,9 @@ def with_message(
     """The status with the container's own words behind the runtime's."""
     if status.state is not ContainerState.EXITED or not status.annotations.get(PATH):
         return status
-    said = termination_message(status, read_log)
+    message = termination_message(status, read_log)
     return (
-        replace(status, message=": ".join(filter(None, (status.message, said))))
-        if said
+        replace(status, message=": ".join(filter(None, (status.message, message))))
+        if message
         else status
     )

@@ -195,16 +195,16 @@ def apparmor_profiles(pod: Object) -> list[tuple[str, str]]:
         (holder.get("securityContext") or {}).get("appArmorProfile")
         for holder in holders
     ]
-    found = [
+    profiles = [
         (field["type"], field.get("localhostProfile", "")) for field in fields if field
     ]
     for key, value in (pod["metadata"].get("annotations") or {}).items():
         if key.startswith(APPARMOR_ANNOTATION):
             kinds = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
-            found.append(
+            profiles.append(
                 (kinds.get(value, "Localhost"), value.removeprefix("localhost/"))
             )
-    return found
+    return profiles
 
 
 def apparmor_handler(enabled: Callable[[], bool] = apparmor_enabled) -> AdmitHandler:
@@ -213,7 +213,7 @@ def apparmor_handler(enabled: Callable[[], bool] = apparmor_enabled) -> AdmitHan
     """
 
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
-        wanted = [
+        profiles = [
             kind
             for kind, _ in apparmor_profiles(attributes.pod)
             if kind != "Unconfined"
@@ -223,7 +223,7 @@ def apparmor_handler(enabled: Callable[[], bool] = apparmor_enabled) -> AdmitHan
             "",
             "Pending",
         )
-        if not wanted or running or enabled():
+        if not profiles or running or enabled():
             return ADMITTED
         return PodAdmitResult(
             False,

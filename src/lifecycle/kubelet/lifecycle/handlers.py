@@ -65,9 +65,9 @@ class HookRunner:
         if "exec" in hook:
             command = tuple(hook["exec"].get("command") or ())
             error, output = await self._exec(container_id, command)
-            shown = " ".join(command)
+            command_line = " ".join(command)
             return (
-                f"Exec lifecycle hook ([{shown}]) {where}{error}, message:"
+                f"Exec lifecycle hook ([{command_line}]) {where}{error}, message:"
                 f" {go_quote(output)}"
                 if error
                 else ""
@@ -105,8 +105,8 @@ class HookRunner:
             return str(error), ""
         if not result.exit_code:
             return "", ""
-        said = (
+        message = (
             f"command '{' '.join(command)}' exited with {result.exit_code}:"
             f" {result.stderr}"
         )
-        return said, result.stdout + result.stderr
+        return message, result.stdout + result.stderr

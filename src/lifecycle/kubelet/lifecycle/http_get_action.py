@@ -37,10 +37,10 @@ def headers_of(action: Object, user_agent: str) -> list[tuple[str, str]]:
         for entry in action.get("httpHeaders") or ()
     ]
     for name, value in (("Accept", "*/*"), ("User-Agent", user_agent)):
-        said = [v for n, v in given if n.title() == name]
-        if not said:
+        values = [v for n, v in given if n.title() == name]
+        if not values:
             given.append((name, value))
-        elif said[0] == "":
+        elif values[0] == "":
             given = [(n, v) for n, v in given if n.title() != name]
     return given
 

@@ -66,26 +66,26 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
     if len(others) + 1 > limit:
         numbers = f"requested: 1, used: {len(others)}, capacity: {limit}"
         yield "OutOfpods", f"Node didn't have enough resource: pods, {numbers}"
-    wanted = milli_values(pod_requests(pod))
-    if wanted:
+    requests = milli_values(pod_requests(pod))
+    if requests:
         used: dict[str, int] = {}
         for other in others:
             for name, value in milli_values(pod_requests(other, IN_FORCE)).items():
                 used[name] = used.get(name, 0) + value
         for name in sorted(
-            wanted,
+            requests,
             key=lambda n: (
                 NATIVE_RESOURCES.index(n) if n in NATIVE_RESOURCES else 9,
                 n,
             ),
         ):
-            if not wanted[name] or (_is_extended(name) and name not in allocatable):
+            if not requests[name] or (_is_extended(name) and name not in allocatable):
                 continue
             capacity = parse_quantity(str(allocatable.get(name, "0"))).milli()
-            if used.get(name, 0) + wanted[name] > capacity:
+            if used.get(name, 0) + requests[name] > capacity:
                 unit = 1 if name == "cpu" else 1000
                 numbers = (
-                    f"requested: {wanted[name] // unit}, used:"
+                    f"requested: {requests[name] // unit}, used:"
                     f" {used.get(name, 0) // unit}, capacity: {capacity // unit}"
                 )
                 yield (

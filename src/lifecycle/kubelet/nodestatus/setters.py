@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
+from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Image
-
-VERSION = "v1.36.2"
 
 DEFAULT_CAPACITY: Mapping[str, str] = {
     "cpu": "2",
@@ -113,8 +113,7 @@ def node_conditions(
     """All four, with the heartbeat now and the transition when the status last changed.
     `why`: the network is not ready. `pressures`: the conditions that are true.
     """
-    before = {c["type"]: c for c in old}
-    wanted = [
+    states = [
         (
             (kind, "True", *_PRESSURES[kind])
             if kind in pressures
@@ -123,30 +122,26 @@ def node_conditions(
         for kind, reason, message in _CONDITIONS
     ]
     if network_ready:
-        wanted.append(
+        states.append(
             ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
         )
     else:
-        wanted.append(("Ready", "False", "KubeletNotReady", why))
-    made = []
-    for kind, status, reason, message in wanted:
-        known = before.get(kind)
-        changed = (
-            known["lastTransitionTime"]
-            if known is not None and known["status"] == status
-            else now
-        )
-        made.append(
+        states.append(("Ready", "False", "KubeletNotReady", why))
+    conditions = []
+    for kind, status, reason, message in states:
+        conditions.append(
             {
                 "type": kind,
                 "status": status,
                 "lastHeartbeatTime": now,
-                "lastTransitionTime": changed,
+                "lastTransitionTime": last_transition_time(
+                    find_status_condition(old, kind), status, now
+                ),
                 "reason": reason,
                 "message": message,
             }
         )
-    return made
+    return conditions
 
 
 def node_status(
@@ -187,7 +182,7 @@ def node_status(
             "osImage": "Debian GNU/Linux 12 (bookworm)",
             **(machine_info or {}),
             "containerRuntimeVersion": runtime,
-            "kubeletVersion": VERSION,
+            "kubeletVersion": KUBERNETES_VERSION,
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
             "architecture": "amd64",

@@ -154,8 +154,8 @@ class EventedPLEG:
         self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]
     ) -> None:
         self._handler = handler
-        self._generic = GenericPLEG(runtime, self._found)
-        self._told: set[str] = set()
+        self._generic = GenericPLEG(runtime, self._relisted)
+        self._event_containers: set[str] = set()
         self._missed = True
         self.events_serve = False
         """Whether there were events, and the looks since found nothing but what they
@@ -164,11 +164,11 @@ class EventedPLEG:
 
     def event(self, event: ContainerEventResponse) -> None:
         """From the runtime."""
-        self._told.add(event.container_id)
+        self._event_containers.add(event.container_id)
         self._handler(event)
 
-    def _found(self, event: PodLifecycleEvent) -> None:
-        if event.container_id not in self._told:
+    def _relisted(self, event: PodLifecycleEvent) -> None:
+        if event.container_id not in self._event_containers:
             self._missed = True
             self._handler(
                 ContainerEventResponse(
@@ -179,13 +179,13 @@ class EventedPLEG:
     async def look(self) -> float:
         """Look once; in how many seconds to look again. Raises RuntimeServiceError."""
         self._missed = False
-        told = self._told
+        event_containers = self._event_containers
         await self._generic.relist()
         if self._missed:
             self.events_serve = False
-        elif told:
+        elif event_containers:
             self.events_serve = True
-        self._told = set()
+        self._event_containers = set()
         return EVENTED_RELIST_PERIOD if self.events_serve else RELIST_PERIOD
 
     def healthy(self) -> str:

@@ -98,9 +98,9 @@ class Histogram:
             total += count
             joined = ",".join(part for part in (labels, f'le="{bound}"') if part)
             yield f"{name}_bucket{{{joined}}} {total}"
-        shown = f"{{{labels}}}" if labels else ""
-        yield f"{name}_sum{shown} {self.sum:g}"
-        yield f"{name}_count{shown} {self.count}"
+        label_part = f"{{{labels}}}" if labels else ""
+        yield f"{name}_sum{label_part} {self.sum:g}"
+        yield f"{name}_count{label_part} {self.count}"
 
 
 def _number(value: float) -> str:
@@ -162,10 +162,10 @@ class StartupMetrics:
 
     def counts(self) -> Mapping[str, int]:
         """How many observations each histogram has, all operations together."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for (name, _), histogram in self._histograms.items():
-            found[name] = found.get(name, 0) + histogram.count
-        return found
+            totals[name] = totals.get(name, 0) + histogram.count
+        return totals
 
     def text(self) -> str:
         """The `/metrics` page's part about this."""

@@ -94,10 +94,10 @@ class Prober:
         except RuntimeServiceError as error:
             if error.code != "DeadlineExceeded":
                 raise ProbeError(str(error)) from None
-            shown = go_quote(" ".join(command))
+            command_line = go_quote(" ".join(command))
             return (
                 False,
-                f"command timed out: {shown} timed out after {go_duration(timeout)}",
+                f"command timed out: {command_line} timed out after {go_duration(timeout)}",
             )
         if result.exit_code == 0:
             return True, ""

@@ -156,19 +156,23 @@ class ProbeManager:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def expect(
-        self, container_id: str, container: Object, told: Object | None = None
+        self, container_id: str, container: Object, reported: Object | None = None
     ) -> None:
         """A container has just been started: until a probe says otherwise it is not
         ready, not started, and alive.
 
-        `told`: what an earlier kubelet reported of the very same run; that holds on
+        `reported`: what an earlier kubelet reported of the very same run; that holds on
         until a probe says otherwise (since 1.35; before, every restart of a kubelet
         made its pods unready for a moment).
         """
         if container.get("readinessProbe"):
-            self.ready.setdefault(container_id, bool(told and told.get("ready")))
+            self.ready.setdefault(
+                container_id, bool(reported and reported.get("ready"))
+            )
         if container.get("startupProbe"):
-            self.started.setdefault(container_id, bool(told and told.get("started")))
+            self.started.setdefault(
+                container_id, bool(reported and reported.get("started"))
+            )
 
     def _set(
         self, pod: Object, container: Object, kind: str, container_id: str, passed: bool

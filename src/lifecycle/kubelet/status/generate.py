@@ -7,6 +7,7 @@ Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`,
 
 from __future__ import annotations
 
+from lifecycle.api.conditions import find_status_condition
 from lifecycle.api.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
 from lifecycle.api.wire import Object
 
@@ -29,12 +30,12 @@ _UNKNOWN_STATUS = "containers with unknown status: [{}]"
 
 def condition(kind: str, ok: bool, reason: str = "", message: str = "") -> Object:
     """A condition without times; those are the status manager's."""
-    made: Object = {"type": kind, "status": "True" if ok else "False"}
+    new: Object = {"type": kind, "status": "True" if ok else "False"}
     if reason:
-        made["reason"] = reason
+        new["reason"] = reason
     if message:
-        made["message"] = message
-    return made
+        new["message"] = message
+    return new
 
 
 def _says(unknown: list[str], bad: list[str], what: str) -> str:
@@ -123,16 +124,16 @@ def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
     messages = []
     for gate in spec.get("readinessGates") or ():
         kind = gate["conditionType"]
-        found = next((c for c in conditions if c["type"] == kind), None)
-        if found is None:
+        gate_condition = find_status_condition(conditions, kind)
+        if gate_condition is None:
             messages.append(
                 f'corresponding condition of pod readiness gate "{kind}" does not'
                 " exist."
             )
-        elif found.get("status") != "True":
+        elif gate_condition.get("status") != "True":
             messages.append(
                 f'the status of pod readiness gate "{kind}" is not "True", but'
-                f" {found.get('status')}"
+                f" {gate_condition.get('status')}"
             )
     if messages:
         return condition("Ready", False, "ReadinessGatesNotReady", ", ".join(messages))

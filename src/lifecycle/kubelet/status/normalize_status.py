@@ -44,11 +44,11 @@ def _messages(entry: Object) -> list[str]:
 
 
 def _cut(entry: Object, longest: int) -> Object:
-    made = dict(entry)
+    shortened = dict(entry)
     for state in ("state", "lastState"):
         ended = (entry.get(state) or {}).get("terminated")
         if ended and len(ended.get("message", "")) > longest:
-            made[state] = {
+            shortened[state] = {
                 "terminated": {**ended, "message": ended["message"][:longest]}
             }
-    return made
+    return shortened

@@ -23,6 +23,7 @@ import logging
 from typing import Protocol
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.conditions import find_status_condition, last_transition_time
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -210,19 +211,14 @@ class StatusManager:
     def _complete(self, pod: Object, old: Object, status: Object) -> Object:
         """Times, and the generation each condition is about."""
         now = self._clock.timestamp()
-        before = {c["type"]: c for c in old.get("conditions") or ()}
         generation = pod["metadata"].get("generation")
         conditions = []
         for item in status["conditions"]:
-            known = before.get(item["type"])
-            same = known is not None and known["status"] == item["status"]
-            changed_at = (
-                known.get("lastTransitionTime") if same and known is not None else None
-            )
+            before = find_status_condition(old.get("conditions"), item["type"])
             complete = {
                 **item,
                 "lastProbeTime": None,
-                "lastTransitionTime": changed_at or now,
+                "lastTransitionTime": last_transition_time(before, item["status"], now),
             }
             if generation:
                 complete["observedGeneration"] = generation

@@ -71,18 +71,18 @@ def _over(entry: Object) -> Object:
 
 def terminal_status(pod: Object, status: Object) -> Object:
     """The status with nothing left open. `status`: as last reported."""
-    made = dict(status)
-    if has_pod_initialized(pod) and made.get("containerStatuses"):
-        made["containerStatuses"] = [
-            _over(entry) for entry in made["containerStatuses"]
+    terminal = dict(status)
+    if has_pod_initialized(pod) and terminal.get("containerStatuses"):
+        terminal["containerStatuses"] = [
+            _over(entry) for entry in terminal["containerStatuses"]
         ]
-    init_statuses = made.get("initContainerStatuses") or []
+    init_statuses = terminal.get("initContainerStatuses") or []
     if init_statuses:
         tried = initialized_containers(init_statuses)
-        made["initContainerStatuses"] = [
+        terminal["initContainerStatuses"] = [
             *map(_over, init_statuses[:tried]),
             *init_statuses[tried:],
         ]
-    if not is_pod_phase_terminal(made.get("phase")) and not is_static_pod(pod):
-        made["phase"] = FAILED
-    return made
+    if not is_pod_phase_terminal(terminal.get("phase")) and not is_static_pod(pod):
+        terminal["phase"] = FAILED
+    return terminal

@@ -120,11 +120,11 @@ class AtomicWriter:
                 link.symlink_to(f"{DATA_DIR}/{name}")
 
     def _unlink_names(self, files: Payload) -> None:
-        wanted = {name.split("/", 1)[0] for name in files}
+        current = {name.split("/", 1)[0] for name in files}
         for entry in self.target.iterdir():
             if (
                 not entry.name.startswith("..")
-                and entry.name not in wanted
+                and entry.name not in current
                 and entry.is_symlink()
             ):
                 entry.unlink()

@@ -41,15 +41,15 @@ def _mask(is_directory: bool, read_only: bool) -> int:
 
 
 def _change(path: Path, fs_group: int, read_only: bool) -> None:
-    found = path.lstat()
+    info = path.lstat()
     os.lchown(path, -1, fs_group)
-    if not stat.S_ISLNK(found.st_mode):
+    if not stat.S_ISLNK(info.st_mode):
         path.chmod(
-            stat.S_IMODE(found.st_mode) | _mask(stat.S_ISDIR(found.st_mode), read_only)
+            stat.S_IMODE(info.st_mode) | _mask(stat.S_ISDIR(info.st_mode), read_only)
         )
 
 
 def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:
-    found = volume.stat()
-    wanted = _mask(True, read_only)
-    return found.st_gid != fs_group or found.st_mode & wanted != wanted
+    info = volume.stat()
+    mask = _mask(True, read_only)
+    return info.st_gid != fs_group or info.st_mode & mask != mask

@@ -44,8 +44,8 @@ def object_bytes(obj: Object, plural: str) -> dict[str, bytes]:
             key: base64.b64decode(value)
             for key, value in (obj.get("data") or {}).items()
         }
-    found = {key: value.encode() for key, value in (obj.get("data") or {}).items()}
-    return found | {
+    contents = {key: value.encode() for key, value in (obj.get("data") or {}).items()}
+    return contents | {
         key: base64.b64decode(value)
         for key, value in (obj.get("binaryData") or {}).items()
     }

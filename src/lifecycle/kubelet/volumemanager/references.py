@@ -79,16 +79,16 @@ class ObjectReferences:
         """Why a reference cannot be used; empty if it can."""
         plural, name, keys = reference
         try:
-            found = await self.get(plural, name, namespace)
+            obj = await self.get(plural, name, namespace)
         except LookupError as error:
             return str(error.args[0])
-        there = {**(found.get("data") or {}), **(found.get("binaryData") or {})}
+        there = {**(obj.get("data") or {}), **(obj.get("binaryData") or {})}
         absent = next((key for key in keys if key not in there), None)
         return "" if absent is None else non_existent_key(plural, absent)
 
     async def unmountable_volumes(self, pod: Object) -> list[tuple[str, str]]:
         """Volumes that cannot be set up, and why."""
-        found = []
+        failures = []
         for volume in pod["spec"].get("volumes") or ():
             host_path = volume.get("hostPath") or {}
             try:
@@ -96,10 +96,10 @@ class ObjectReferences:
                     host_path.get("path", "/"), host_path.get("type") or ""
                 )
             except VolumeError as error:
-                found.append((volume["name"], str(error)))
+                failures.append((volume["name"], str(error)))
             for reference in volume_references(volume):
                 why = await self.missing(reference, pod["metadata"]["namespace"])
                 if why:
-                    found.append((volume["name"], why))
+                    failures.append((volume["name"], why))
                     break
-        return found
+        return failures

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.conditions import find_status_condition, new_pod_condition
 from lifecycle.api.wire import Object
 
 
@@ -26,16 +27,13 @@ def condition_patch(
     """
     status = pod.get("status") or {}
     conditions = status.get("conditions") or []
-    wanted = {"lastProbeTime": None, "lastTransitionTime": now, **condition}
-    generation = pod["metadata"].get("generation")
-    if generation:
-        wanted["observedGeneration"] = generation
+    wanted = new_pod_condition(pod, condition, now)
     changed: Object = {
         key: value
         for key, value in (more or {}).items()
         if (status.get(key) or "") != (value or "")
     }
-    existing = next((c for c in conditions if c["type"] == condition["type"]), None)
+    existing = find_status_condition(conditions, condition["type"])
     if existing is None:
         changed["conditions"] = [wanted]
         if conditions:
@@ -44,8 +42,6 @@ def condition_patch(
                 {"type": condition["type"]},
             ]
     else:
-        if existing.get("status") == wanted["status"]:
-            wanted["lastTransitionTime"] = existing.get("lastTransitionTime")
         different: dict[str, Any] = {
             key: value for key, value in wanted.items() if existing.get(key) != value
         }

@@ -62,5 +62,6 @@ STRATEGY = Strategy(
     generation=Generation.SPEC,
     prepare_for_create=prepare_for_create,
     allow_unconditional_update=False,
+    marks_own_deletion=True,
     subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
 )

@@ -3,6 +3,8 @@
 Upstream: `pkg/registry/discovery`, `pkg/apis/discovery`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.discovery import endpoint_slice
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {
+    ("discovery.k8s.io/v1", "EndpointSlice"): endpoint_slice.STRATEGY,
+}

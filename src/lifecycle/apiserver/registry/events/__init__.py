@@ -3,6 +3,8 @@
 Upstream: `pkg/registry/events`, `pkg/apis/events`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.events import event
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {
+    ("events.k8s.io/v1", "Event"): event.STRATEGY,
+}

@@ -17,6 +17,12 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.placement import (
+    validate_tolerations,
+)
+from lifecycle.apiserver.registry.core.pod.resources import (
+    validate_resource_requirements,
+)
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -31,12 +37,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_labels,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    validate_resource_requirements,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.placement import (
-    validate_tolerations,
-)
 
 
 def validate(runtime_class: Object) -> list[FieldError]:

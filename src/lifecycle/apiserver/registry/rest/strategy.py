@@ -37,8 +37,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
@@ -64,7 +66,7 @@ Warnings = Callable[[Object], list[str]]
 WarningsUpdate = Callable[[Object, Object], list[str]]
 
 
-def do_nothing(*objs: Object) -> None:
+def do_nothing(*args: Any) -> None:
     """Nothing to fill in, drop or keep."""
 
 
@@ -76,6 +78,11 @@ def no_errors(*objs: Object) -> list[FieldError]:
 def no_warnings(*objs: Object) -> list[str]:
     """Nothing to advise against."""
     return []
+
+
+def is_not_held(obj: Object) -> bool:
+    """Only the finalizers of its metadata keep a deleted object."""
+    return False
 
 
 def validate_metadata(obj: Object) -> list[FieldError]:
@@ -111,6 +118,10 @@ class Strategy:
 
     # -- reading -----------------------------------------------------------------------
 
+    read: Callable[[str], Object] | None = None
+    """For a kind that is never stored: name → object, no name → the list. Raises
+    StatusError (ComponentStatus).
+    """
     decode: Callable[[object, str, str], tuple[Object, list[str]]] = decode
     """What was sent, apiVersion, kind → normal form, strict errors. Raises StatusError
     400.
@@ -165,9 +176,29 @@ class Strategy:
     """Writes that go another way: `status`, `resize`, `finalize` …"""
     scale: Object | None = None
     """Where a custom resource keeps its replicas (`specReplicasPath` …)."""
+    format_selector: Callable[[Object | None], str] = format_label_selector
+    """`spec.selector` as the text in the status of a Scale."""
 
     # -- deleting ----------------------------------------------------------------------
 
+    check_graceful_delete: Callable[[Object, int | None], int] | None = None
+    """The object and the seconds asked for (None: unsaid) → the seconds it may live on.
+    None: objects of the kind go at once. Upstream: `RESTGracefulDeleteStrategy`.
+    """
+    check_deletion: Callable[[Object, str, str], None] = do_nothing
+    """Preconditions in the kind's own words, asked first: object, uid, resourceVersion
+    (empty: any). Raises StatusError 409.
+    """
+    marks_own_deletion: bool = False
+    """Its own registry marks it for deletion: without a grace period, and the
+    generation stays (Namespace, CustomResourceDefinition).
+    """
+    mark_deleted: Change = do_nothing
+    """What else shows that the object is being deleted, beside the metadata."""
+    is_held: Callable[[Object], bool] = is_not_held
+    """Whether something besides its finalizers keeps a deleted object. Upstream:
+    `ShouldDeleteDuringUpdate`.
+    """
     returns_deleted_object: bool = False
     """The answer to a delete is the object (else: a Status). Upstream:
     `ReturnDeletedObject`.
@@ -175,6 +206,11 @@ class Strategy:
 
     # -- showing -----------------------------------------------------------------------
 
+    deprecation: str = ""
+    """What each answer says if the version goes away. Upstream:
+    `APILifecycleDeprecated`, `endpoints/deprecation/deprecation.go`
+    (`WarningMessage`).
+    """
     field_labels: FieldLabels = METADATA_ONLY
     printer: Printer = DEFAULT
     go_type: Callable[[Resource, str], str] = internal_type

@@ -24,10 +24,10 @@ class NotEnoughCPUsError(Exception):
 class CPUAccumulator:
     """CPUs taken so far, and what is left. Upstream: `cpuAccumulator`."""
 
-    def __init__(self, topology: CPUTopology, available: CPUSet, wanted: int) -> None:
+    def __init__(self, topology: CPUTopology, available: CPUSet, num_cpus: int) -> None:
         self._topology = topology
         self.available = available
-        self.wanted = wanted
+        self.wanted = num_cpus
         self.result: CPUSet = frozenset()
         # the wider unit comes first: usually memory is attached to sockets; some
         # sockets have several NUMA nodes
@@ -94,14 +94,14 @@ class CPUAccumulator:
 Step = Callable[[], None]
 
 
-def take_by_topology(topology: CPUTopology, available: CPUSet, wanted: int) -> CPUSet:
-    """`wanted` of the available CPUs. Raises NotEnoughCPUsError."""
-    accumulator = CPUAccumulator(topology, available, wanted)
-    if wanted <= 0:
+def take_by_topology(topology: CPUTopology, available: CPUSet, num_cpus: int) -> CPUSet:
+    """`num_cpus` of the available CPUs. Raises NotEnoughCPUsError."""
+    accumulator = CPUAccumulator(topology, available, num_cpus)
+    if num_cpus <= 0:
         return frozenset()
-    if wanted > len(available):
+    if num_cpus > len(available):
         raise NotEnoughCPUsError(
-            f"not enough cpus available to satisfy request: requested={wanted},"
+            f"not enough cpus available to satisfy request: requested={num_cpus},"
             f" available={len(available)}"
         )
     for level in accumulator.levels:

@@ -105,7 +105,7 @@ class CPUManager:
         they were told.
         """
         self.remove_stale_state()
-        told = []
+        updated = []
         for pod in self._active_pods():
             uid = pod["metadata"]["uid"]
             for sandbox in await self._runtime.list_pod_sandbox(uid):
@@ -123,8 +123,8 @@ class CPUManager:
                     except RuntimeServiceError:
                         continue  # tried again next time
                     self._last_update[status.id] = cpus
-                    told.append((status.metadata.name, format_cpu_set(cpus)))
-        return told
+                    updated.append((status.metadata.name, format_cpu_set(cpus)))
+        return updated
 
     async def run(self) -> None:
         """Reconcile until cancelled; without a policy there is nothing to do."""

@@ -12,14 +12,14 @@ CPUSet = frozenset[int]
 
 def parse_cpu_set(text: str) -> CPUSet:
     """`0-2,5` → {0, 1, 2, 5}. Raises ValueError."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in filter(None, text.split(",")):
         first, dash, last = part.partition("-")
         begin, end = int(first), int(last) if dash else int(first)
         if begin > end:
             raise ValueError(f"invalid range {part!r} ({begin} > {end})")
-        found.update(range(begin, end + 1))
-    return frozenset(found)
+        cpus.update(range(begin, end + 1))
+    return frozenset(cpus)
 
 
 def format_cpu_set(cpus: Iterable[int]) -> str:

@@ -105,25 +105,25 @@ class StaticPolicy:
 
     def allocate(self, state: CPUState, pod: Object, container: Object) -> None:
         """When the pod is admitted. Raises NotEnoughCPUsError: the pod is refused."""
-        wanted = guaranteed_cpus(pod, container)
+        num_cpus = guaranteed_cpus(pod, container)
         uid, name = pod["metadata"]["uid"], container["name"]
-        if not wanted or state.get(uid, name) is not None:
+        if not num_cpus or state.get(uid, name) is not None:
             return
         threads = self.topology.per("core")
-        if self._full_pcpus_only and wanted % threads:
+        if self._full_pcpus_only and num_cpus % threads:
             raise NotEnoughCPUsError(
-                f"SMT Alignment Error: requested {wanted} cpus not multiple cpus per"
+                f"SMT Alignment Error: requested {num_cpus} cpus not multiple cpus per"
                 f" core = {threads}"
             )
         reusable = self._reusable.get(uid, NOBODY)
         free = self.available(state)
-        if wanted > len(free | reusable):
+        if num_cpus > len(free | reusable):
             raise NotEnoughCPUsError(
-                f"not enough cpus available to satisfy request: requested={wanted},"
+                f"not enough cpus available to satisfy request: requested={num_cpus},"
                 f" available={len(free | reusable)}"
             )
-        cpus = take_by_topology(self.topology, reusable, min(wanted, len(reusable)))
-        cpus |= take_by_topology(self.topology, free - reusable, wanted - len(cpus))
+        cpus = take_by_topology(self.topology, reusable, min(num_cpus, len(reusable)))
+        cpus |= take_by_topology(self.topology, free - reusable, num_cpus - len(cpus))
         state.set(uid, name, cpus, state.default - cpus)
         init = any(
             c["name"] == name and not is_restartable_init_container(c)

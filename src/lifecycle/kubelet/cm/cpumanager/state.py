@@ -116,9 +116,9 @@ class CPUState:
         }
         default = format_cpu_set(self.default)
         document = {"policyName": self.policy, "defaultCpuSet": default}
-        made = {**document, "entries": entries} if entries else document
+        contents = {**document, "entries": entries} if entries else document
         return orjson.dumps(
-            {**made, "checksum": checksum(self.policy, default, entries)}
+            {**contents, "checksum": checksum(self.policy, default, entries)}
         )
 
     def _restore(self, content: bytes) -> None:

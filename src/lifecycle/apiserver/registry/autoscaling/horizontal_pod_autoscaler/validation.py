@@ -17,15 +17,15 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.resources import (
+    validate_container_resource_name,
+)
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.references import (
     validate_cross_version_reference,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.compute_resources import (
-    validate_container_resource_name,
 )
 
 _METRICS = ("ContainerResource", "External", "Object", "Pods", "Resource")

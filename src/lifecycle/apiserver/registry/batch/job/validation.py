@@ -22,6 +22,9 @@ from lifecycle.apiserver.registry.batch.job.policies import (
     validate_failure_policy,
     validate_success_policy,
 )
+from lifecycle.apiserver.registry.core.pod.spec import (
+    validate_pod_template_spec,
+)
 from lifecycle.apiserver.registry.core.pod.template import MISMATCH, sorted_map
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_usable,
@@ -35,9 +38,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.references import validate_domain_prefixed_path
-from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
-    validate_pod_template_spec,
-)
 
 _MAX_INDEXED, _MAX_PER_INDEX_WHEN_MANY = 100_000, 10_000
 _MAX_MANAGED_BY_LENGTH = 63

@@ -14,15 +14,15 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
 )
+from lifecycle.apiserver.registry.core.pod.spec import (
+    validate_pod_template_spec,
+)
+from lifecycle.apiserver.registry.core.pod.warnings import (
+    pod_warnings,
+)
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_empty,
     selector_matches,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_spec import (
-    validate_pod_template_spec,
-)
-from lifecycle.apiserver.registry.unmigrated.validation.pod_warnings import (
-    pod_warnings,
 )
 
 MISMATCH = "`selector` does not match template `labels`"
