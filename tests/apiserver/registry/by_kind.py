@@ -8,6 +8,7 @@ from typing import Any
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.definition_store import definition_strategy
 from lifecycle.apiserver.registry.printers import table as printing
 from lifecycle.apiserver.registry.rest import create, update
 from lifecycle.apiserver.registry.rest.strategy import Strategy
@@ -15,7 +16,8 @@ from lifecycle.apiserver.registry.strategies import strategy_for
 
 
 def strategy_of(obj: Object) -> Strategy:
-    return strategy_for(obj.get("apiVersion", ""), obj.get("kind", ""))
+    strategy = strategy_for(obj.get("apiVersion", ""), obj.get("kind", ""))
+    return definition_strategy(strategy) if obj.get("kind") == "CustomResourceDefinition" else strategy
 
 
 def set_defaults(obj: Object) -> None:

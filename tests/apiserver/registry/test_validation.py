@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.schema import decode
-from lifecycle.apiserver.registry.unmigrated.validation.cron_schedule import schedule_complaint
+from lifecycle.apiserver.registry.batch.cron_job.schedule import schedule_problem
 from tests.apiserver.registry.by_kind import (
     prepare_for_create,
     prepare_for_update,
@@ -171,7 +171,7 @@ def test_terminated_containers_stay_terminated() -> None:
     ],
 )
 def test_cron_schedules(schedule: str, complaint: str) -> None:
-    assert schedule_complaint(schedule) == complaint
+    assert schedule_problem(schedule) == complaint
 
 
 def test_error_values_are_printed_as_go_prints_them() -> None:

@@ -43,6 +43,7 @@ from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, UserRules, Verdict
 from lifecycle.apiserver.filters.authentication import with_authentication
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.registry.strategies import set_defaults
 from lifecycle.apiserver.server.chain import (
     ChainConfig,
     default_build_handler_chain,
@@ -386,7 +387,7 @@ def cors_later() -> bool:
 @rebuilt("authn-admission-loaded-by-controller-manager")
 def admission_in_manager() -> bool:
     """Where the plugins come from that a server runs without any controller manager."""
-    plugins = default_plugins(StaticReader(), NameSource(1))
+    plugins = default_plugins(StaticReader(), NameSource(1), defaulter=set_defaults)
     return not plugins or any(
         type(each).__module__.startswith("lifecycle.controllers") for each in plugins
     )

@@ -21,7 +21,10 @@ from lifecycle.apiserver.admission.default_toleration_seconds import (
 )
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
-from lifecycle.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
+from lifecycle.apiserver.admission.mutating_webhook import (
+    Defaulter,
+    MutatingAdmissionWebhook,
+)
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.persistent_volume_claim_resize import (
@@ -48,10 +51,12 @@ def default_plugins(
     names: NameSource,
     authorize: Authorize | None = None,
     resolver: ServiceResolver | None = None,
+    *,
+    defaulter: Defaulter,
 ) -> list[Plugin]:
     """One of each, reading from the server's caches. `names` gives the token volumes
     their suffixes; `authorize` answers the expressions of policies that ask what
-    somebody may do.
+    somebody may do; `defaulter` fills in what a mutated object does not say.
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
@@ -77,8 +82,8 @@ def default_plugins(
         RuntimeClass(reader),
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
-        MutatingAdmissionPolicy(reader, authorize),
-        MutatingAdmissionWebhook(reader, authorize, resolver),
+        MutatingAdmissionPolicy(reader, authorize, defaulter=defaulter),
+        MutatingAdmissionWebhook(reader, authorize, resolver, defaulter=defaulter),
         ValidatingAdmissionPolicy(reader, authorize),
         ValidatingAdmissionWebhook(reader, authorize, resolver),
     ]

@@ -26,7 +26,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
-from lifecycle.apiserver.admission.mutating_webhook import replace_object
+from lifecycle.apiserver.admission.mutating_webhook import Defaulter, replace_object
 from lifecycle.apiserver.admission.policy_expressions import (
     Composition,
     Evaluation,
@@ -108,8 +108,13 @@ class MutatingAdmissionPolicy(Plugin):
     subresources = None
 
     def __init__(
-        self, reader: ObjectReader, authorize: Authorize | None = None
+        self,
+        reader: ObjectReader,
+        authorize: Authorize | None = None,
+        *,
+        defaulter: Defaulter,
     ) -> None:
+        self._defaulter = defaulter
         self._matcher = Matcher(reader)
         self._authorize = authorize
         self._source: PolicySource[Mutator] = PolicySource(reader, "mutating", Mutator)
@@ -235,7 +240,9 @@ class MutatingAdmissionPolicy(Plugin):
         if kind == "JSONPatch":
             try:
                 return replace_object(
-                    attributes, apply_json_patch(obj, object_literals.untyped(value))
+                    attributes,
+                    apply_json_patch(obj, object_literals.untyped(value)),
+                    self._defaulter,
                 )
             except StatusError as error:
                 if any(op.get("op") == "test" for op in value):
@@ -250,7 +257,7 @@ class MutatingAdmissionPolicy(Plugin):
                 f"error applying patch: invalid ApplyConfiguration: {why}"
             )
         wanted.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
-        return replace_object(attributes, merge(whole, obj, wanted))
+        return replace_object(attributes, merge(whole, obj, wanted), self._defaulter)
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from lifecycle.api.resources import all_resources
+from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry import (
     admissionregistration,
     apiextensions,
@@ -34,7 +34,6 @@ from lifecycle.apiserver.registry import (
     storage,
 )
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
-from lifecycle.apiserver.registry.unmigrated.strategies import unmigrated_strategy
 
 GROUPS = (
     admissionregistration,
@@ -63,22 +62,22 @@ GROUPS = (
 
 @cache
 def strategies() -> Mapping[tuple[str, str], Strategy]:
-    """Every kind that discovery names, those of subresources (Scale, Binding, Eviction,
-    TokenRequest) included.
+    """Every kind that is stored, and what is only posted but has rules of its own
+    (Scale, Binding, TokenRequest).
     """
-    kinds = {(row.api_version, row.kind) for row in all_resources()}
-    for row in all_resources():
-        for sub in row.subresources:
-            version = f"{sub.group}/{sub.version}" if sub.group else sub.version
-            kinds.add((version, sub.kind))
     collected: dict[tuple[str, str], Strategy] = {}
     for group in GROUPS:
         collected |= group.STRATEGIES
-    for key in kinds - collected.keys():
-        collected[key] = unmigrated_strategy(*key)
     return collected
 
 
+def set_defaults(obj: Object) -> None:
+    """Fill in what a whole object does not say, by the kind it says it is. In place.
+    Upstream: `runtime.ObjectDefaulter`.
+    """
+    strategy_for(obj["apiVersion"], obj["kind"]).set_defaults(obj)
+
+
 def strategy_for(api_version: str, kind: str) -> Strategy:
-    """The strategy of a kind; `GENERIC` for one that discovery does not name."""
+    """The strategy of a kind; `GENERIC` for one without rules of its own."""
     return strategies().get((api_version, kind), GENERIC)

@@ -24,7 +24,6 @@ from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.initializers import Initializers
 from lifecycle.apiserver.admission.matching import admission_configuration
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.admission.registration import Registration
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota, UpdateStatus
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
@@ -42,6 +41,7 @@ from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
+from lifecycle.apiserver.registry.strategies import set_defaults
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
@@ -103,7 +103,13 @@ class Config:
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
         defaults = [
-            *default_plugins(reader, names, self.authorizer.authorize, resolver),
+            *default_plugins(
+                reader,
+                names,
+                self.authorizer.authorize,
+                resolver,
+                defaulter=set_defaults,
+            ),
             ResourceQuota(reader, charge_quota),
         ]
         chosen = admission or AdmissionOptions()
@@ -115,7 +121,6 @@ class Config:
             [
                 *chosen.chosen(defaults, clock),
                 RoleEscalation(self.escalation),
-                Registration(),
                 *historical,
             ],
             reader.changes(admission_configuration()),

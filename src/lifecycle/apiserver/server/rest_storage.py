@@ -13,8 +13,12 @@ from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
 from lifecycle.apiserver.apis.autoscaler_versions import AUTOSCALING_V1, to_v1
 from lifecycle.apiserver.apis.event_versions import EVENTS, from_core
 from lifecycle.apiserver.endpoints.resource_handler import storable
-from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
-from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.store import (
+    AutoscalerV1Store,
+)
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.store import (
+    CertificateSigningRequestStore,
+)
 from lifecycle.apiserver.registry.core.service.store import ServiceStore
 from lifecycle.apiserver.registry.event_stores import CoreEventStore, EventStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -33,7 +37,10 @@ SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
     ("", "events"): CoreEventStore,
     ("events.k8s.io", "events"): EventStore,
     (AUTOSCALING_V1, "horizontalpodautoscalers"): AutoscalerV1Store,
-    ("certificates.k8s.io", "certificatesigningrequests"): CertificateRequestStore,
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+    ): CertificateSigningRequestStore,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStore,
 }
 

@@ -1,8 +1,14 @@
-"""`apiextensions.k8s.io`: kinds that users define.
+"""`apiextensions.k8s.io`: definitions of custom resources.
 
-Upstream: `apiextensions-apiserver/pkg/{registry,apis}`, v1.36.
+Upstream: `apiextensions-apiserver/pkg/registry`,
+`apiextensions-apiserver/pkg/apis/apiextensions`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.apiextensions import custom_resource_definition
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {
+    (
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+    ): custom_resource_definition.STRATEGY
+}

@@ -1,8 +1,9 @@
-"""`apiregistration.k8s.io`: groups that other servers serve.
+"""`apiregistration.k8s.io`: which server serves which group.
 
-Upstream: `kube-aggregator/pkg/{registry,apis}`, v1.36.
+Upstream: `kube-aggregator/pkg/registry`, `kube-aggregator/pkg/apis/apiregistration`,
+v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.apiregistration import api_service
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {("apiregistration.k8s.io/v1", "APIService"): api_service.STRATEGY}

@@ -3,6 +3,6 @@
 Upstream: `pkg/registry/authentication`, `pkg/apis/authentication`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.authentication import token_request
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {("authentication.k8s.io/v1", "TokenRequest"): token_request.STRATEGY}

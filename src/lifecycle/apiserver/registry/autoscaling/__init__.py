@@ -3,15 +3,14 @@
 Upstream: `pkg/registry/autoscaling`, `pkg/apis/autoscaling`, v1.36.
 """
 
-from lifecycle.apiserver.registry.autoscaling import (
-    horizontal_pod_autoscaler_v1,
-    scale,
+from lifecycle.apiserver.registry.autoscaling import scale
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler import (
+    strategy,
+    v1,
 )
 
 STRATEGIES = {
-    (
-        "autoscaling/v1",
-        "HorizontalPodAutoscaler",
-    ): horizontal_pod_autoscaler_v1.STRATEGY,
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): v1.STRATEGY,
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): strategy.STRATEGY,
     ("autoscaling/v1", "Scale"): scale.STRATEGY,
 }

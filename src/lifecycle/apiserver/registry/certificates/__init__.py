@@ -3,6 +3,10 @@
 Upstream: `pkg/registry/certificates`, `pkg/apis/certificates`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.certificates.certificate_signing_request import (
+    strategy,
+)
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"): strategy.STRATEGY
+}

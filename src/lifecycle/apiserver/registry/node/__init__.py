@@ -3,6 +3,6 @@
 Upstream: `pkg/registry/node`, `pkg/apis/node`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.node import runtime_class
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {("node.k8s.io/v1", "RuntimeClass"): runtime_class.STRATEGY}

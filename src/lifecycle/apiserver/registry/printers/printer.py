@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lifecycle.api.human_duration import age
 from lifecycle.api.published import published
 from lifecycle.api.wire import Object
 
@@ -120,6 +121,14 @@ def field(type: str, name: str) -> Documented:
 
 NAME = Column("Name", field("meta/v1.ObjectMeta", "name"), format="name")
 AGE = Column("Age", field("meta/v1.ObjectMeta", "creationTimestamp"))
+
+
+def print_name_and_age(obj: Object, now: float) -> Cells:
+    """The cells of kinds that have nothing to show."""
+    return [obj["metadata"]["name"], age(obj, now)]
+
+
+NAME_AND_AGE = Printer((NAME, AGE), print_name_and_age)
 CONTAINERS = (
     Column("Containers", "Names of each container in the template.", priority=1),
     Column(

@@ -2,7 +2,8 @@
 
 Admission webhooks and the conversion of custom resources have this in common.
 
-Upstream: `apiserver/pkg/util/webhook/validation.go` (`ValidateWebhookURL`,
+Upstream: `SetDefaults_ServiceReference` of several `v1/defaults.go`,
+`apiserver/pkg/util/webhook/validation.go` (`ValidateWebhookURL`,
 `ValidateWebhookService`), v1.36. Left out: what is wrong with a bundle of certificates.
 """
 
@@ -14,6 +15,14 @@ from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.defaults import set_default
+
+
+def set_service_reference_defaults(config: Object | None) -> None:
+    """The Service of a `clientConfig` or an APIService listens on port 443."""
+    service = (config or {}).get("service")
+    if service is not None:
+        set_default(service, "port", 443)
 
 
 def validate_webhook_client(config: Object, path: str) -> list[FieldError]:

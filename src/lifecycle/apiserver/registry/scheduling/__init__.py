@@ -1,8 +1,8 @@
-"""`scheduling.k8s.io`: which pods are more important.
+"""`scheduling.k8s.io`: which pod goes first.
 
 Upstream: `pkg/registry/scheduling`, `pkg/apis/scheduling`, v1.36.
 """
 
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.scheduling import priority_class
 
-STRATEGIES: dict[tuple[str, str], Strategy] = {}
+STRATEGIES = {("scheduling.k8s.io/v1", "PriorityClass"): priority_class.STRATEGY}

@@ -1,1 +1,0 @@
-"""What objects of kinds without a home say without saying it."""

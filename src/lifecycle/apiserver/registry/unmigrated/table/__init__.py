@@ -1,1 +1,0 @@
-"""How kinds without a home are printed."""

@@ -1,1 +1,0 @@
-"""What is wrong with objects of kinds that have no home of their own yet."""
