@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return up
     raise AttributeError(f"module 'lifecycle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

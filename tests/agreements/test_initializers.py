@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.initializers import initializers_agreement, resources_of
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.inspector import open_recording
 
 

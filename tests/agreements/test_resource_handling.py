@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lifecycle.agreements.resource_handling import resource_handling_agreement
 from lifecycle.apiserver.registry.store import ResourceStore
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.inspector import open_recording
 
 

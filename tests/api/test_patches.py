@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 
 import pytest
 from hypothesis import given
@@ -94,6 +95,46 @@ def test_merge_patch(doc, patch, expected):
 def test_merge_patch_must_be_an_object():
     with pytest.raises(StatusError, match="Invalid JSON Patch"):
         apply_merge_patch({}, "x")
+
+
+def test_copies_of_a_patch_add_up_to_three_mebibytes_at_most():
+    doc = {"big": "x" * ((1 << 20) - 2), "more": "<\u2028" + "x" * ((1 << 20) - 14), "small": "x"}
+    copies = [{"op": "copy", "from": "/big", "path": "/copy"}, {"op": "copy", "from": "/more", "path": "/copy"}] * 2
+    assert apply_json_patch(doc, [*copies[:3], {"op": "copy", "from": "/none", "path": "/none"}])["copy"] == doc["big"]
+    with pytest.raises(StatusError, match="rejected our request due to an error") as refusal:
+        apply_json_patch(doc, [*copies[:3], {"op": "copy", "from": "/small", "path": "/copy"}])
+    assert refusal.value.code == 422
+
+
+def test_a_patch_that_doubles_the_document_again_and_again_is_refused():
+    doubling = [{"op": "copy", "from": "/a", "path": f"/a/{n}"} for n in range(24)]
+    with pytest.raises(StatusError, match="rejected our request"):
+        apply_json_patch({"a": {"x": "y" * 100}}, doubling)
+
+
+def test_what_is_copied_and_what_it_was_copied_from_change_apart():
+    ops = [
+        {"op": "add", "path": "/a/b", "value": {"c": [1]}},
+        {"op": "add", "path": "/a/b/c/-", "value": 2},
+        {"op": "copy", "from": "/a/b", "path": "/copy"},
+        {"op": "add", "path": "/a/b/c/-", "value": 3},
+        {"op": "add", "path": "/copy/c/0", "value": 0},
+        {"op": "move", "from": "/a/b", "path": "/moved"},
+        {"op": "remove", "path": "/moved/c/0"},
+    ]
+    before = copy.deepcopy(ops)
+    assert apply_json_patch({"a": {}}, ops) == {"a": {}, "copy": {"c": [0, 1, 2]}, "moved": {"c": [2, 3]}}
+    assert ops == before
+
+
+def test_ten_thousand_operations_take_about_a_hundred_times_as_long_as_a_hundred():
+    def seconds(count):
+        ops = [{"op": "add", "path": f"/data/k{n}", "value": "x"} for n in range(count)]
+        start = time.process_time()
+        assert len(apply_json_patch({"data": {}}, ops)["data"]) == count
+        return time.process_time() - start
+
+    assert seconds(10_000) < 1000 * max(seconds(100), 0.0005)  # 10,000 times, if each copied what the others made
 
 
 def objects(value):

@@ -11,7 +11,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))

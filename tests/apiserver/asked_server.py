@@ -8,7 +8,7 @@ from typing import Any
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Object
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
 

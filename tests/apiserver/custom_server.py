@@ -12,7 +12,7 @@ import orjson
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object, Request
-from lifecycle.apiserver.server import LOOPBACK_USER, APIServer
+from lifecycle.apiserver.server.generic_api_server import LOOPBACK_USER, APIServer
 from lifecycle.etcd.memory import MemoryStore
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

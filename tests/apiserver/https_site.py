@@ -10,8 +10,8 @@ import tempfile
 from types import TracebackType
 from typing import Any
 
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.etcd.memory import MemoryStore
 
 TOKEN = "letmein"

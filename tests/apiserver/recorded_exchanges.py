@@ -19,9 +19,9 @@ from cryptography.x509.oid import NameOID
 
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
-from lifecycle.apiserver.filters.impersonation import repeated
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.util.headers import joined_headers
 from lifecycle.etcd.memory import MemoryStore
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -98,7 +98,7 @@ class Replay:
             method=exchange["method"],
             path=url.path,
             query=parse_qs(url.query, keep_blank_values=True),
-            headers=repeated(headers.items()),
+            headers=joined_headers(headers.items()),
             body=body or b"",
             accepts_object=True,
             peer_certificate=self.admin if exchange["as"] == "admin" else None,

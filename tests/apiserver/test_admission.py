@@ -13,7 +13,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, UserInfo
+from lifecycle.api.wire import Object, Request, RequestInfo, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import ALL_ORDERED_PLUGINS, AdmissionChain, Plugin
 from lifecycle.apiserver.admission.default_plugins import default_plugins
@@ -27,7 +27,8 @@ from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import MOUNT_PATH, ServiceAccount
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.authz.authorizer import Decision, Verdict
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.inspector.unrecorded import unrecorded_before
 from tests.apiserver.recorded_exchanges import ROOT, Replay, exchanges
 
@@ -402,6 +403,7 @@ def test_a_node_asks_for_tokens_of_its_own_pods_only() -> None:
     here, there = pod(nodeName="here"), pod(nodeName="there")
     here["metadata"] |= {"uid": "1"}
     there["metadata"] |= {"uid": "2", "name": "q"}
+    here["spec"]["volumes"] = [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}]
     plugin = NodeRestriction(StaticReader([here, there]))
 
     def ask(**ref: str) -> Attributes:
@@ -413,6 +415,75 @@ def test_a_node_asks_for_tokens_of_its_own_pods_only() -> None:
     assert "without a uid" in refused(plugin, "admit", ask(name="p"))
     assert "scheduled on a different node" in refused(plugin, "admit", ask(name="q", uid="2"))
     plugin.admit(attributes({"spec": {}}, "serviceaccounts", subresource="token", user=UserInfo("jane")))
+
+
+def csi_driver(name: str, *audiences: str) -> Object:
+    requests = [{"audience": audience} for audience in audiences]
+    meta = {"name": name}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIDriver",
+        "metadata": meta,
+        "spec": {"tokenRequests": requests},
+    }
+
+
+def volume_of(driver: str) -> list[Object]:
+    """A claim `c`, and the volume behind it."""
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "n"}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}}
+    return [{**claim, "spec": {"volumeName": "pv"}}, {**volume, "spec": {"csi": {"driver": driver}}}]
+
+
+PROJECTED = {"projected": {"sources": [{"serviceAccountToken": {"audience": "vault", "path": "t"}}]}}
+CLAIMED = {"persistentVolumeClaim": {"claimName": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("volume", "audiences", "complaint"),
+    [
+        (PROJECTED, ["vault"], ""),
+        (PROJECTED, ["bank"], 'audience "bank" not found in pod spec volume, system:node:here is not authorized'),
+        (PROJECTED, [], 'audience "" not found in pod spec volume'),
+        (PROJECTED, ["vault", "bank"], "node may only request 0 or 1 audiences"),
+        ({"csi": {"driver": "d"}}, ["disk"], ""),
+        ({"csi": {"driver": "d"}}, ["bank"], 'audience "bank" not found in pod spec volume'),
+        ({"csi": {"driver": "e"}}, ["disk"], 'audience "disk": csidriver.storage.k8s.io "e" not found'),
+        (CLAIMED, ["disk"], ""),
+        ({"ephemeral": {"volumeClaimTemplate": {}}}, ["disk"], 'persistentvolumeclaim "p-v" not found'),
+        (PROJECTED, ["registry"], ""),
+    ],
+)
+def test_a_node_asks_for_tokens_of_its_pods_audiences_only(volume: Any, audiences: list[str], complaint: str) -> None:
+    here = pod(nodeName="here", volumes=[{"name": "v", **volume}])
+    here["metadata"] |= {"uid": "1"}
+
+    def authorize(user: UserInfo, question: RequestInfo) -> Any:
+        """A role lets the node ask for tokens for the registry, of one account."""
+        facts = (question.verb, question.group, question.resource, question.namespace, question.name)
+        role = ("request-serviceaccounts-token-audience", "", "registry", "n", "puller")
+        return Verdict(Decision.ALLOW if facts == role and user.name == "system:node:here" else Decision.NO_OPINION)
+
+    plugin = NodeRestriction(StaticReader([here, csi_driver("d", "disk"), *volume_of("d")]), authorize)
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}
+    request = {"spec": {"boundObjectRef": bound, "audiences": audiences}}
+    question = by_node(request, "serviceaccounts", subresource="token", name="puller")
+    if complaint:
+        assert complaint in refused(plugin, "admit", question)
+    else:
+        plugin.admit(question)
+
+
+def test_a_node_may_not_say_where_its_configuration_comes_from() -> None:
+    plugin = NodeRestriction(StaticReader([node()]))
+    source = {"configMap": {"namespace": "kube-system", "name": "c", "kubeletConfigKey": "k"}}
+    configured = {**node(), "spec": {"configSource": source}}
+    change = by_node(configured, "nodes", UPDATE, old_obj=node(), namespace="", name="here")
+    assert "not allowed to update configSource to a new non-nil configSource" in refused(plugin, "admit", change)
+    register = by_node(configured, "nodes", namespace="", name="")
+    assert "with a non-nil configSource" in refused(plugin, "admit", register)
+    plugin.admit(by_node(configured, "nodes", UPDATE, old_obj=configured, namespace="", name="here"))
+    plugin.admit(by_node(node(), "nodes", UPDATE, old_obj=configured, namespace="", name="here"))
 
 
 # -- pod security -----------------------------------------------------------------------------------------------------

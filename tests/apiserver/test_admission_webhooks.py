@@ -13,7 +13,7 @@ import pytest
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_client import Target
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
-from lifecycle.apiserver.go_dial_errors import go_error
+from lifecycle.apiserver.util.go_dial_errors import go_error
 from tests.apiserver.admission_server import Asker, config_map, play, rules, started, webhooks
 
 

@@ -28,8 +28,8 @@ from lifecycle.apiserver.aggregation.discovery import (
 from lifecycle.apiserver.aggregation.local_api_services import local_api_services
 from lifecycle.apiserver.aggregation.service_resolver import ClusterIPResolver, EndpointResolver, ResolveError
 from lifecycle.apiserver.extension_server import LookupServer
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.kubeconfig_file import kubeconfig as make_kubeconfig
 from lifecycle.etcd.memory import MemoryStore

@@ -9,15 +9,15 @@ import orjson
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.resources import find_resource, resource
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.autoscaler_versions import to_v1, to_v2
-from lifecycle.apiserver.server import LOOPBACK_USER, APIServer
+from lifecycle.apiserver.apis.autoscaler_versions import to_v1, to_v2
+from lifecycle.apiserver.server.generic_api_server import LOOPBACK_USER, APIServer
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore
+from tests.apiserver.registry.by_kind import set_defaults
 
 V2 = resource("horizontalpodautoscalers.autoscaling")
 V1 = find_resource("autoscaling", "v1", "horizontalpodautoscalers")

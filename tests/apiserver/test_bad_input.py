@@ -16,8 +16,8 @@ import orjson
 import pytest
 
 from lifecycle.api import protobuf
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.yaml_input import from_yaml
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.util.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges
 
@@ -187,6 +187,8 @@ PATCHES = [
     patched(422, 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch', "apply", config_map("a")),
     patched(400, "error decoding YAML: error converting YAML to JSON: yaml: line 2: did not find expected node content", "apply", b"\na: [", "?fieldManager=m"),
     patched(400, "invalid object type: /, Kind=", "apply", {}, "?fieldManager=m"),
+    patched(500, "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata: expected map, got &{x}", "apply", {**config_map("a"), "metadata": "x"}, "?fieldManager=m"),
+    patched(500, "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata: expected map, got &{[1]}", "apply", {**config_map("a"), "metadata": [1]}, "?fieldManager=m"),
     patched(409, 'Operation cannot be fulfilled on configmaps "a": the object has been modified', "merge", {"metadata": {"resourceVersion": "1"}}),
     Case(409, 'Operation cannot be fulfilled on configmaps "a": the object has been modified', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "resourceVersion": "1"}}),
     Case(409, 'Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: ', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "uid": "x"}}),
@@ -235,6 +237,36 @@ def test_refusals_say_what_the_real_server_says(cases: list[Case]) -> None:
         return wrong
 
     assert asyncio.run(main()) == []
+
+
+def test_headers_that_are_not_utf8_are_answered_as_any_other() -> None:
+    """The real server's codes. It shows the byte of the user's name where ours shows what JSON has for it."""
+    token = b"base64url.bearer.authorization.k8s.io.\xff"
+    cases = [
+        (403, 'User "\ufffd" cannot list', b"Authorization: Bearer letmein\r\nImpersonate-User: \xff"),
+        (
+            403,
+            'User "x" cannot list',
+            b"Authorization: Bearer letmein\r\nImpersonate-User: x\r\nImpersonate-Group: \xff",
+        ),
+        (403, 'User "system:anonymous" cannot list', b"Audit-ID: \xff"),
+        (
+            403,
+            'User "system:anonymous" cannot list',
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: \xff",
+        ),
+        (401, "Unauthorized", b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: " + token),
+        (401, "Unauthorized", b"Authorization: Bearer \xff"),
+    ]
+
+    async def main() -> None:
+        async with Site() as site:
+            for code, message, lines in cases:
+                answer = await site.raw(b"GET /api/v1/nodes HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n\r\n")
+                assert answer[0] == code, (lines, answer)
+                assert message in message_of(answer)
+
+    asyncio.run(main())
 
 
 def text_of(answer: Answer) -> str:

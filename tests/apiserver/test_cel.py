@@ -44,6 +44,8 @@ def evaluate(expression: str, obj: Any = OBJECT) -> Any:
         ("sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2]) && !sets.equivalent([1], [2])", True),
         ("'abc 123'.find('[0-9]+')", "123"),
         ("'1a2b'.findAll('[0-9]', 1)", ["1"]),
+        ("'baaac'.findAll('a*')", ["", "aaa", ""]),
+        ("('aaaaaaaaaaaaaaaaaaaa' + 'aaaaaaaaaaaaaaaaaaaab').find('^(a+)+$')", ""),
         ("'A,b'.lowerAscii().split(',').join('-')", "a-b"),
         ("' x '.trim().upperAscii().replace('X', 'yy').substring(1).charAt(0)", "y"),
         ("'%s %d %.2f %x %%'.format(['a', 1, 2.5, 255])", "a 1 2.50 ff %"),

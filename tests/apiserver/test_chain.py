@@ -15,9 +15,9 @@ from lifecycle.api.wire import ANONYMOUS, MASTERS, Request, Response, UserInfo
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow, PrivilegedGroups
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import ROOT, Replay
 
 JANE = UserInfo("jane", ("devs",))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from lifecycle.api.go_regexp import parse_error
 from lifecycle.apiserver.apiextensions.definition_validation import validate_definition
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
-from lifecycle.apiserver.apiextensions.regular_expressions import parse_error
-from tests.apiserver.custom_server import definition
+from lifecycle.apiserver.apiextensions.schema_validation import validate_value
+from tests.apiserver.custom_server import DEFINITIONS, Site, definition, on_server
 from tests.apiserver.test_crd import SCHEMA, errors_of
 
 SPEC = f"{SCHEMA}.properties[spec]"
@@ -129,10 +131,61 @@ def test_an_embedded_resource_has_plain_metadata() -> None:
         ("a(", "error parsing regexp: missing closing ): `a(`"),
         ("a)", "error parsing regexp: unexpected ): `a)`"),
         ("*", "error parsing regexp: missing argument to repetition operator: `*`"),
+        ("a*+", "error parsing regexp: invalid nested repetition operator: `*+`"),
+        ("\\é", "error parsing regexp: invalid escape sequence: `\\é`"),
+        ("a\\C", "error parsing regexp: invalid escape sequence: `\\C`"),
+        ("\\\\C\\Q\\C\\E", ""),
+        ("a\\", "error parsing regexp: trailing backslash at end of expression: ``"),
+        ("[z-a]", "error parsing regexp: invalid character class range: `z-a`"),
+        ("(?=x)", "error parsing regexp: invalid or unsupported Perl syntax: `(?=`"),
+        ("x(?<=a)b", "error parsing regexp: invalid named capture: `(?<=a)b`"),
+        ("(?P<n", "error parsing regexp: invalid named capture: `(?P<n`"),
+        ("((a{100}){100}){100}", "error parsing regexp: invalid repeat count: `{100}`"),
+        ("(?<n>x)[(]", ""),
+        ("(" * 1001 + ")" * 1001, f"error parsing regexp: expression nests too deeply: `{'(' * 1001}{')' * 1001}`"),
+        ("[(]" * 1001, ""),
     ],
 )
 def test_go_says_what_is_wrong_with_a_pattern(pattern: str, error: str) -> None:
     assert parse_error(pattern) == error
+
+
+@pytest.mark.parametrize(
+    ("below", "status", "error"),
+    [
+        ({"items": [1]}, 400, "cannot unmarshal number into Go struct field JSONSchemaProps.{}.items of type v1.JSONSchemaProps"),
+        ({"items": {"properties": "x"}}, 400,
+         "cannot unmarshal string into Go struct field JSONSchemaProps.{}.items.properties of type map[string]v1.JSONSchemaProps"),
+        ({"additionalProperties": {"properties": {"a": 5}}}, 400,
+         "cannot unmarshal number into Go struct field JSONSchemaProps.{}.additionalProperties.properties of type v1.JSONSchemaProps"),
+        ({"additionalProperties": "x"}, 400, "boolean or JSON schema expected"),
+        ({"items": 5}, 201, ""),
+        ({"additionalProperties": {"type": "string", "unheard": 1}}, 201, ""),
+        ({"default": 5, "properties": {"a": {"type": "string", "default": "x"}}}, 422,
+         'properties[spec].default: Invalid value: "integer":  in body must be of type object: "integer"'),
+    ],
+)  # fmt: skip
+def test_schemas_that_do_not_fit_are_refused_at_any_depth(below: dict[str, Any], status: int, error: str) -> None:
+    async def scene(site: Site) -> None:
+        body = definition(schema={"type": "object", **below})
+        answer = await site.ask("POST", DEFINITIONS, body, wire=True, content_type="application/json")
+        assert answer.status == status
+        assert error.format("spec.versions.schema.openAPIV3Schema.properties") in answer.obj.get("message", "")
+
+    on_server(scene)
+
+
+def test_no_pattern_takes_longer_than_its_text_is_long() -> None:
+    schema = {"type": "string", "pattern": "^(a+)+$"}
+    (said,) = validate_value("a" * 40 + "b", schema, "spec")  # some hours, if one alternative is tried after the other
+    assert said.detail == "spec in body should match '^(a+)+$'"
+    (said,) = validate_value("x", {"type": "string", "pattern": "["}, "spec")
+    why = "error parsing regexp: missing closing ]: `[`"
+    assert said.detail == f"spec in body should match '[, but pattern is invalid: {why}'"
+    for name, value in (("duration", "1" * 1_000_000), ("email", f"a@{'b' * 1_000_000}@")):
+        start = time.process_time()
+        assert validate_value(value, {"type": "string", "format": name}, "spec")
+        assert time.process_time() - start < 1
 
 
 def test_a_path_may_go_through_a_map() -> None:

@@ -177,3 +177,22 @@ def test_a_wish_for_another_pod_is_a_conflict() -> None:
         assert "the UID in the precondition (another) does not match" in message
 
     guarded(scene)
+
+
+@pytest.mark.parametrize("version", ["policy/v1", "policy/v1beta1", ""])
+def test_both_versions_of_an_eviction_are_taken(version: str) -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, second = await names(cluster)
+        body: Object = {"apiVersion": version, "kind": "Eviction", "metadata": {"name": first}}
+        answer = await client.create(PODS, body, "default", name=first, subresource="eviction")
+        assert answer["status"] == "Success"
+        assert first not in await names(cluster)
+        other = {**body, "apiVersion": "policy/v2", "metadata": {"name": second}}
+        with pytest.raises(StatusError, match='no kind "Eviction" is registered for version "policy/v2"'):
+            await client.create(PODS, other, "default", name=second, subresource="eviction")
+        misspelt = {**body, "spec": {}, "metadata": {"name": second}}
+        path = PODS.path("default", second, "eviction")
+        with pytest.raises(StatusError, match='unknown field "spec"'):
+            await client.request("POST", path, query={"fieldValidation": "Strict"}, obj=misspelt)
+
+    guarded(scene)

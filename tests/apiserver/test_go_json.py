@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
-from lifecycle.apiserver.go_json import json_complaint, read_json
+from lifecycle.apiserver.server.https import MAX_BODY
+from lifecycle.apiserver.util.go_json import json_complaint, read_json
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",
@@ -51,3 +53,24 @@ def test_json_has_no_complaint(body: bytes) -> None:
 
 def test_what_is_not_utf8_is_read_all_the_same() -> None:
     assert read_json(b'{"a":"\xff","b":"\\ud800"}') == {"a": "\ufffd", "b": "\ufffd"}
+
+
+@pytest.mark.parametrize("item", [b"[],", b"{},", b'{"a":[1,{"b":[]}]},', b"[[[[[[[]]]]]]],", b"1.5,", b'"\\u0041",'])
+def test_a_large_text_is_complained_of_in_seconds(item: bytes) -> None:
+    body = b"[" + item * (MAX_BODY // len(item)) + b"x"
+    start = time.process_time()
+    assert json_complaint(body) == "invalid character 'x' looking for beginning of value"
+    assert time.process_time() - start < 3  # some 0.2; it was 4.4 for the first
+
+
+def test_what_nests_deeper_than_a_stride_is_complained_of_all_the_same() -> None:
+    for depth in range(1, 12):
+        for opening, closing in ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a": ', b"} ] ")):
+            good = opening * depth + b"[]" + closing * depth
+            assert json_complaint(b"[1," + good + b", " + good + b"]") == ""
+            assert json_complaint(b"[" + good + b"]]") == "invalid character ']' after top-level value"
+            wrong = opening * depth + b"x" + closing * depth
+            assert json_complaint(wrong) == "invalid character 'x' looking for beginning of value"
+            mixed = opening * depth + b"1" + closing * (depth - 1) + b":"
+            assert json_complaint(mixed).startswith("invalid character ':' after ")
+    assert json_complaint(b"[" * 9_998 + b"[[[[]]]]") == "exceeded max depth"

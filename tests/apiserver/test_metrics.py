@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Request, UserInfo
 from lifecycle.apiserver.filters.metrics import BUCKETS, Histogram
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))

@@ -22,7 +22,7 @@ from lifecycle.api import protobuf
 from lifecycle.api.resources import all_resources
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import ROOT, exchanges
 

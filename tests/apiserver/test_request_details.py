@@ -7,6 +7,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from tests.apiserver.https_site import CONFIG_MAPS, Site, config_map
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -118,6 +120,59 @@ def test_a_scale_is_the_deployments_and_no_others() -> None:
         assert "kind" not in refused["details"]
 
     run(questions)
+
+
+def test_a_scale_can_be_asked_for_as_a_table() -> None:
+    async def main() -> None:
+        async with Site() as site:
+            template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+            await site.ask("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+            accept = "application/json;as=Table;g=meta.k8s.io;v=v1"
+            code, _, body = await site.ask("GET", f"{DEPLOYMENTS}/d/scale", Accept=accept)
+            table = json.loads(body)
+            assert code == 200
+            assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+            assert table["columnDefinitions"][1]["description"] == (
+                "replicas is the desired number of instances for the scaled object."
+            )
+            assert table["rows"][0]["cells"][:3] == ["d", 2, 0]
+            assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "pretty"),
+    [
+        (f"{CONFIG_MAPS}/a", {"User_Agent": "curl/8.5.0"}, True),
+        (f"{CONFIG_MAPS}/a", {"User_Agent": "Wget/1.21"}, True),
+        (f"{CONFIG_MAPS}/a", {"User_Agent": "Mozilla/5.0 (X11)"}, True),
+        (f"{CONFIG_MAPS}/a", {"User_Agent": "Mozilla/4.0"}, False),
+        (f"{CONFIG_MAPS}/a", {"User_Agent": "kubectl/v1.36.2"}, False),
+        (f"{CONFIG_MAPS}/a?pretty=false", {"User_Agent": "curl/8.5.0"}, False),
+        (f"{CONFIG_MAPS}/a?pretty=yes", {"User_Agent": "curl/8.5.0"}, False),
+        (f"{CONFIG_MAPS}/a?pretty=", {"User_Agent": "curl/8.5.0"}, True),
+        (f"{CONFIG_MAPS}/a?pretty=t", {}, True),
+        (f"{CONFIG_MAPS}/a?pretty=true", {}, True),
+        (f"{CONFIG_MAPS}/a?pretty=1", {}, True),
+        (f"{CONFIG_MAPS}/a", {"Accept": "application/json;pretty=1"}, True),
+        (f"{CONFIG_MAPS}/a", {"Accept": "application/json;pretty=true"}, False),
+        (f"{CONFIG_MAPS}/absent", {"User_Agent": "curl/8.5.0"}, True),
+        (CONFIG_MAPS, {"User_Agent": "curl/8.5.0"}, True),
+        ("/apis/apps/v1", {"User_Agent": "curl/8.5.0"}, True),
+        ("/openapi/v2", {"User_Agent": "curl/8.5.0"}, False),
+    ],
+)
+def test_json_is_indented_for_whoever_reads_it_on_a_screen(path: str, headers: dict[str, str], pretty: bool) -> None:
+    async def main() -> None:
+        async with Site() as site:
+            await site.ask("POST", CONFIG_MAPS, config_map("a"))
+            _, _, body = await site.ask("GET", path, **headers)
+            assert body.startswith(b"{\n  ") is pretty
+            assert not pretty or body == json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
+
+    asyncio.run(main())
 
 
 def test_a_patched_document_shows_its_keys_in_the_order_of_a_go_map() -> None:

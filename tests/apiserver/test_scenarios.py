@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.cluster import like
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.target import HandlerTarget

@@ -21,7 +21,7 @@ from lifecycle.api import protobuf
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.cluster import like
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import RECORDINGS, ROOT, exchanges

@@ -1,5 +1,6 @@
 """`lifecycle up` as a program: one line on stdout, and gone without a trace when told to."""
 
+import asyncio
 import os
 import re
 import signal
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from lifecycle.cli.up import up
 
 UP = [sys.executable, "-m", "lifecycle", "up"]
 
@@ -18,7 +22,7 @@ def start(*options, cwd):
     return subprocess.Popen([*UP, *options], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_ready_line_then_a_signal_ends_it_with_exit_code_0(tmp_path, number):
     process = start("--kubeconfig", "kc", "--context", "mine", cwd=tmp_path)
     first = process.stdout.readline()
@@ -31,6 +35,24 @@ def test_one_ready_line_then_a_signal_ends_it_with_exit_code_0(tmp_path, number)
     assert re.fullmatch(r"kubeconfig: kc\ndns: 127\.0\.0\.1:\d+ \(try dig .*\)\n", errors), errors
     assert config["current-context"] == "mine"
     assert os.stat(tmp_path / "kc").st_mode & 0o777 == 0o600
+
+
+def test_without_controllers_it_is_ready_for_somebody_elses(tmp_path):
+    process = start("--kubeconfig", "kc", "--without", "controllers", cwd=tmp_path)
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert first == f"ready {yaml.safe_load((tmp_path / 'kc').read_text())['clusters'][0]['cluster']['server']}\n"
+
+
+def test_under_nohup_it_outlives_its_terminal(tmp_path):
+    process = subprocess.Popen(["nohup", *UP], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().startswith("ready ")
+    facts = dict(line.split(":\t") for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert int(facts["SigIgn"], 16) & 1 << (signal.SIGHUP - 1)
+    assert process.returncode == 0
 
 
 def refused(*options, cwd):
@@ -75,3 +97,25 @@ def test_importing_the_command_line_does_not_load_the_rooms():
     code = "import sys, lifecycle.cli; print([m for m in sys.modules if m.startswith('lifecycle.apiserver')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_it_is_ready_is_said_and_no_success(number, monkeypatch):
+    """Whoever waits for the line `ready` must not take the end of the output for a cluster that came and went."""
+
+    class Slow:
+        def __init__(self, config):
+            pass
+
+        async def start(self):
+            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), number)  # once more: somebody is impatient
+            await asyncio.get_running_loop().create_future()
+
+        async def stop(self):
+            pass
+
+    monkeypatch.setattr("lifecycle.cluster.cluster.Cluster", Slow)
+    done = CliRunner().invoke(up)
+    assert (done.exit_code, done.stdout) == (128 + number, "")
+    assert done.stderr == "lifecycle: ended by a signal before the cluster was ready\n"

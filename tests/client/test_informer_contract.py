@@ -14,7 +14,7 @@ from tests.fake_api import FakeAPI
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import inspect
 import stat
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from lifecycle.api.resources import resource
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.doctor import PROGRAMS, checkup
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
-from lifecycle.cluster.nodes import kind_nodes, pod_network
+from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
 from lifecycle.cluster.stores import open_store
 
 
@@ -118,11 +120,51 @@ def test_left_out_components_do_not_run() -> None:
     run_virtual(main())
 
 
+def test_without_controllers_a_cluster_is_ready_and_its_nodes_have_ranges_of_addresses() -> None:
+    async def main() -> None:
+        cluster = Cluster(ClusterConfig(https=False, without=("controllers",)))
+        answering = []
+        try:
+            await cluster.start(lambda: answering.append(list(cluster.kubelets)))
+            assert answering == [[]]  # the API answered before any node had joined
+            nodes = (await cluster.client("test").list(resource("nodes")))["items"]
+            assert len({node["spec"]["podCIDR"] for node in nodes}) == 3
+            conditions = {c["type"]: c["status"] for node in nodes for c in node["status"]["conditions"]}
+            assert conditions["Ready"] == "True"
+            taints = {taint["key"] for node in nodes for taint in node["spec"]["taints"]}
+            assert "node.kubernetes.io/not-ready" in taints  # which only a controller takes away
+            account = {"metadata": {"name": "default"}}
+            await cluster.client("test").create(resource("serviceaccounts"), account, "default")
+            spec = {
+                "nodeName": "lifecycle-worker",
+                "automountServiceAccountToken": False,
+                "containers": [{"name": "c", "image": "nginx"}],
+            }
+            pods = resource("pods")
+            await cluster.client("test").create(pods, {"metadata": {"name": "p"}, "spec": spec}, "default")
+            await asyncio.sleep(30)
+            pod = await cluster.client("test").get(pods, "p", "default")
+            assert (pod["status"]["phase"], pod["status"]["podIP"][:7]) == ("Running", "10.244.")
+        finally:
+            await cluster.stop()
+
+    run_virtual(main())
+
+
+def test_controllers_that_come_later_find_the_ranges_taken() -> None:
+    shapes = [
+        NodeShape("a", "10.0.0.1"),
+        NodeShape("b", "10.0.0.2", pod_cidr="10.244.0.0/24"),
+        NodeShape("c", "10.0.0.3"),
+    ]
+    assert [shape.pod_cidr for shape in with_pod_cidrs(shapes)] == ["10.244.1.0/24", "10.244.0.0/24", "10.244.2.0/24"]
+
+
 def test_nodes_that_never_become_ready_are_named() -> None:
     async def main() -> None:
-        cluster = Cluster(ClusterConfig(https=False, without=("controllers",), ready_timeout=5))
+        cluster = Cluster(ClusterConfig(https=False, ready_timeout=0))
         try:
-            with pytest.raises(TimeoutError, match="not Ready after 5 s: lifecycle-control-plane"):
+            with pytest.raises(TimeoutError, match="not Ready after 0 s: lifecycle-control-plane"):
                 await cluster.start()
         finally:
             await cluster.stop()
@@ -136,3 +178,12 @@ def test_the_synchronous_face_also_enters_asynchronously() -> None:
             return str(cluster.client.VersionApi().get_code().git_version)
 
     assert asyncio.run(main()) == "v1.36.2"
+
+
+def test_up_names_every_option_of_a_cluster_and_is_listed_by_dir() -> None:
+    parameters = inspect.signature(lifecycle.up).parameters
+    assert list(parameters) == [field.name for field in dataclasses.fields(ClusterConfig)]
+    config = ClusterConfig()
+    up = lifecycle.up().config
+    assert up == config
+    assert "up" in dir(lifecycle)

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
+import yaml
+from kubernetes import client as official
+from kubernetes import config as official_config
 
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -215,6 +219,57 @@ def test_what_others_put_below_our_keys_is_served_if_it_is_an_object(tmp_path: P
 
     with real_etcd(tmp_path) as etcd:
         asyncio.run(main(f"etcd:{etcd.url}"))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "memory", pytest.param("etcd", marks=pytest.mark.real)])
+def test_tokens_and_kubeconfigs_outlive_a_restart_with_the_keys(tmp_path: Path, kind: str) -> None:
+    """On a file by themselves, on an etcd with `cert_dir`; in memory nothing is kept, and nothing written."""
+
+    async def credentials(config: ClusterConfig) -> tuple[str, str]:
+        cluster = Cluster(config)
+        try:
+            await cluster.start()
+            accounts = resource("serviceaccounts")
+            await cluster.client("kubectl").create(accounts, {"metadata": {"name": "robot"}}, "default")
+            answer = await cluster.client("kubectl").create(
+                accounts, {"spec": {}}, "default", name="robot", subresource="token"
+            )
+            return answer["status"]["token"], yaml.safe_dump(cluster.kubeconfig())
+        finally:
+            await cluster.stop()
+
+    async def accepted(config: ClusterConfig, token: str, kubeconfig: str) -> tuple[bool, bool]:
+        """Whether the next cluster takes the token, and whether it and the certificates of the kubeconfig trust each other."""
+        cluster = Cluster(config)
+        try:
+            await cluster.start()
+            review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+            answer = await cluster.client("kubectl").create(resource("tokenreviews.authentication.k8s.io"), review)
+            described = yaml.safe_load(kubeconfig)
+            for each in described["clusters"]:
+                each["cluster"]["server"] = cluster.url
+            return bool(answer["status"].get("authenticated")), await asyncio.to_thread(answered, described)
+        finally:
+            await cluster.stop()
+
+    def answered(described: dict[str, Any]) -> bool:
+        with official_config.new_client_from_config_dict(described) as api_client:
+            try:
+                return bool(official.CoreV1Api(api_client).list_namespace(_request_timeout=10).items)
+            except urllib3.exceptions.MaxRetryError:
+                return False
+
+    with address_of(kind, tmp_path) as address:
+        config = ClusterConfig(
+            store=address,
+            cert_dir=tmp_path / "keys" if kind == "etcd" else None,
+            without=("scheduler", "controllers", "kubelet", "proxy", "dns"),
+        )
+        token, kubeconfig = asyncio.run(credentials(config))
+        expected = kind != "memory"
+        assert asyncio.run(accepted(config, token, kubeconfig)) == (expected, expected)
+    if kind == "memory":
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_a_status_and_what_was_acknowledged_stays(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client, Transport
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.etcd.memory import MemoryStore

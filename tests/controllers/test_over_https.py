@@ -9,7 +9,7 @@ from tests.controllers.small_cluster import DEPLOYMENTS, PODS, deployment
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 from lifecycle.controllers.manager import ControllerManager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,5 +77,45 @@ def test_a_limit_without_its_controller_is_an_error(tree: Path) -> None:
     try:
         with pytest.raises(OSError, match=r"no-such-controller\.max"):
             cgroup.update({"unified": {"no-such-controller.max": "1"}})
+    finally:
+        cgroup.remove()
+
+
+INSIDE = """
+import json, os, sys
+from lifecycle.cri.sandbox import rootfs, syscalls
+from lifecycle.cri.sandbox.cgroups import Cgroup
+tree, path, root, write = sys.argv[1:]
+syscalls.unshare(syscalls.CLONE_NEWNS)
+syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+options = ["nosuid", "noexec", "nodev", write]
+mount = {"destination": "/sys/fs/cgroup", "type": "cgroup", "source": "cgroup", "options": options}
+rootfs.mount_cgroups(mount, root, Cgroup(path, {"": tree}))
+target = f"{root}/sys/fs/cgroup"
+try:
+    os.mkdir(f"{target}/new")
+    os.rmdir(f"{target}/new")
+    error = 0
+except OSError as refusal:
+    error = refusal.errno
+print(json.dumps({"error": error, "groups": [entry.name for entry in os.scandir(target) if entry.is_dir()]}))
+"""
+
+
+@pytest.mark.parametrize(("write", "error", "sees_others"), [("ro", errno.EROFS, False), ("rw", 0, True)])
+def test_a_container_is_shown_its_own_group_and_only_a_privileged_one_may_change_the_tree(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, write: str, error: int, sees_others: bool
+) -> None:
+    path = f"{NAME}/pod/one"
+    cgroup = Cgroup(path, {"": str(tree)})
+    cgroup.create({})
+    try:
+        root = str(tmp_path_factory.mktemp("root"))
+        words = [sys.executable, "-c", INSIDE, str(tree), path, root, write]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        answer = json.loads(done.stdout)
+        assert answer["error"] == error
+        assert (NAME in answer["groups"]) is sees_others
+        assert sees_others or answer["groups"] == []
     finally:
         cgroup.remove()

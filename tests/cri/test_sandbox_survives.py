@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from lifecycle.cri.conformance import Subject
 from lifecycle.cri.runtime import ContainerState, PodSandboxState, RuntimeServiceError
 from lifecycle.cri.sandbox.cgroups import cpu_weight, directory_of, hierarchies
 from lifecycle.cri.sandbox.clean import clean
+from lifecycle.cri.sandbox.node_side import MAX_SYNC_OUTPUT
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 from tests.conftest import unavailable
 from tests.cri.subjects import cgroup_parent, registry, remove_cgroup_parent, sandbox_runtime, why_not
@@ -86,6 +88,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from tests.cri.subjects import registry, cgroup_parent
 from lifecycle.cri.conformance import Subject
+from lifecycle.cri.sandbox.node_side import MAX_SYNC_OUTPUT
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 
 async def story():
@@ -172,3 +175,25 @@ def test_a_scene_gets_a_range_that_nothing_left_behind_has(tmp_path: Path, monke
     assert second.subnet != first.subnet
     assert first.name != bridge.Bridge(tmp_path / "other").name
     assert len(first.name) <= 15
+
+
+def test_of_a_commands_output_no_more_is_kept_than_is_answered(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with registry() as served, sandbox_runtime(tmp_path) as (runtime, _):
+            subject = Subject(runtime, served.name("library/shell:1"), str(tmp_path / "logs"), cgroup_parent())
+            _, container_id = await running_container(subject, "sleep 1000")
+            tracemalloc.start()
+            try:
+                script = "head -c 200000000 /dev/zero; echo short >&2; exit 3"
+                answer = await runtime.exec_sync(container_id, ("sh", "-c", script), 30)
+                _, most = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert (answer.exit_code, len(answer.stdout), answer.stderr) == (3, MAX_SYNC_OUTPUT, "short\n")
+            assert most < 5 * MAX_SYNC_OUTPUT
+            # a child that lives on holds the pipe; the time is up all the same
+            with pytest.raises(RuntimeServiceError, match="context deadline exceeded"):
+                await asyncio.wait_for(runtime.exec_sync(container_id, ("sh", "-c", "sleep 600 & wait"), 0.5), 10)
+
+    asyncio.run(story())
+    remove_cgroup_parent()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import io
 import stat
 import tarfile
+import tracemalloc
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +18,10 @@ from hypothesis import strategies as st
 from lifecycle.cri import translate
 from lifecycle.cri.history import make_container_name, make_sandbox_name, parse_name, supported
 from lifecycle.cri.images.layers import unpack
-from lifecycle.cri.images.oci_image import File, build, layer
+from lifecycle.cri.images.oci_image import BuiltImage, File, build, digest_of_bytes, layer
+from lifecycle.cri.images.registry import Registry, Repository
 from lifecycle.cri.images.small_images import pause_program
+from lifecycle.cri.images.store import ImageStore
 from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.log_format import MAX_LINE, format_entry, parse_entries, split_output
 from lifecycle.cri.messages import fields_of, message_class, methods, new
@@ -120,6 +126,91 @@ def test_a_layer_cannot_lead_out_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="leads out"):
         unpack(archive.getvalue(), tmp_path / "root", overlay=False)
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.parametrize("name", [".wh.", ".wh..", ".wh..."])
+def test_a_white_out_cannot_take_away_the_directory_or_its_neighbours(tmp_path: Path, name: str, overlay: bool) -> None:
+    (tmp_path / "neighbour").mkdir()
+    for where in ("", "deeper/"):
+        with pytest.raises(ValueError, match="invalid whiteout name"):
+            unpack(layer({"kept": File(b"x"), where + name: File()}), tmp_path / "root", overlay)
+    assert (tmp_path / "neighbour").is_dir()
+    assert (tmp_path / "root" / "kept").read_bytes() == b"x"
+
+
+def test_a_layer_is_decompressed_piece_by_piece(tmp_path: Path) -> None:
+    size = 64 << 20
+    packed = gzip.compress(layer({"zeros": File(bytes(size))}))
+    assert len(packed) < 100_000
+    tracemalloc.start()
+    try:
+        unpack(packed, tmp_path / "root", overlay=False)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "root" / "zeros").stat().st_size == size
+    assert most < 4 << 20
+
+
+def entry_of(size: int, kind: bytes = tarfile.REGTYPE, headers: dict[str, str] | None = None) -> bytes:
+    """The beginning of an archive: a header that promises `size` bytes."""
+    entry = tarfile.TarInfo("big")
+    entry.size, entry.type, entry.pax_headers = size, kind, headers or {}
+    return entry.tobuf(tarfile.PAX_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("archive", "complaint"),
+    [
+        (layer({"zeros": File(bytes(2 << 20))}), "larger than 1048576 bytes"),
+        (layer({f"file-{n}": File(bytes(100 << 10)) for n in range(11)}), "larger than 1048576 bytes"),
+        (layer({f"empty-{n}": File() for n in range(3000)}), "larger than 1048576 bytes"),
+        (entry_of(1 << 30, tarfile.GNUTYPE_LONGNAME) + bytes(512), "header of 1073741824 bytes"),
+        (entry_of(1 << 30, tarfile.XHDTYPE) + bytes(512), "header of 1073741824 bytes"),
+        (entry_of(0, headers={"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 40)}), "larger than 1048576 bytes"),
+    ],
+    ids=["one file", "many files", "many headers", "long name", "attributes", "holes"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_layer_that_grows_beyond_measure_is_refused(
+    tmp_path: Path, archive: bytes, complaint: str, packed: bool
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        unpack(gzip.compress(archive) if packed else archive, tmp_path / "root", False, limit=1 << 20)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("big")) == 0
+
+
+def test_a_broken_layer_is_the_registrys_fault_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    image = build([{"kept": File(b"x")}, {".wh...": File()}], {})
+
+    async def main() -> None:
+        async with Registry({"bad": Repository({"1": image})}) as registry:
+            store = ImageStore(tmp_path, overlay=False)
+            with pytest.raises(
+                RuntimeServiceError, match=r"failed to extract layer: invalid whiteout name: \.wh\.\.\."
+            ):
+                await store.pull(registry.name("bad:1"), None)
+            assert store.list() == []
+            assert [path.name for path in (tmp_path / "layers").glob("*.new")] == []
+            assert len(list((tmp_path / "layers").glob("*.tar"))) == 1  # the good one below it
+
+    asyncio.run(main())
+
+
+def test_no_more_of_a_layer_is_read_than_the_manifest_says(tmp_path: Path) -> None:
+    image = build([{"file": File(b"x" * 1000)}], {})
+    manifest = orjson.loads(image.blobs[image.manifest])
+    manifest["layers"][0]["size"] -= 1
+    data = orjson.dumps(manifest)
+    liar = BuiltImage(digest_of_bytes(data), image.config, {**image.blobs, digest_of_bytes(data): data})
+
+    async def main() -> None:
+        async with Registry({"liar": Repository({"1": liar})}) as registry:
+            with pytest.raises(RuntimeServiceError, match="unexpected size of blobs/sha256:"):
+                await ImageStore(tmp_path, overlay=False).pull(registry.name("liar:1"), None)
+
+    asyncio.run(main())
 
 
 def test_white_outs_are_obeyed_without_an_overlay(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,45 @@ def test_reopened_it_goes_on_with_the_next_revision(tmp_path: Path) -> None:
         await store.close()
 
     run_virtual(main())
+
+
+def test_nobody_but_its_owner_can_read_the_file(tmp_path: Path) -> None:
+    """Whatever the umask is, and also a file that was readable once."""
+    path = tmp_path / "s.db"
+
+    def modes() -> dict[str, int]:
+        return {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
+
+    async def main() -> None:
+        store = SQLiteStore(path)
+        await store.put("/registry/secrets/default/s", b"x")
+        assert modes() == {"s.db": 0o600, "s.db-wal": 0o600}
+        await store.close()
+
+    before = os.umask(0)
+    try:
+        run_virtual(main())
+        path.chmod(0o644)
+        run_virtual(main())
+    finally:
+        os.umask(before)
+
+
+def test_a_file_is_private_before_anything_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    connect = sqlite3.connect
+
+    def noted(path: Path, **options: Any) -> sqlite3.Connection:
+        modes.append(path.stat().st_mode & 0o777)
+        return connect(path, **options)
+
+    monkeypatch.setattr(sqlite.sqlite3, "connect", noted)
+
+    async def main() -> None:
+        await SQLiteStore(tmp_path / "s.db").close()
+
+    run_virtual(main())
+    assert modes == [0o600]
 
 
 def test_a_compacted_deletion_does_not_turn_the_revision_back(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from lifecycle.agreements.asked_again import Tamper, asked_again
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import Recording
 

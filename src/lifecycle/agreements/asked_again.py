@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from lifecycle.api.wire import MASTERS, Request
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget

@@ -17,7 +17,7 @@ from lifecycle.agreements.asked_again import OURS, Asker, Tamper, asked_again
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable

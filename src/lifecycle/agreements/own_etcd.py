@@ -17,7 +17,7 @@ from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.resource_handling import ADMIN
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.etcd.etcd import EtcdStore
 from lifecycle.etcd.store import StoreError

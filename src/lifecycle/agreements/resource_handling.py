@@ -15,7 +15,7 @@ from lifecycle.agreements.asked_again import Tamper
 from lifecycle.api.tracing import Span, listening
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster import like
 from lifecycle.cluster.rehearsal import on_virtual_time

@@ -141,7 +141,8 @@ class Response:
 
     `encode_frame` turns a frame of the stream into the bytes that were negotiated;
     in-process callers take the frames as they are. With status 101, `upgrade` serves
-    the connection once the head is written, and returns when it is done.
+    the connection once the head is written, and returns when it is done. `verbatim`:
+    the body came from another server and goes on as it is.
     """
 
     status: int = 200
@@ -150,6 +151,7 @@ class Response:
     body: bytes | None = None
     stream: AsyncIterator[WatchFrame] | None = None
     encode_frame: Callable[[WatchFrame], bytes] | None = None
+    verbatim: bool = False
     upgrade: Callable[[Connection], Awaitable[None]] | None = None
 
 

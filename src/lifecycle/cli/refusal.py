@@ -1,9 +1,9 @@
 """Refusals: one line on stderr that says what is wrong and what to do, and an exit code
 other than zero; never a traceback.
 
-Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it;
-everything else with 1. Whoever stops reading in the middle (`| head`) gets no
-complaint.
+Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it, and
+SIGTERM before anything is done with 143; everything else with 1. Whoever stops reading
+in the middle (`| head`) gets no complaint.
 """
 
 from __future__ import annotations

@@ -87,10 +87,10 @@ def trace(
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
     from lifecycle.cluster.follow import DEFAULT_COMMAND, FollowError, follow
+    from lifecycle.figures.timeline import to_html, to_png, to_svg
     from lifecycle.inspector import open_recording
     from lifecycle.trace import text
     from lifecycle.trace.recorded import recorded_journey
-    from lifecycle.trace.timeline import to_html, to_png, to_svg
 
     argv = command[1:] if command[:1] == ("kubectl",) else command
     for file in (html, png, svg, json_file):
@@ -138,8 +138,8 @@ def stages_table(journey: Journey) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from lifecycle.figures.timeline import colour_of
     from lifecycle.trace.text import milliseconds
-    from lifecycle.trace.timeline import colour_of
 
     title = (
         f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import refusals
+from lifecycle.cli.refusal import Refusal, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -32,6 +32,14 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     default="memory",
     show_default=True,
     help="Where objects live: memory, sqlite:PATH or etcd:URL.",
+)
+@click.option(
+    "--cert-dir",
+    type=click.Path(path_type=Path),
+    help=(
+        "Where the cluster's keys and certificates are kept; by default PATH.pki beside"
+        " sqlite:PATH, else nowhere."
+    ),
 )
 @click.option(
     "--port",
@@ -161,11 +169,13 @@ def up(
 ) -> None:
     """Start a whole cluster in this process; serve until Ctrl-C.
 
-    Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
+    The kubeconfig is written as soon as the API answers. Prints one line, `ready
+    <https-url>`, when also all nodes are Ready, as far as that does not take a
+    component that --without leaves out.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
-    from lifecycle.apiserver.filters.audit_log_file import Rotation
-    from lifecycle.apiserver.filters.audit_options import AuditOptions
+    from lifecycle.apiserver.audit.log_file import Rotation
+    from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
@@ -196,29 +206,44 @@ def up(
         config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(config, kubeconfig, context))
+            too_early = runner.run(_serve(config, kubeconfig, context))
+    if too_early:  # as a shell says it: 128 and the signal's number
+        Refusal("ended by a signal before the cluster was ready").show()
+        click.get_current_context().exit(128 + too_early)
 
 
-async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
+def _stop(waiting: asyncio.Future[int], number: int) -> None:
+    """A signal has come; only the first one counts."""
+    if not waiting.done():
+        waiting.set_result(number)
+
+
+async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
+    """Until a signal comes. Returns its number if that was before the cluster was
+    ready, else 0.
+    """
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
     loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    waiting: asyncio.Future[Any] = loop.create_future()
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)  # the terminal is gone; `nohup` has it ignored
+    for number in ends:
+        loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
-    waiting = asyncio.ensure_future(stopped.wait())
     try:
-        starting = asyncio.ensure_future(cluster.start())
+        starting: asyncio.Future[Any] = asyncio.ensure_future(
+            cluster.start(lambda: cluster.write_kubeconfig(kubeconfig, context))
+        )
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
-            return
+            return waiting.result()
         await starting
         favour_throughput()
-        cluster.write_kubeconfig(kubeconfig, context)
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
         if cluster.dns is not None:
@@ -233,11 +258,12 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
             )
         if cluster.machines is not None:
             print(cluster.machines.where, file=sys.stderr, flush=True)
-        failing = asyncio.ensure_future(cluster.failure())
+        failing: asyncio.Future[Any] = asyncio.ensure_future(cluster.failure())
         await asyncio.wait([failing, waiting], return_when=asyncio.FIRST_COMPLETED)
         if failing.done():
             await failing
         failing.cancel()
+        return 0
     finally:
         waiting.cancel()
         await cluster.stop()

@@ -10,7 +10,7 @@ Upstream: `client-go/rest/request.go` (`Request`), `client-go/dynamic/interface.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from lifecycle.api.resources import Resource
@@ -54,27 +54,57 @@ class Client:
         self.transport = transport
         self.headers = {"user-agent": user_agent, **(headers or {})}
 
+    def new_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        obj: Any = None,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        accept: str = "",
+        accepts_object: bool = True,
+    ) -> Request:
+        """A request with this client's headers; parameters without a value are left
+        out.
+
+        `obj` is sent as JSON (in process: as it is), `body` as the bytes it is.
+        `accepts_object`: in process the answer may be the object itself, whatever form
+        `accept` asks for. Upstream: `NewRequest` and the methods of `Request`.
+        """
+        headers = self.headers
+        if accept:
+            headers = {**headers, "accept": accept}
+        if obj is not None or body:
+            headers = {**headers, "content-type": content_type}
+        return Request(
+            method=method,
+            path=path,
+            query={
+                key: [value] if isinstance(value, str) else value
+                for key, value in (query or {}).items()
+                if value
+            },
+            headers=headers,
+            obj=obj,
+            body=body,
+            accepts_object=accepts_object,
+        )
+
     async def request(
         self,
         method: str,
         path: str,
         *,
-        query: dict[str, str] | None = None,
+        query: Mapping[str, str | list[str]] | None = None,
         obj: Any = None,
         content_type: str = "application/json",
     ) -> Response:
         """Any request. Raises StatusError for an answer of 400 or more."""
-        headers = self.headers
-        if obj is not None:
-            headers = {**headers, "content-type": content_type}
         response = await self.transport.round_trip(
-            Request(
-                method=method,
-                path=path,
-                query={key: [value] for key, value in (query or {}).items() if value},
-                headers=headers,
-                obj=obj,
-                accepts_object=True,
+            self.new_request(
+                method, path, query=query, obj=obj, content_type=content_type
             )
         )
         if response.status >= 400:

@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 import aiohttp
 import orjson
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 MAX_CONNECTIONS = 100
@@ -97,7 +98,7 @@ class HTTPSTransport:
         if request.obj is not None:
             body = orjson.dumps(request.obj)
             headers.setdefault("content-type", "application/json")
-        watching = request.param("watch") in ("true", "1")
+        watching = bool_parameter(request.query, "watch")
         timeout = (
             aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total)
             if watching

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,12 @@ from lifecycle.cluster.cluster import Cluster, ClusterConfig
 
 if TYPE_CHECKING:
     from kubernetes import client as official
+
+    from lifecycle.apiserver.admission.options import AdmissionOptions
+    from lifecycle.apiserver.audit.options import AuditOptions
+    from lifecycle.apiserver.authn.options import AuthenticationOptions
+    from lifecycle.apiserver.authz.modes import AuthorizationOptions
+    from lifecycle.cluster.nodes import NodeShape
 
 T = TypeVar("T")
 
@@ -160,11 +167,53 @@ def favour_throughput() -> None:
     gc.set_threshold(100_000, 50, 1000)
 
 
-def up(nodes: int = 3, **options: Any) -> BackgroundCluster:
+def up(
+    nodes: int = 3,
+    *,
+    store: str = "memory",
+    port: int = 0,
+    runtime: str = "hollow",
+    overlay: str = "vxlan",
+    token: str = "",
+    without: Sequence[str] = (),
+    seed: int | None = None,
+    like: str | Path | None = None,
+    https: bool = True,
+    ready_timeout: float = 60.0,
+    latency: float = 0.0,
+    authentication: AuthenticationOptions | None = None,
+    authorization: AuthorizationOptions | None = None,
+    admission: AdmissionOptions | None = None,
+    audit: AuditOptions | None = None,
+    cors_allowed_origins: Sequence[str] = (),
+    node_shapes: Sequence[NodeShape] = (),
+) -> BackgroundCluster:
     """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as
     cluster:`.
 
-    Options are those of `ClusterConfig`: `store`, `port`, `runtime`, `token`,
-    `without`, `seed`, `like`.
+    What the options mean, `ClusterConfig` says; most of them are flags of `lifecycle
+    up`, too. Entering raises ValueError for options that make no cluster, and whatever
+    its start raises.
     """
-    return BackgroundCluster(ClusterConfig(nodes=nodes, **options))
+    return BackgroundCluster(
+        ClusterConfig(
+            nodes=nodes,
+            store=store,
+            port=port,
+            runtime=runtime,
+            overlay=overlay,
+            token=token,
+            without=tuple(without),
+            seed=seed,
+            like=Path(like) if like is not None else None,
+            https=https,
+            ready_timeout=ready_timeout,
+            latency=latency,
+            authentication=authentication,
+            authorization=authorization,
+            admission=admission,
+            audit=audit,
+            cors_allowed_origins=tuple(cors_allowed_origins),
+            node_shapes=list(node_shapes),
+        )
+    )

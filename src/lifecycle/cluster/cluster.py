@@ -29,11 +29,12 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.authority import kept_authority
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
@@ -47,17 +48,18 @@ from lifecycle.cluster.cluster_addons import (
 )
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
-from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
-from lifecycle.cluster.stores import check_address, open_store
+from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
+from lifecycle.cluster.stores import authority_folder, check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.stats.summary import node_summary
 from lifecycle.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -76,6 +78,9 @@ class ClusterConfig:
     """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
     one; `without` names components to leave out.
 
+    `cert_dir`: the folder of its keys and certificates; None: as the store has it
+    (`authority_folder`).
+
     `authentication`, `authorization` and `admission` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
@@ -85,6 +90,7 @@ class ClusterConfig:
 
     nodes: int = 3
     store: str = "memory"
+    cert_dir: Path | None = None
     port: int = 0
     runtime: str = "hollow"
     overlay: str = "vxlan"
@@ -171,15 +177,29 @@ class Cluster:
 
     # -- life --------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Bring everything up. Raises TimeoutError naming the nodes that did not become
-        Ready, or what a component raised.
+    async def start(self, serving: Callable[[], None] | None = None) -> None:
+        """Bring everything up; what is left out is not waited for.
+
+        `serving` is called once the API answers: what takes the place of something left
+        out may come from then on. Raises TimeoutError naming the nodes that did not
+        become Ready, or what a component raised.
         """
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
+        folder = self.config.cert_dir or authority_folder(self.config.store)
+        try:
+            authority = (
+                await asyncio.to_thread(kept_authority, folder)
+                if folder is not None
+                else None
+            )
+        except BaseException:
+            await store.close()
+            raise
         self.server = APIServer(
             store,
+            authority=authority,
             clock=self.clock,
             names=self.names,
             token=self.config.token,
@@ -189,7 +209,7 @@ class Cluster:
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
         )
-        if not self.config.https:
+        if not self.config.https and authority is None:
             self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
         await self.server.start(
@@ -199,6 +219,8 @@ class Cluster:
         )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
+        if serving is not None:
+            serving()
         shapes = self.config.node_shapes or (
             seed.nodes if seed else kind_nodes(self.config.nodes)
         )
@@ -219,6 +241,9 @@ class Cluster:
                 issue_token=self.server.config.legacy_tokens.issue,
             )
             self._run("controllers", manager.run)
+        else:
+            # nobody gives the nodes ranges of pod addresses, so they bring them along
+            shapes = with_pod_cidrs(shapes)
         if "scheduler" not in self.config.without:
             client = self.client(
                 "kube-scheduler",
@@ -277,33 +302,30 @@ class Cluster:
                 latency=self.config.latency,
                 images=shape.images or KIND_IMAGES,
             )
-        kubelet = Kubelet(
-            self.client("kubelet", user),
+        config = KubeletConfiguration(
             shape.name,
-            runtime,
-            clock=self.clock,
-            names=self.names,
-            node_ip=shape.address,
-            pod_cidr=shape.pod_cidr or None,
+            shape.address,
+            shape.pod_cidr,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             **real,
+        )
+        kubelet = new_main_kubelet(
+            config,
+            Dependencies(
+                self.client("kubelet", user),
+                runtime,
+                self.clock,
+                summary=partial(node_summary, runtime) if real else None,
+            ),
         )
         if self.proxies is not None:
             self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
-        if self.machines is not None:
-            measure, hard = (
-                partial(node_summary, runtime),
-                parse_thresholds(KIND_EVICTION_HARD),
-            )
-            eviction_manager = attach(
-                kubelet, self.client("kubelet", user), self.clock, measure, hard
-            )
-            self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""
@@ -446,6 +468,7 @@ class Cluster:
     async def _until_ready(self, shapes: list[NodeShape]) -> None:
         waiting = {shape.name for shape in shapes}
         unmarked = {shape.name: shape for shape in shapes if shape.labels}
+        managed = "controllers" not in self.config.without
 
         async def watch_nodes() -> None:
             nodes = resource("nodes")
@@ -455,7 +478,7 @@ class Cluster:
                 name = frame.object["metadata"]["name"]
                 if name in unmarked:
                     await self._mark_control_plane(unmarked.pop(name))
-                if is_ready(frame.object):
+                if is_ready(frame.object, managed=managed):
                     waiting.discard(name)
                 if not waiting:
                     return
@@ -479,11 +502,14 @@ class Cluster:
             watching.cancel()
 
 
-def is_ready(node: Object) -> bool:
-    """Whether a Node's Ready condition is True and the not-ready taint is gone."""
+def is_ready(node: Object, *, managed: bool = True) -> bool:
+    """Whether a Node's Ready condition is True and, if a controller manages nodes, the
+    not-ready taint is gone.
+    """
     conditions = node.get("status", {}).get("conditions", ())
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
     taints = node.get("spec", {}).get("taints", ())
-    return ready and not any(
-        taint["key"] == "node.kubernetes.io/not-ready" for taint in taints
+    return ready and not (
+        managed
+        and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
     )

@@ -10,9 +10,9 @@ Upstream: kind `pkg/cluster/internal/create` (names), kubeadm `phases/markcontro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv4Network
 
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Image
@@ -63,6 +63,24 @@ class NodeShape:
     pod_cidr: str = ""
     machine_info: Mapping[str, str] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+
+
+def with_pod_cidrs(shapes: Sequence[NodeShape]) -> list[NodeShape]:
+    """The machines with a range of pod addresses each, as the node IPAM controller
+    would choose: the next free one.
+
+    Whoever brings a controller manager later finds them taken, and goes on from there.
+    """
+    taken = {shape.pod_cidr for shape in shapes}
+    free = (
+        str(piece)
+        for piece in IPv4Network(pod_network(len(shapes))).subnets(new_prefix=24)
+    )
+    free = (cidr for cidr in free if cidr not in taken)
+    return [
+        shape if shape.pod_cidr else replace(shape, pod_cidr=next(free))
+        for shape in shapes
+    ]
 
 
 def kind_nodes(count: int, cluster_name: str = "lifecycle") -> list[NodeShape]:

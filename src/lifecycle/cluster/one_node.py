@@ -22,14 +22,15 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
-from lifecycle.kubelet.local_pods import LocalNode
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 
 T = TypeVar("T")
 NODE = "lifecycle-worker"
@@ -184,19 +185,16 @@ async def _play(
     runtime = NotingRuntime(clock=clock, names=names)
     asked: list[tuple[str, str]] = []
     user, groups = node_user(NODE)
-    kubelet = Kubelet(
-        Client(
-            _Noting(server.in_process_transport(UserInfo(user, groups)), asked),
-            "kubelet",
-        ),
+    transport = _Noting(server.in_process_transport(UserInfo(user, groups)), asked)
+    config = KubeletConfiguration(
         NODE,
-        runtime,
-        clock=clock,
-        names=names,
-        node_ip="172.19.0.2",
-        pod_cidr="10.244.1.0/24",
+        "172.19.0.2",
+        "10.244.1.0/24",
         local=LocalNode(directory / "kubelet", **options),
         **settings,
+    )
+    kubelet = new_main_kubelet(
+        config, Dependencies(Client(transport, "kubelet"), runtime, clock)
     )
     stage = OneNode(admin, kubelet, runtime, directory, clock, asked=asked)
     kubelet.syncer.on_step = lambda step, pod: stage.steps.append(

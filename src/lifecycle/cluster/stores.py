@@ -1,7 +1,10 @@
-"""Which store a cluster stands on: the value of `--store`."""
+"""Which store a cluster stands on: the value of `--store`. And where it keeps its keys,
+if it keeps them.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from lifecycle.etcd.memory import MemoryStore
@@ -48,3 +51,14 @@ async def open_store(address: str) -> Store:
     except (OSError, ValueError, StoreError) as error:
         raise ValueError(f"--store {address}: {error}") from None
     return MemoryStore()
+
+
+def authority_folder(address: str) -> Path | None:
+    """Where the keys of a cluster on this store are kept: beside an sqlite file, in
+    `PATH.pki`. None: they end with the process.
+
+    What an etcd holds is not on this machine, and others read it: keys do not belong
+    there. `--cert-dir` names a folder for them.
+    """
+    kind, _, place = address.partition(":")
+    return Path(f"{place}.pki") if kind == "sqlite" else None

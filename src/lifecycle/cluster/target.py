@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 
 KIND_ADMIN = ("kubernetes-admin", ("kubeadm:cluster-admins",))
 """Who the recorded admin certificate speaks for; a cluster made with `--like` knows the

@@ -127,6 +127,29 @@ async def a_container_sees_its_image_and_what_is_mounted(subject: Subject) -> No
 
 
 @check(processes=True)
+async def a_container_can_neither_leave_nor_change_its_cgroups(
+    subject: Subject,
+) -> None:
+    """It sees its own groups, read-only, though it is root: no new groups, no move,
+    nobody else's groups.
+    """
+    config = subject.sandbox_config("limited")
+    sandbox_id = await subject.sandbox(config)
+    container_id = await subject.container(sandbox_id, config, "sleep 1000")
+    script = (
+        "for f in $(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs); do"
+        " d=${f%/*};mkdir $d/mine && rmdir $d/mine && echo new group in $d; echo 0 >$f"
+        " && echo moved to $d;grep -qx 1 $f && echo member of $d; done; find"
+        " /sys/fs/cgroup -mindepth 2 -type d"
+    )
+    answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)
+    assert answer.stdout, "process 1 is in none of the groups shown"
+    for line in answer.stdout.splitlines():
+        assert line.startswith("member of "), line
+    assert "Read-only file system" in answer.stderr, answer
+
+
+@check(processes=True)
 async def user_groups_and_capabilities_are_what_was_asked_for(subject: Subject) -> None:
     """From the image's own user list; without capabilities; without a way to new
     ones.
@@ -316,6 +339,22 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
     )
     assert b"".join(said) == b"heard something\n", said
     assert (await subject.ended(container_id)).exit_code == 6
+
+
+@check(processes=True)
+async def a_command_that_never_stops_writing_is_stopped_in_time(
+    subject: Subject,
+) -> None:
+    """However much it says until then."""
+    config = subject.sandbox_config("endless")
+    sandbox_id = await subject.sandbox(config)
+    container_id = await subject.container(sandbox_id, config, "sleep 1000")
+    async with refused("DeadlineExceeded", "context deadline exceeded"):
+        await asyncio.wait_for(
+            subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), 10
+        )
+    listed = await subject.runtime.exec_sync(container_id, ("ps", "-o", "args"), 5)
+    assert "/dev/zero" not in listed.stdout, listed
 
 
 @check(processes=True)

@@ -556,9 +556,13 @@ class HollowRuntime:
 
     # -- logs --------------------------------------------------------------------------
 
-    def read_log(self, path: str, offset: int = 0) -> bytes:
+    def read_log(self, path: str, offset: int = 0, size: int = -1) -> bytes:
         """From memory."""
-        return self.logs.read(path, offset)
+        return self.logs.read(path, offset, size)
+
+    def log_size(self, path: str) -> int:
+        """Of what is in memory."""
+        return self.logs.size(path)
 
     async def log_grown(self, path: str, size: int) -> None:
         """Woken by the next line."""

@@ -78,12 +78,19 @@ class HollowLogs:
         """The file has been rotated away: begin anew."""
         self._files[path] = bytearray()
 
-    def read(self, path: str, offset: int = 0) -> bytes:
-        """Raises FileNotFoundError."""
+    def _file(self, path: str) -> bytearray:
         try:
-            return bytes(self._files[path][offset:])
+            return self._files[path]
         except KeyError:
             raise FileNotFoundError(f"open {path}: no such file or directory") from None
+
+    def read(self, path: str, offset: int = 0, size: int = -1) -> bytes:
+        """At most `size` bytes; -1: to the end. Raises FileNotFoundError."""
+        return bytes(self._file(path)[offset : None if size < 0 else offset + size])
+
+    def size(self, path: str) -> int:
+        """Raises FileNotFoundError."""
+        return len(self._file(path))
 
     async def grown(self, path: str, size: int) -> None:
         """Return when there is more than `size` bytes."""

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from lifecycle.api.go_regexp import compile_regexp, parse_error
 from lifecycle.cri.hollow_commands import base_name, run
 from lifecycle.cri.hollow_files import FileChange, changes_of
 from lifecycle.cri.hollow_process import (
@@ -463,15 +464,14 @@ def filtered(words: list[str], lines: list[Output]) -> list[Output]:
     if name in ("grep", "egrep", "fgrep"):
         patterns = [word for word in words[1:] if not word.startswith("-")]
         inverted = "-v" in words
-        return (
-            [
-                line
-                for line in lines
-                if bool(re.search(patterns[0], line.text)) != inverted
-            ]
-            if patterns
-            else []
-        )
+        if not patterns or parse_error(patterns[0]):
+            return []
+        expression = compile_regexp(
+            patterns[0]
+        )  # whoever writes pods must not stop everybody else's
+        return [
+            line for line in lines if bool(expression.search(line.text)) != inverted
+        ]
     if name == "wc" and "-l" in words and lines:
         return [replace(lines[-1], text=str(len(lines)))]
     if name == "tee":

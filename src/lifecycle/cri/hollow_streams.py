@@ -148,7 +148,11 @@ def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAns
         )
     if request.scheme == "https":
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
-    return HTTPAnswer(200 if request.path in server.program.pages else 404)
+    if request.method not in ("GET", "HEAD"):
+        return HTTPAnswer(405)
+    return HTTPAnswer(
+        200 if request.path.partition("?")[0] in server.program.pages else 404
+    )
 
 
 async def port_forward(

@@ -106,8 +106,12 @@ class NodeAccess:
                 aiohttp.ClientSession(
                     timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS
                 ) as session,
-                session.get(
-                    url, headers=request.headers, ssl=False, allow_redirects=False
+                session.request(
+                    request.method,
+                    url,
+                    headers=request.headers,
+                    ssl=False,
+                    allow_redirects=False,
                 ) as answer,
             ):
                 body = await read_at_most(answer.content, MAX_BODY)
@@ -128,11 +132,15 @@ class NodeAccess:
             why = await self.tcp_connect(request.host, request.port, timeout) or "EOF"
             return HTTPAnswer(0, f'Get "{url}": {why}')
 
-    def read_log(self, path: str, offset: int = 0) -> bytes:
+    def read_log(self, path: str, offset: int = 0, size: int = -1) -> bytes:
         """The file."""
         with open(path, "rb") as file:
             file.seek(offset)
-            return file.read()
+            return file.read(size)
+
+    def log_size(self, path: str) -> int:
+        """As the file system says."""
+        return os.stat(path).st_size
 
     async def log_grown(self, path: str, size: int) -> None:
         """Looks now and then."""

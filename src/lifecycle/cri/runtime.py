@@ -473,13 +473,16 @@ NO_TLS = "http: server gave HTTP response to HTTPS client"
 
 @dataclass(slots=True, frozen=True)
 class HTTPRequest:
-    """One GET. `path` with its query; `headers` are sent as they are, and no others."""
+    """One request, without a body. `path` with its query; `headers` are sent as they
+    are, and no others.
+    """
 
     host: str
     port: int
     path: str = "/"
     scheme: str = "http"
     headers: tuple[tuple[str, str], ...] = ()
+    method: str = "GET"
 
     @property
     def url(self) -> str:
@@ -517,10 +520,14 @@ class LogFiles(Protocol):
     files.
     """
 
-    def read_log(self, path: str, offset: int = 0) -> bytes:
-        """What stands in a container's log from `offset` on. Raises
+    def read_log(self, path: str, offset: int = 0, size: int = -1) -> bytes:
+        """At most `size` bytes (-1: all) of a container's log from `offset` on. Raises
         FileNotFoundError.
         """
+        ...
+
+    def log_size(self, path: str) -> int:
+        """Bytes. Raises FileNotFoundError."""
         ...
 
     async def log_grown(self, path: str, size: int) -> None:

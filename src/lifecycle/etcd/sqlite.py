@@ -18,6 +18,11 @@ earlier state, never a torn one). `"FULL"` waits for the disk at each commit, as
 does; that is about 1 ms for each turn of the loop in which something was written, and
 meanwhile the loop stands.
 
+On a full disk everything can be read, also after a restart, and nothing can be written,
+not even a deletion: it is one more row, and gives room only when it is compacted. etcd
+keeps some room back for deletions (its quota lies below the disk's size); here room has
+to be made outside.
+
 Upstream: no part of Kubernetes; kine (`pkg/logstructured/sqllog`) has the idea of a log
 as the table. Left out: several processes on one file (the file is locked while it is
 open).
@@ -27,6 +32,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -384,6 +390,7 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
     """The file, locked for this process, with our tables in it."""
     if synchronous not in ("NORMAL", "FULL"):
         raise ValueError(f"synchronous is NORMAL or FULL; not {synchronous}")
+    _create_private(path)
     try:
         db = sqlite3.connect(path, timeout=0, isolation_level=None)
     except sqlite3.Error as error:
@@ -397,6 +404,7 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         ((tables,),) = db.execute("SELECT count(*) FROM sqlite_schema")
         if tables and mark != APPLICATION_ID:
             raise ValueError(f"{path} is a database of something else")
+        _make_private(path)
         if not tables:
             for statement in SCHEMA.split(";\n"):
                 db.execute(statement)
@@ -415,3 +423,29 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _create_private(path: Path) -> None:
+    """An empty file that only its owner can read: it will hold Secrets. SQLite gives
+    its log and index the same mode.
+
+    An existing file is not opened: closing it again would take the locks away that
+    another store of this process holds on it. Other errors are left for SQLite to
+    report.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _make_private(path: Path) -> None:
+    """The same for a file of ours that others could read until now, and for what a
+    killed process left beside it.
+    """
+    for each in (
+        path,
+        path.with_name(f"{path.name}-wal"),
+        path.with_name(f"{path.name}-shm"),
+    ):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            if each.stat().st_mode & 0o077:
+                each.chmod(0o600)

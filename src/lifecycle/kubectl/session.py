@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qs
 
 import orjson
 
@@ -16,7 +17,7 @@ from lifecycle.api import protobuf
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.wire import Object, Request, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.discovery.discovery_client import (
     Discovery,
@@ -35,7 +36,10 @@ JSON_OR_ANYTHING = "application/json, */*"
 """… and what those ask for that know the kinds they work with. The difference has no
 effect; it shows on the wire.
 """
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+TABLE = (
+    "application/json;as=Table;v=v1;g=meta.k8s.io,"
+    "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+)
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 TYPED = f"{PROTOBUF},application/json"
 """What compiled-in clients ask for."""
@@ -75,7 +79,7 @@ class Session:
         self.discovery: Discovery = discovery or DiscoveryClient(self.client)
         self._mapper: RESTMapper | None = None
         self._warnings = WarningWriter(err.write)
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     async def mapper(self) -> RESTMapper:
         """What the server serves, as far as discovery knows; asked once."""
@@ -121,8 +125,8 @@ class Session:
         return await self._looked_up(lambda mapper: mapper.for_kind(api_version, kind))
 
     def _warn_once(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._warned:
+            self._warned.add(text)
             self.warn(f"Warning: {text}\n")
 
     def print(self, text: str) -> None:
@@ -151,29 +155,30 @@ class Session:
         accept: str = JSON,
     ) -> Object:
         """One request; the object of the answer. Raises StatusError."""
-        headers = {**self.client.headers, "accept": accept}
-        if obj is not None:
-            headers["content-type"] = content_type
-        request = Request(
-            method=method,
-            path=path,
-            query={key: [value] for key, value in (query or {}).items() if value},
-            headers=headers,
-            obj=obj,
-            accepts_object=True,
+        return await self._sent(
+            self.client.new_request(
+                method,
+                path,
+                query=query,
+                obj=obj,
+                content_type=content_type,
+                accept=accept,
+            )
         )
-        with span("kubectl", "request", method=method, path=path) as recorded:
-            response = await self.client.transport.round_trip(request)
-            if recorded is not None and response.obj is not None:
-                recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get(
-                    "uid", ""
-                )
-        return self._answer(response)
 
-    def _answer(self, response: Response) -> Object:
-        """The object of an answer, its warnings printed. Raises StatusError."""
-        self._warnings.handle(response.headers.get("warning", ""))
-        document: Object = document_of(response)
+    async def _sent(self, request: Request) -> Object:
+        """The object that answers a request, its warnings printed. Raises
+        StatusError.
+        """
+        with span(
+            "kubectl", "request", method=request.method, path=request.path
+        ) as recorded:
+            response = await self.client.transport.round_trip(request)
+            self._warnings.handle(response.headers.get("warning", ""))
+            document: Object = document_of(response)
+            if recorded is not None:
+                metadata = document.get("metadata") or {}
+                recorded.attributes["uid"] = metadata.get("uid", "")
         if response.status >= 400:
             raise StatusError(document)
         return document
@@ -258,21 +263,16 @@ class Session:
         self, path: str, obj: Object, query: Mapping[str, str] | None = None
     ) -> Object:
         """POST in protobuf, there and back. Raises StatusError."""
-        request = Request(
-            method="POST",
-            path=path,
-            query={key: [value] for key, value in (query or {}).items() if value},
-            headers={**self.client.headers, "accept": TYPED, "content-type": PROTOBUF},
-            body=protobuf.encode(obj),
-            accepts_object=True,
+        return await self._sent(
+            self.client.new_request(
+                "POST",
+                path,
+                query=query,
+                body=protobuf.encode(obj),
+                content_type=PROTOBUF,
+                accept=TYPED,
+            )
         )
-        with span("kubectl", "request", method="POST", path=path) as recorded:
-            document = self._answer(await self.client.transport.round_trip(request))
-            if recorded is not None:
-                recorded.attributes["uid"] = (document.get("metadata") or {}).get(
-                    "uid", ""
-                )
-        return document
 
     async def watch_tables(
         self, path: str, query: Mapping[str, str]
@@ -282,62 +282,50 @@ class Session:
         Raises StatusError when the server refuses, or when it says so later in the
         stream.
         """
-        asked = {**query, "watch": "true"}
-        request = Request(
-            method="GET",
-            path=path,
-            query={key: [value] for key, value in asked.items() if value},
-            headers={**self.client.headers, "accept": TABLE},
+        request = self.client.new_request(
+            "GET",
+            path,
+            query={**query, "watch": "true"},
+            accept=TABLE,
+            accepts_object=False,
         )
         response = await self.client.transport.round_trip(request)
         if response.stream is None:
             raise StatusError(document_of(response))
-        async for frame in (
-            response.stream
-        ):  # in-process, frames are objects; how they look as rows the server says
-            shown = (
+        # in process, frames are objects; how they look as rows the server says
+        async for frame in response.stream:
+            table = (
                 orjson.loads(response.encode_frame(frame))["object"]
                 if response.encode_frame
                 else frame.object
             )
             if frame.type == "ERROR":
-                raise StatusError(shown)
-            yield frame.type, shown
+                raise StatusError(table)
+            yield frame.type, table
 
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""
-        request = Request(
-            method="GET",
-            path=path,
-            query={key: [value] for key, value in query.items() if value},
-            headers={**self.client.headers, "accept": TABLE},
-            # the answer is negotiated, even in-process: a table is another
-            # representation
-            accepts_object=False,
+        # the answer is negotiated, even in process: a table is another representation
+        return await self._sent(
+            self.client.new_request(
+                "GET", path, query=query, accept=TABLE, accepts_object=False
+            )
         )
-        response = await self.client.transport.round_trip(request)
-        return self._answer(response)
 
     async def raw(self, method: str, path: str, body: bytes = b"") -> bytes:
         """Send something to a path as it is; the answer as it is. Raises
         StatusError.
         """
         url, _, query = path.partition("?")
-        wanted: dict[str, list[str]] = {}
-        for pair in query.split("&") if query else ():
-            name, _, value = pair.partition("=")
-            wanted.setdefault(name, []).append(value)
-        headers = {**self.client.headers, "accept": JSON_OR_ANYTHING}
-        response = await self.client.transport.round_trip(
-            Request(
-                method=method,
-                path=url,
-                query=wanted,
-                headers=headers,
-                body=body,
-                accepts_object=False,
-            )
+        request = self.client.new_request(
+            method,
+            url,
+            query=parse_qs(query, keep_blank_values=True),
+            body=body,
+            accept=JSON_OR_ANYTHING,
+            accepts_object=False,
         )
+        response = await self.client.transport.round_trip(request)
         if response.status >= 400:
             raise StatusError(document_of(response))
         return (

@@ -131,7 +131,7 @@ BREAKAGES = (
     ),
     Breakage(
         "two controllers are one too few",
-        "api.validation.object_meta.validate_owner_references",
+        "apiserver.registry.rest.object_meta.validate_owner_references",
         constant([]),
         ("garbage-collection-adoption-race-has-one-winner",),
     ),
@@ -149,7 +149,7 @@ BREAKAGES = (
     ),
     Breakage(
         "there is no limit to history",
-        "api.defaults.workloads._default",
+        "apiserver.registry.apps.deployment.set_default",
         Wrapped(
             lambda default: (
                 lambda spec, key, value: None if key == "revisionHistoryLimit" else default(spec, key, value)

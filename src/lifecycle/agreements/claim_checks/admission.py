@@ -22,7 +22,7 @@ from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, every, rebuilt, some
 from lifecycle.inspector import Exchange, Recording

@@ -14,7 +14,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt

@@ -13,7 +13,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.etcd.codec import PROTOBUF, decode_value, encode_value

@@ -14,7 +14,7 @@ from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.listers import Lister
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory

@@ -114,7 +114,8 @@ def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
     ) != (api_version, kind):
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-    if (patch_obj.get("metadata") or {}).get("managedFields") is not None:
+    metadata = patch_obj.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     check_config(patch_obj, type_.schema if type_ is not None else None)
 

@@ -5,18 +5,33 @@ come to rely on it: `replace` of a missing key sets it, a negative index counts 
 end, `move` and `copy` of a missing key give null. A client never learns which operation
 failed: the answer is always the same 422.
 
+Whoever may patch may write a short patch that takes long: each `copy` can double the
+document, and a document copied for each operation costs the product of both. So the
+bytes that a patch copies are limited, and all operations work on one private copy.
+
 Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`),
-`gopkg.in/evanphx/json-patch.v4/patch.go`, v1.36.
+`gopkg.in/evanphx/json-patch.v4/patch.go` (`AccumulatedCopySizeLimit`),
+`apiserver/pkg/server/config.go` (`JSONPatchMaxCopyBytes`), v1.36.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Generator
 from typing import Any
 
-from lifecycle.api.patch.merge_patch import in_key_order
+import orjson
+
 from lifecycle.api.status import StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000
+MAX_COPIED = 3 << 20
+"""Bytes of JSON that all `copy` operations of a patch together may add."""
+
+STEP = 100
+
+_ESCAPED = re.compile("[<>&\u2028\u2029]")
+"""What Go writes as `\\u003c` and the like."""
 
 
 class _Failed(Exception):
@@ -34,11 +49,23 @@ def rejected() -> StatusError:
 
 
 def apply_json_patch(doc: Any, ops: Any) -> Any:
-    """A new document: `doc` with the operations applied in order. Shares unchanged
-    parts with `doc`, changes neither argument.
+    """A new document: `doc` with the operations applied in order. Changes neither
+    argument, but may share parts with both.
 
     Raises StatusError 400 for something that is no patch, 413 for more than 10,000
-    operations, 422 for an operation that fails.
+    operations, 422 for an operation that fails and for more than 3 MiB of copies.
+    """
+    applying = apply_in_steps(doc, ops)
+    while True:
+        try:
+            next(applying)
+        except StopIteration as end:
+            return end.value
+
+
+def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
+    """`apply_json_patch` with a pause after each `STEP` operations: one at the front of
+    a long list takes half a millisecond.
     """
     if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
         raise bad_request(
@@ -51,15 +78,15 @@ def apply_json_patch(doc: Any, ops: Any) -> Any:
             f" is {MAX_OPERATIONS}, got {len(ops)}"
         )
         raise failure(413, "RequestEntityTooLarge", message)
-    try:
-        for op in ops:
-            apply = _OPERATIONS.get(op.get("op"))
-            if apply is None:
-                raise _Failed
-            doc = apply(doc, op)
-    except _Failed:
-        raise rejected() from None
-    return in_key_order(doc) if isinstance(doc, dict) else doc
+    patching = _Patching(doc)
+    for at, op in enumerate(ops, 1):
+        try:
+            _OPERATIONS.get(op.get("op"), _unknown)(patching, op)
+        except _Failed:
+            raise rejected() from None
+        if at % STEP == 0:
+            yield
+    return patching.result()
 
 
 def _json_kind(value: Any) -> str:
@@ -93,99 +120,149 @@ def _get(container: Any, key: str) -> Any:
     return container[_index(key, len(container))]
 
 
-def _change(doc: Any, path: list[str], change: Any) -> Any:
-    """A copy of `doc` along `path`, its last container changed by `change(copy,
-    key)`.
+class _Patching:
+    """A document on its way through the operations: each container is copied when it is
+    first changed, and then changed in place.
     """
-    if not path or not isinstance(doc, (dict, list)):
-        raise _Failed
-    copy: Any = dict(doc) if isinstance(doc, dict) else list(doc)
-    key = path[0]
-    if len(path) == 1:
-        change(copy, key)
-        return in_key_order(copy) if isinstance(copy, dict) else copy
-    inner = _get(doc, key)
-    if not isinstance(inner, (dict, list)):
-        raise _Failed
-    copy[key if isinstance(copy, dict) else _index(key, len(copy))] = _change(
-        inner, path[1:], change
-    )
-    return in_key_order(copy) if isinstance(copy, dict) else copy
 
+    def __init__(self, doc: Any) -> None:
+        self._doc = doc
+        self._own: dict[int, Any] = {}
+        """Containers that nobody else has, by `id`; the value keeps the id taken."""
+        self._copied = 0
 
-def _look_up(doc: Any, path: list[str]) -> Any:
-    if not path:
-        raise _Failed
-    for key in path:
-        if not isinstance(doc, (dict, list)):
+    def result(self) -> Any:
+        """The document. A Go map is written in the order of its keys, and what has been
+        looked into is one.
+        """
+        for container in self._own.values():
+            if isinstance(container, dict):
+                in_order = sorted(container.items())
+                container.clear()
+                container.update(in_order)
+        doc = self._doc
+        return dict(sorted(doc.items())) if isinstance(doc, dict) else doc
+
+    def replace_all(self, doc: Any) -> None:
+        """Another document instead."""
+        self._doc = doc
+
+    def container(self, path: list[str]) -> Any:
+        """The container that holds the last key of a path, to be changed in place.
+        Raises `_Failed` if there is none.
+        """
+        if not path:
             raise _Failed
-        doc = _get(doc, key)
-    return doc
+        inner = self._doc = self._owned(self._doc)
+        for key in path[:-1]:
+            outer, inner = inner, self._owned(_get(inner, key))
+            outer[key if isinstance(outer, dict) else _index(key, len(outer))] = inner
+        return inner
 
-
-def _insert(doc: Any, path: list[str], value: Any) -> Any:
-    def change(container: Any, key: str) -> None:
-        if isinstance(container, dict):
-            container[key] = value
-        elif key == "-":
-            container.append(value)
-        else:
-            container.insert(_index(key, len(container) + 1), value)
-
-    return _change(doc, path, change)
-
-
-def _delete(doc: Any, path: list[str]) -> Any:
-    def change(container: Any, key: str) -> None:
-        if isinstance(container, list):
-            del container[_index(key, len(container))]
-        elif key in container:
-            del container[key]
-        else:
+    def _owned(self, container: Any) -> Any:
+        if not isinstance(container, (dict, list)):
             raise _Failed
+        if id(container) in self._own:
+            return container
+        copy: Any = container.copy()
+        self._own[id(copy)] = copy
+        return copy
 
-    return _change(doc, path, change)
+    def look_up(self, path: list[str]) -> Any:
+        """What is at a path, which is not empty."""
+        if not path:
+            raise _Failed
+        value = self._doc
+        for key in path:
+            if not isinstance(value, (dict, list)):
+                raise _Failed
+            value = _get(value, key)
+        return value
+
+    def look_up_any(self, path: list[str]) -> Any:
+        """What is at a path; the document for the empty one."""
+        return self.look_up(path) if path else self._doc
+
+    def copy_of(self, value: Any) -> Any:
+        """A value once more, counted. A copy of null costs nothing. Raises `_Failed` if
+        that was too much.
+        """
+        if value is None:
+            return None
+        try:
+            text = orjson.dumps(value)
+        except orjson.JSONEncodeError:  # deeper than any object may be
+            raise _Failed from None
+        self._copied += len(text) + sum(
+            6 - len(each.encode()) for each in _ESCAPED.findall(text.decode())
+        )
+        if self._copied > MAX_COPIED:
+            raise _Failed
+        return orjson.loads(text)
 
 
-def _add(doc: Any, op: dict[str, Any]) -> Any:
-    return _insert(doc, _pointer(op), op.get("value"))
+def _insert(patching: _Patching, path: list[str], value: Any) -> None:
+    container = patching.container(path)
+    key = path[-1]
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_index(key, len(container) + 1), value)
 
 
-def _remove(doc: Any, op: dict[str, Any]) -> Any:
-    return _delete(doc, _pointer(op))
+def _delete(patching: _Patching, path: list[str]) -> None:
+    container = patching.container(path)
+    key = path[-1]
+    if isinstance(container, list):
+        del container[_index(key, len(container))]
+    elif key in container:
+        del container[key]
+    else:
+        raise _Failed
 
 
-def _replace(doc: Any, op: dict[str, Any]) -> Any:
+def _add(patching: _Patching, op: dict[str, Any]) -> None:
+    _insert(patching, _pointer(op), op.get("value"))
+
+
+def _remove(patching: _Patching, op: dict[str, Any]) -> None:
+    _delete(patching, _pointer(op))
+
+
+def _replace(patching: _Patching, op: dict[str, Any]) -> None:
     path, value = _pointer(op), op.get("value")
     if not path:
         if not isinstance(value, (dict, list)):
             raise _Failed
-        return value
-
-    def change(container: Any, key: str) -> None:
-        container[
-            key if isinstance(container, dict) else _index(key, len(container))
-        ] = value
-
-    return _change(doc, path, change)
+        patching.replace_all(value)
+        return
+    container = patching.container(path)
+    container[
+        path[-1] if isinstance(container, dict) else _index(path[-1], len(container))
+    ] = value
 
 
-def _move(doc: Any, op: dict[str, Any]) -> Any:
+def _move(patching: _Patching, op: dict[str, Any]) -> None:
     source = _pointer(op, "from")
-    value = _look_up(doc, source)
-    return _insert(_delete(doc, source), _pointer(op), value)
+    value = patching.look_up(source)
+    _delete(patching, source)
+    _insert(patching, _pointer(op), value)
 
 
-def _copy(doc: Any, op: dict[str, Any]) -> Any:
-    return _insert(doc, _pointer(op), _look_up(doc, _pointer(op, "from")))
+def _copy(patching: _Patching, op: dict[str, Any]) -> None:
+    value = patching.look_up(_pointer(op, "from"))
+    _insert(patching, _pointer(op), patching.copy_of(value))
 
 
-def _test(doc: Any, op: dict[str, Any]) -> Any:
-    path = _pointer(op)
-    found = _look_up(doc, path) if path else doc
-    if not _same(found, op.get("value")):
+def _unknown(patching: _Patching, op: dict[str, Any]) -> None:
+    raise _Failed
+
+
+def _test(patching: _Patching, op: dict[str, Any]) -> None:
+    if not _same(patching.look_up_any(_pointer(op)), op.get("value")):
         raise _Failed
-    return doc
 
 
 def _same(a: Any, b: Any) -> bool:

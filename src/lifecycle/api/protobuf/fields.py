@@ -73,6 +73,11 @@ def message_for(api_version: str, kind: str) -> str | None:
     message = f"{group.partition('.')[0] or 'core'}/{version}.{kind}"
     if message in messages():
         return message
+    if (api_version, kind) == (
+        "meta.k8s.io/v1beta1",
+        "PartialObjectMetadata",
+    ):  # the same fields
+        return f"meta/v1.{kind}"
     if kind in _META_KINDS or (kind in _META_OF_CORE and api_version == "v1"):
         return f"meta/v1.{kind}"
     return None

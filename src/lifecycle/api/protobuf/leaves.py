@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.protobuf.wire_format import (
     LENGTH,
     VARINT,
@@ -97,7 +98,7 @@ def _read_timestamp(data: bytes) -> tuple[datetime, int]:
     )
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def decode_time(data: bytes) -> str | None:
     """RFC 3339 in UTC; None for Go's zero time."""
     if not data:
@@ -106,7 +107,7 @@ def decode_time(data: bytes) -> str | None:
     return None if moment == _ZERO_TIME else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def decode_micro_time(data: bytes) -> str | None:
     """RFC 3339 in UTC with six digits; None for Go's zero time."""
     if not data:
@@ -121,7 +122,7 @@ def encode_quantity(text: str | int | float) -> bytes:
     return delimited(b"\x0a", canonical_quantity(text).encode())
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def decode_quantity(data: bytes) -> str:
     """The canonical text; an empty message is `0`."""
     return canonical_quantity(dict(raw_fields(data)).get(1, b"0").decode())

@@ -147,8 +147,7 @@ def cannot_be_handled(
 ) -> StatusError:
     """400: `Pod in version "v1" cannot be handled as a Pod: …`."""
     return bad_request(
-        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a'
-        f" {wanted}: {why}"
+        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}'
     )
 
 
@@ -168,23 +167,16 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
-            why = (
-                f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct"
-                f" field .{key} of type string"
-            )
+            why = f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct field .{key} of type string"
             raise bad_request(
-                f"{unrecognized(kind)}couldn't get version/kind; json parse error:"
-                f" {why}"
+                f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}"
             )
     if struct_for(api_version, kind) is None or (
         struct_for(api_version, kind) or ""
     ).startswith("meta/"):
         return
     if not _is_registered(given_version, given_kind):
-        why = (
-            f'no kind "{given_kind}" is registered for version "{given_version}" in'
-            f' scheme "{_SCHEME}"'
-        )
+        why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
         raise cannot_be_handled(given_kind, given_version, kind, why)
     if (
         given_kind != kind
@@ -192,14 +184,10 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     ):
         version = given_version.rpartition("/")[2]
         package = internal_package(api_version.rpartition("/")[0])
-        why = (
-            f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown"
-            " conversion"
-        )
+        why = f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown conversion"
         raise cannot_be_handled(given_kind, given_version, kind, why)
     raise bad_request(
-        f"the API version in the data ({given_version}) does not match the expected API"
-        f" version ({api_version})"
+        f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
     )
 
 
@@ -327,7 +315,7 @@ def struct_decoder(name: str) -> Decoder:
                 continue
             index, path_key, decoder, omit, _ = plan
             item = decoder(item, (path, path_key), findings)  # type: ignore[misc]
-            if omit and not item:
+            if (omit and not item) or item is _NOTHING:
                 continue
             out[key] = item
             if index < last:
@@ -387,6 +375,8 @@ def _decoder(type_: str) -> Decoder:
         return lambda value, path, findings: parse(value)
     if type_ == "intstr.IntOrString":
         return _int_or_string
+    if type_ in _SCHEMA_OR:
+        return _SCHEMA_OR[type_]
     if type_ in _OPEN or type_.startswith("interface"):
         return lambda value, path, findings: value
     alias = alias_of(type_)
@@ -395,6 +385,43 @@ def _decoder(type_: str) -> Decoder:
     if is_struct(type_):
         return struct_decoder(type_)
     return _scalar(type_, type_)
+
+
+def _schema(value: Any, path: Path, findings: Findings) -> Any:
+    """A schema below a type that decodes itself, which is never strict about unknown
+    fields.
+    """
+    lenient = Findings()
+    decoded = struct_decoder("apiextensions/v1.JSONSchemaProps")(value, path, lenient)
+    findings.saved = findings.saved or lenient.saved
+    return decoded
+
+
+def _schema_or_array(value: Any, path: Path, findings: Findings) -> Any:
+    """Anything but an object or an array is taken for nothing. Upstream:
+    `JSONSchemaPropsOrArray.UnmarshalJSON`.
+    """
+    if type(value) is list:
+        return [
+            _schema({} if item is None else item, path, findings) for item in value
+        ] or _NOTHING
+    return _schema(value, path, findings) if type(value) is dict else _NOTHING
+
+
+def _schema_or_bool(value: Any, path: Path, findings: Findings) -> Any:
+    """Upstream: `JSONSchemaPropsOrBool.UnmarshalJSON`."""
+    if type(value) not in (dict, bool):
+        raise ValueError("boolean or JSON schema expected")
+    return value if type(value) is bool else _schema(value, path, findings)
+
+
+_NOTHING = object()
+"""What a decoder gives that takes a value for none."""
+
+_SCHEMA_OR: dict[str, Decoder] = {
+    "apiextensions/v1.JSONSchemaPropsOrArray": _schema_or_array,
+    "apiextensions/v1.JSONSchemaPropsOrBool": _schema_or_bool,
+}
 
 
 def _named(type_: str, alias: str) -> Decoder:
@@ -449,8 +476,7 @@ def _int_or_string(value: Any, path: Path, findings: Findings) -> Any:
         return value
     given = scalars.json_type(value)
     raise ValueError(
-        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''}"
-        " into Go value of type int32"
+        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32"
     )
 
 

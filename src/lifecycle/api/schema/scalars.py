@@ -15,9 +15,9 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_duration import go_duration, parse_duration
 
 QUANTITY_FORMAT = (
@@ -29,7 +29,7 @@ _RFC3339 = re.compile(
 )
 
 
-@lru_cache(4096)
+@short_lru_cache(4096)
 def _canonical_quantity(text: str) -> str:
     from lifecycle.api.quantity import parse_quantity
 

@@ -38,12 +38,12 @@ from lifecycle.apiserver.admission.storage_object_in_use_protection import (
 from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
 from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
-from lifecycle.apiserver.cel.authorizer import Ask
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.authz.authorizer import Authorize
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 def default_plugins(
-    reader: ObjectReader, names: NameSource, authorize: Ask | None = None
+    reader: ObjectReader, names: NameSource, authorize: Authorize | None = None
 ) -> list[Plugin]:
     """One of each, reading from the server's caches. `names` gives the token volumes
     their suffixes; `authorize` answers the expressions of policies that ask what
@@ -62,7 +62,7 @@ def default_plugins(
         NamespaceLifecycle(reader),
         LimitRanger(reader),
         ServiceAccount(reader, names),
-        NodeRestriction(reader),
+        NodeRestriction(reader, authorize),
         TaintNodesByCondition(),
         PodSecurity(reader),
         Priority(reader),

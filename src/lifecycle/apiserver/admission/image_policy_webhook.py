@@ -23,7 +23,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.webhook_client import Call, CallError, Target
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
 
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
 FAILED_OPEN = "alpha.image-policy.k8s.io/failed-open"

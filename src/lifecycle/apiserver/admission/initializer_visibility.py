@@ -25,6 +25,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import (
     StatusError,
     already_exists,
@@ -68,7 +69,7 @@ class InitializerVisibility:
             return await self._inner(request)
         if f"{info.group}/{info.version}" == GROUP_VERSION and info.resource == PLURAL:
             return self._configurations(request)
-        include = request.param("includeUninitialized") in ("true", "1")
+        include = bool(bool_parameter(request.query, "includeUninitialized"))
         if info.subresource:
             return await self._inner(request)
         if info.verb == "create":

@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
@@ -29,7 +28,8 @@ from lifecycle.apiserver.admission.webhooks import (
     denied,
     failed,
 )
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.registry.strategies import strategy_for
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
 PATCH = "patch.webhook.admission.k8s.io/"
@@ -47,7 +47,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if rounds.second:
             memory.begin(attributes.obj)
         for index, hook in enumerate(hooks):
-            match = self.should_call(hook, attributes)
+            match = await self.should_call(hook, attributes)
             if match is None or (rounds.second and hook.uid not in memory.again):
                 continue
             place = f"round_{int(rounds.second)}_index_{index}"
@@ -132,7 +132,7 @@ def replace_object(attributes: Attributes, document: Object) -> bool:
     except (StatusError, KeyError) as error:
         raise internal_error(getattr(error, "message", str(error))) from None
     new = converted(new, attributes.resource) or new
-    set_defaults(new)
+    strategy_for(new["apiVersion"], new["kind"]).set_defaults(new)
     if new == obj:
         return False
     obj.clear()

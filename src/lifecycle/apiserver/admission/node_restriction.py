@@ -7,8 +7,7 @@ it, its own Node without new taints or labels that would draw work to it, tokens
 pods that run on it.
 
 Upstream: `plugin/pkg/admission/noderestriction/admission.go` (`Plugin.Admit`), v1.36.
-Left out: claims' status and resource slices beyond their node name, the audience check
-of tokens.
+Left out: claims' status and resource slices beyond their node name.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.node_audiences import NodeAudiences
 from lifecycle.apiserver.authz.node import NODE_LEASES, node_identity
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RESTRICTION = "node-restriction.kubernetes.io"
 KUBELET_LABELS = frozenset(
@@ -45,7 +46,9 @@ KUBELET_LABEL_NAMESPACES = ("kubelet.kubernetes.io", "node.kubernetes.io")
 
 
 class NodeRestriction(Plugin):
-    """Looks at what kubelets write."""
+    """Looks at what kubelets write. `authorize` answers which further token audiences a
+    node may use.
+    """
 
     name = "NodeRestriction"
     operations = frozenset({CREATE, UPDATE, DELETE})
@@ -61,8 +64,9 @@ class NodeRestriction(Plugin):
     )
     subresources = None
 
-    def __init__(self, reader: ObjectReader) -> None:
+    def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
         self._reader = reader
+        self._audiences = NodeAudiences(reader, authorize)
         self._pods = resource("pods")
         self._nodes = resource("nodes")
         self._checks: dict[tuple[str, str], Callable[[str, Attributes], None]] = {
@@ -218,6 +222,21 @@ class NodeRestriction(Plugin):
         if attributes.operation == DELETE or attributes.obj is None:
             return
         old: Object = attributes.old_obj or {"metadata": {}}
+        # The node authorizer lets a node read what its spec refers to: it must not
+        # write the reference itself.
+        config_source = (attributes.obj.get("spec") or {}).get("configSource")
+        if config_source is not None and attributes.operation == CREATE:
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to create pods with a non-nil"
+                " configSource"
+            )
+        if config_source is not None and config_source != (old.get("spec") or {}).get(
+            "configSource"
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to update configSource to a new"
+                " non-nil configSource"
+            )
         new_labels = attributes.obj["metadata"].get("labels") or {}
         old_labels = old["metadata"].get("labels") or {}
         forbidden = [
@@ -275,6 +294,7 @@ class NodeRestriction(Plugin):
             raise attributes.forbidden(
                 "node requested token bound to a pod scheduled on a different node"
             )
+        self._audiences.validate(attributes, pod)
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:

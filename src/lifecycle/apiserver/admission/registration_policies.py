@@ -19,7 +19,6 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.validation import content
-from lifecycle.api.validation.label_selectors import validate_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.mutating_policy import EXPRESSIONS, RETURNS
 from lifecycle.apiserver.admission.policy_expressions import Composition
@@ -28,6 +27,7 @@ from lifecycle.apiserver.admission.registration_webhooks import (
     validate_rule,
 )
 from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 
 REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 ACTIONS = ("Audit", "Deny", "Warn")

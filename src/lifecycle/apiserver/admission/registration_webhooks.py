@@ -19,11 +19,11 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.validation import content
-from lifecycle.api.validation.label_selectors import validate_label_selector
-from lifecycle.api.validation.webhook_clients import validate_webhook_client
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import base_environment
 from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
+from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 SCOPES = ("*", "Cluster", "Namespaced")

@@ -34,7 +34,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 UpdateStatus = Callable[[Object], Awaitable[object]]
 """Stores a quota's new status if the quota is still the one that was read. Raises

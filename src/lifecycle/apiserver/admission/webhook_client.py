@@ -31,8 +31,8 @@ from lifecycle.api.clock import VirtualTimeLoop
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.go_dial_errors import go_error, untrusted
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.go_dial_errors import go_error, untrusted
 
 DEADLINE = "context deadline exceeded"
 MAX_ANSWER = 3 * 1024 * 1024

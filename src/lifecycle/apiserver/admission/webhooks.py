@@ -32,10 +32,10 @@ from lifecycle.apiserver.admission.webhook_client import (
     Target,
     service_resolver,
 )
-from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel.environment import EvaluationError
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 KNOWN_VERSIONS = ("v1", "v1beta1")
 DEFAULT_TIMEOUT = 10
@@ -96,7 +96,7 @@ class WebhookPlugin(Plugin):
     def __init__(
         self,
         reader: ObjectReader,
-        authorize: Ask | None = None,
+        authorize: Authorize | None = None,
         resolve: Resolver | None = None,
     ) -> None:
         self._reader, self._authorize = reader, authorize
@@ -129,7 +129,7 @@ class WebhookPlugin(Plugin):
             self._version = version
         return self._hooks
 
-    def should_call(self, hook: Webhook, attributes: Attributes) -> Match | None:
+    async def should_call(self, hook: Webhook, attributes: Attributes) -> Match | None:
         """How the webhook knows the resource, or None if it is not to be called. Raises
         StatusError.
         """
@@ -142,7 +142,7 @@ class WebhookPlugin(Plugin):
         try:
             return (
                 match
-                if hook.conditions.match(
+                if await hook.conditions.match(
                     evaluation, hook.spec.get("failurePolicy") or "Fail"
                 )
                 else None

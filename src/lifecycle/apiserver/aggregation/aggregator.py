@@ -59,8 +59,8 @@ from lifecycle.apiserver.aggregation.service_resolver import (
     ClusterIPResolver,
     ServiceResolver,
 )
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 log = logging.getLogger(__name__)
 

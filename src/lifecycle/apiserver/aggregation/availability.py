@@ -30,7 +30,7 @@ from lifecycle.apiserver.aggregation.service_resolver import (
     is_ready,
     slices_of,
 )
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 AGGREGATOR = UserInfo("system:kube-aggregator", (MASTERS,))
 ATTEMPTS = 5

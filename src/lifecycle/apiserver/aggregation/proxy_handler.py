@@ -33,8 +33,8 @@ from lifecycle.apiserver.aggregation.service_resolver import (
     ResolveError,
     ServiceResolver,
 )
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.request_info import is_long_running
-from lifecycle.apiserver.non_resource.document import text
 
 DISCOVERY_TIMEOUT = 5.0
 """Seconds for `/apis/<group>/<version>`: every client asks for it."""
@@ -128,7 +128,7 @@ class ProxyHandler:
             return _proxy_error(f"error trying to reach service: {error}", 503)
         if request.accepts_object and data[:1] == b"{":
             return Response(answer.status, kept, obj=orjson.loads(data))
-        return Response(answer.status, kept, body=data)
+        return Response(answer.status, kept, body=data, verbatim=True)
 
 
 def _proxy_error(message: str, code: int) -> Response:

@@ -19,7 +19,7 @@ from typing import Protocol
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 SERVICE_NAME = "kubernetes.io/service-name"
 SERVICES, ENDPOINT_SLICES = "services", "endpointslices.discovery.k8s.io"

@@ -25,12 +25,13 @@ from lifecycle.apiserver.apiextensions.definitions import (
 )
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.non_resource.served_groups import version_priority
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.registry.admission import RequestAdmission, validate_all
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 class Extensions:
@@ -141,7 +142,10 @@ class Extensions:
         async def change(live: Object | None) -> Object:
             return {**definition, "metadata": dict(definition["metadata"])}
 
-        written, _ = await self._store.update(scope, change, create=False, retry=False)
+        admission = RequestAdmission(self._store.environment.admission, scope)
+        written, _ = await self._store.update(
+            scope, change, admission.validate, create=False, retry=False
+        )
         return written.obj
 
     async def empty(self, definition: Object) -> int:
@@ -167,7 +171,7 @@ class Extensions:
                 handler, row, metadata.get("namespace", ""), metadata["name"]
             )
             try:
-                await delete(store, scope, DeleteOptions())
+                await delete(store, scope, DeleteOptions(), validate_all)
             except StatusError as error:
                 if error.code != 404:
                     raise

@@ -17,19 +17,20 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.api.validation import content
 
 _DATE_TIME = re.compile(
     r"^(\d{4})-(\d{2})-(\d{2})[tT](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[zZ]|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$"
 )
 _DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})$")
-_DURATION = re.compile(
+_DURATION = compile_regexp(
     r"^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|µs|μs|ms|s|m|h|d|w|[a-zA-Z]{3,})\s*)+)$"
 )
 _HOSTNAME = re.compile(
     r"^(?=.{1,255}$)[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?)*\.?$"
 )
-_EMAIL = re.compile(r"^[^@\s]+@[^@\s]+\.?[^@\s]*$")
+_EMAIL = compile_regexp(r"^[^@\s]+@[^@\s]+\.?[^@\s]*$")
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:

@@ -27,7 +27,7 @@ from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true, is_served
 from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, identity_of
-from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
+from lifecycle.apiserver.apiextensions.strategy import PATCH_TYPES
 from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -49,9 +49,7 @@ class VersionHandler(ResourceHandler):
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
         self._store = served.store
-        super().__init__(
-            served.environment, {(row.group, row.plural): served.store}, {}, {}
-        )
+        super().__init__(served.environment, {(row.group, row.plural): served.store})
         self._row = row
 
     async def settle(self) -> None:
@@ -94,7 +92,7 @@ class VersionHandler(ResourceHandler):
         """415, with the types there are: a strategic merge patch needs merge keys, and
         only built-in kinds have them.
         """
-        accepted = ", ".join(CustomResourceStrategy.patch_types)
+        accepted = ", ".join(PATCH_TYPES)
         message = (
             "the body of the request was in an unknown format - accepted media types"
             f" include: {accepted}"
@@ -166,10 +164,10 @@ class CustomResourceHandler:
             )
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
-        if (
-            info.subresource
-            and handler.find(info).subresource(info.subresource) is None
-        ):  # type: ignore[union-attr]
+        resource = handler.find(info)
+        if info.subresource and (
+            resource is None or resource.subresource(info.subresource) is None
+        ):
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 
@@ -183,12 +181,18 @@ class CustomResourceHandler:
 
     @staticmethod
     def _check_media_types(request: Request) -> None:
-        """Custom resources have no protobuf form. Raises StatusError 406, 415."""
+        """Custom resources have no protobuf form, but their bare metadata has. Raises
+        StatusError 406, 415.
+        """
         if request.accepts_object:
             return
         accept = request.headers.get("accept", "")
         if PROTOBUF in accept:
-            left = [clause for clause in accept.split(",") if PROTOBUF not in clause]
+            left = [
+                clause
+                for clause in accept.split(",")
+                if PROTOBUF not in clause or "as=PartialObject" in clause
+            ]
             if not left:
                 message = (
                     "only the following media types are accepted: application/json,"

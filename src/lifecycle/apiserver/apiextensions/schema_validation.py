@@ -11,8 +11,6 @@ Upstream: `kube-openapi/pkg/validation/validate/*.go`,
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -27,6 +25,7 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.formats import FORMATS
 
@@ -126,8 +125,7 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
         if good != len(all_of):
             errors.append(
                 _composite(
-                    f'"{path}" must validate all the schemas'
-                    f" (allOf){'' if good else '. None validated'}"
+                    f'"{path}" must validate all the schemas (allOf){"" if good else ". None validated"}'
                 )
             )
     if schema.get("not") is not None and not validate_value(value, schema["not"], path):
@@ -143,9 +141,12 @@ def _composite(message: str) -> FieldError:
     return invalid(NO_PATH, "", message)
 
 
-@lru_cache(maxsize=512)
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
+def _pattern_complaint(pattern: str, value: str) -> str:
+    """What a value should match, if it does not. Upstream: `validate.Pattern`."""
+    try:
+        return "" if compile_regexp(pattern).search(value) else pattern
+    except ValueError as wrong:  # it was stored before it was looked at
+        return f"{pattern}, but pattern is invalid: {wrong}"
 
 
 def _string(value: str, schema: Object, path: str) -> list[FieldError]:
@@ -164,8 +165,10 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
                 path, value, f"{path} in body should be at least {shortest} chars long"
             )
         )
-    elif pattern and not _pattern(pattern).search(value):
-        errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
+    elif pattern and (unmatched := _pattern_complaint(pattern, value)):
+        errors.append(
+            invalid(path, value, f"{path} in body should match '{unmatched}'")
+        )
     check = FORMATS.get(schema.get("format") or "")
     if check is not None and not check(value):
         detail = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"

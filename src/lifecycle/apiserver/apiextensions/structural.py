@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
+from lifecycle.api.go_regexp import parse_error
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.regular_expressions import parse_error
 
 ROOT, ITEM, FIELD = (
     "at the root",
@@ -131,10 +131,7 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
             properties["metadata"], level, embedded, f"{path}.properties[metadata]"
         )
     if embedded and not schema.get(PRESERVE) and not properties:
-        why = (
-            "must not be empty if x-kubernetes-embedded-resource is true without"
-            " x-kubernetes-preserve-unknown-fields"
-        )
+        why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
         errors.append(required(f"{path}.properties", why))
     return errors
 
@@ -154,10 +151,7 @@ def _metadata(
         if set(rest.get("properties") or ()) <= {"name", "generateName"}:
             rest.pop("properties", None)
         if rest:
-            why = (
-                "must not specify anything other than name and generateName, but"
-                " metadata is implicitly specified"
-            )
+            why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
             errors.append(forbidden(path, why))
     return errors
 

@@ -71,9 +71,9 @@ class IDTokenVerifier:
         self._clock = clock
         self._algorithms = tuple(algorithms)
 
-    def verify(self, token: str) -> Object:
+    async def verify(self, token: str) -> Object:
         """The claims of a good token. Raises VerifyError, AuthenticationError if there
-        are no keys, and MustAsk if they must be fetched.
+        are no keys.
         """
         try:
             header, claims = jwt.get_unverified_header(token), payload(token)
@@ -102,7 +102,7 @@ class IDTokenVerifier:
             raise VerifyError(
                 f"oidc: id token signed with unsupported algorithm, {expected}"
             )
-        for key in self.keys.candidates(header.get("kid", "")):
+        for key in await self.keys.candidates(header.get("kid", "")):
             try:
                 jwt.decode(
                     token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY

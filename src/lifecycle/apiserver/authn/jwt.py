@@ -2,11 +2,12 @@
 
 A token (a JWT) is three base64 parts joined by dots: a header that names the key, the
 claims, and a signature over both. The key pair is made when first needed and lives as
-long as the server; its public half is published for others (`/openid/v1/jwks`).
+long as the server, or as its file (`authority.py`). Its public half is published for
+others (`/openid/v1/jwks`).
 
 Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`),
-`openidmetadata.go`, v1.36. The format itself is PyJWT's business. Left out: reading
-keys from files, external signers.
+`openidmetadata.go`, v1.36. The format itself is PyJWT's business. Left out: several
+keys at a time, external signers.
 """
 
 from __future__ import annotations
@@ -45,6 +46,31 @@ class SigningKey:
         self.algorithm = algorithm
         self._made: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None
         self._making = threading.Lock()
+
+    @classmethod
+    def from_pem(cls, pem: bytes) -> SigningKey:
+        """A key that was kept. Raises ValueError if it is none that can sign tokens."""
+        try:
+            private = serialization.load_pem_private_key(pem, None)
+        except TypeError:
+            raise ValueError("the key wants a password") from None
+        if isinstance(private, rsa.RSAPrivateKey):
+            key = cls(RS256)
+        elif isinstance(private, ec.EllipticCurvePrivateKey) and isinstance(
+            private.curve, ec.SECP256R1
+        ):
+            key = cls(ES256)
+        else:
+            raise ValueError("the key is neither RSA nor of the curve P-256")
+        key._made = private
+        return key
+
+    def pem(self) -> bytes:
+        """The private key as it stands in a file."""
+        form = serialization.PrivateFormat.PKCS8
+        return self._private.private_bytes(
+            serialization.Encoding.PEM, form, serialization.NoEncryption()
+        )
 
     def prepare(self) -> None:
         """Begin to make the key, beside everything else: an RSA key takes up to a

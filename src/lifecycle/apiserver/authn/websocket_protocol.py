@@ -11,7 +11,6 @@ Upstream: `apiserver/pkg/authentication/request/websocket/protocol.go`
 from __future__ import annotations
 
 import base64
-import binascii
 
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.authn.authenticator import (
@@ -31,7 +30,7 @@ class WebSocketProtocolAuthenticator:
     def __init__(self, tokens: TokenAuthenticator) -> None:
         self._tokens = tokens
 
-    def authenticate_request(self, request: Request) -> Identity | None:
+    async def authenticate_request(self, request: Request) -> Identity | None:
         """Whose token it is; None without one. Raises AuthenticationError for a wrong
         one, and for one that comes alone.
         """
@@ -56,7 +55,7 @@ class WebSocketProtocolAuthenticator:
             return None
         if not others:
             raise AuthenticationError("missing additional subprotocol")
-        identity = recognise(self._tokens, token)
+        identity = await recognise(self._tokens, token)
         request.headers = {**request.headers, HEADER: ",".join(others)}
         return identity
 
@@ -66,7 +65,7 @@ def _decoded(text: str) -> str:
         data = base64.b64decode(
             text + "=" * (-len(text) % 4), altchars=b"-_", validate=True
         )
-    except binascii.Error:
+    except ValueError:  # what is not ASCII is none of base64's own errors
         raise AuthenticationError(
             "invalid base64.bearer.authorization token encoding"
         ) from None

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.status import not_found
@@ -27,10 +28,10 @@ from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.policy_rule import rule_allows_kind
 from lifecycle.apiserver.authz.union import aggregate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 GROUP = "rbac.authorization.k8s.io"
-MEMO_SIZE = 20_000
+MEMO_SIZE = 8192
 RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
@@ -57,9 +58,9 @@ class _Snapshot:
     state: tuple[int, ...]
     users: dict[str, list[Grant]] = field(default_factory=dict)
     groups: dict[str, list[Grant]] = field(default_factory=dict)
-    memo: dict[
+    memo: BoundedCache[
         tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
-    ] = field(default_factory=dict)
+    ] = field(default_factory=lambda: BoundedCache(MEMO_SIZE))
 
 
 class RBACAuthorizer:
@@ -89,11 +90,8 @@ class RBACAuthorizer:
             )
         candidates = snapshot.memo.get(key)
         if candidates is None:
-            if len(snapshot.memo) >= MEMO_SIZE:
-                snapshot.memo.clear()
-            candidates = snapshot.memo[key] = tuple(
-                self._candidates(snapshot, user, info)
-            )
+            candidates = tuple(self._candidates(snapshot, user, info))
+            snapshot.memo.put(key, candidates)
         name = info.name
         for names, verdict in candidates:
             if names is None or name in names:

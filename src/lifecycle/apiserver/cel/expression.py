@@ -29,7 +29,7 @@ from lifecycle.apiserver.cel.environment import (
     Environment,
     message_type,
 )
-from lifecycle.apiserver.cel.unescaping import without_escapes
+from lifecycle.apiserver.cel.escaping import without_escapes
 
 OBJECT = cel.Type.Map(STRING, DYN)
 _MESSAGES = {"user": "UserInfo", "request": "SubjectAccessReviewSpec"}

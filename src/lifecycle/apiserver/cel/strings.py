@@ -3,8 +3,7 @@
 Positions count characters. What is out of range is an error of the expression, as
 everything is that these functions cannot do.
 
-Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36. Left
-out: RE2's own syntax where Python's differs.
+Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import re
 from typing import Any
 
 from lifecycle.api.go_format import ESCAPES
+from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.apiserver.cel.declare import T, declared, function
 
 WHITE = "".join(
@@ -141,8 +141,7 @@ def _format(template: str, values: list[Any]) -> str:
             return text.upper() if kind == "X" else text
         if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
             raise ValueError(
-                f"error during formatting: {'decimal' if kind == 'd' else 'integer'}"
-                f" clause got {shown(value)}"
+                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} clause got {shown(value)}"
             )
         return format(value, kind)
 
@@ -155,14 +154,23 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in _compiled(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    found: list[str] = []
+    end = -1
+    for match in _compiled(pattern).finditer(text):
+        if len(found) == limit:
+            break
+        if (
+            match[0] or match.start() != end
+        ):  # for Go, nothing does not match next to something
+            found.append(match[0])
+        end = match.end()
+    return found
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Any:
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return compile_regexp(pattern)
+    except ValueError as error:
         raise ValueError(f"Illegal regex: {error}") from None
 
 

@@ -15,9 +15,9 @@ from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.endpoints.options import bool_option, int_option
-from lifecycle.apiserver.go_json import read_json
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
 from lifecycle.apiserver.registry.deletion import check_delete_options
-from lifecycle.apiserver.yaml_input import from_yaml
+from lifecycle.apiserver.util.go_json import read_json
 
 JSON, YAML, PROTOBUF = (
     "application/json",

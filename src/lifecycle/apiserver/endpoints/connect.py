@@ -1,9 +1,9 @@
-"""Logs, exec, attach, port-forward and proxy: the API server as a go-between.
+"""Logs, exec, attach and port-forward: the API server as a go-between.
 
 Nothing is stored here. The server finds out where the pod runs, checks that the
-container is one of the pod's, and asks that node's kubelet, or for `proxy` the pod
-itself. From then on it passes bytes on and understands nothing of them: kubectl and the
-kubelet (or the runtime) agree on a protocol with each other.
+container is one of the pod's, and asks that node's kubelet. From then on it passes
+bytes on and understands nothing of them: kubectl and the kubelet (or the runtime) agree
+on a protocol with each other.
 
 Upstream: `pkg/registry/core/pod/strategy.go` (`LogLocation`, `streamLocation`,
 `validateContainer`), `pod/rest/{log,subresources}.go`,
@@ -20,19 +20,13 @@ from typing import Protocol
 from urllib.parse import quote
 
 from lifecycle.api import status
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 
-LOG_PARAMETERS = (
-    "follow",
-    "previous",
-    "timestamps",
-    "sinceSeconds",
-    "sinceTime",
-    "tailLines",
-    "limitBytes",
-)
+LOG_FLAGS = ("follow", "previous", "timestamps")
+LOG_PARAMETERS = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
 STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 
 
@@ -43,8 +37,12 @@ class NodeTransport(Protocol):
         """Ask it. Raises OSError if nobody answers."""
         ...
 
-    async def reach_pod(self, ip: str, port: int, request: Request) -> Response:
-        """Ask a pod of that node, over its network. Raises OSError."""
+    async def reach_pod(
+        self, ip: str, port: int, request: Request, scheme: str = "http"
+    ) -> Response:
+        """Ask whoever listens at an address of that node, `request.target` over its
+        network. Raises OSError.
+        """
         ...
 
 
@@ -134,11 +132,9 @@ class PodConnector:
     ) -> Response:
         """Answer a connecting subresource of a pod. Raises StatusError."""
         if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
-            self._check_create(request)
+            await self._check_create(request)
         metadata, spec = pod["metadata"], pod["spec"]
         namespace, name = metadata["namespace"], metadata["name"]
-        if subresource == "proxy":
-            return await self._proxy(request, pod)
         if subresource == "log":
             check_log_options(request, name)
         container = (
@@ -161,6 +157,9 @@ class PodConnector:
         asked.path += f"/{container}" if container else ""
         if subresource == "log":
             asked.query = {
+                key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
+            }
+            asked.query |= {
                 key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
             }
         elif subresource == "portforward":
@@ -173,7 +172,7 @@ class PodConnector:
             asked.query = {
                 STREAMS[key]: ["1"]
                 for key in STREAMS
-                if request.param(key) in ("true", "1")
+                if bool_parameter(request.query, key)
             }
             asked.query["command"] = request.query.get("command", [])
         asked.headers = {
@@ -186,11 +185,11 @@ class PodConnector:
             return _checked(response, name)
         return response
 
-    def _check_create(self, request: Request) -> None:
+    async def _check_create(self, request: Request) -> None:
         if self._authorizer is None or request.info is None:
             return
         info, user = replace(request.info, verb="create"), request.user or ANONYMOUS
-        verdict = self._authorizer.authorize(user, info)
+        verdict = await decide(self._authorizer.authorize, user, info)
         if not verdict.allowed:
             raise forbidden_status_error(user, info, verdict.reason)
 
@@ -206,38 +205,6 @@ class PodConnector:
                 f"https://{node}:10250{quote(request.path)}",
             )
             raise status.internal_error(f'{verb} "{url}": {error}') from None
-
-    async def _proxy(self, request: Request, pod: Object) -> Response:
-        """`/proxy/PATH`: a plain request to one of the pod's ports, the first one if
-        `name:port` does not say.
-        """
-        spec = pod["spec"]
-        info = request.info
-        assert info is not None
-        ports = [
-            port["containerPort"]
-            for c in spec["containers"]
-            for port in c.get("ports") or ()
-        ]
-        _, _, asked = info.name.partition(":")
-        address = (pod.get("status") or {}).get("podIP", "")
-        if not address:
-            raise status.bad_request("address not allowed")
-        transport = self.nodes.get(spec.get("nodeName", ""))
-        port = int(asked) if asked.isdigit() else ports[0] if ports else 80
-        path = "/" + "/".join(info.parts[3:])
-        try:
-            if transport is None:
-                raise OSError(f"dial tcp {address}:{port}: connect: no route to host")
-            return await transport.reach_pod(
-                address,
-                port,
-                Request(request.method, path, headers=dict(request.headers)),
-            )
-        except OSError as error:
-            raise status.failure(
-                503, "ServiceUnavailable", f"error trying to reach service: {error}", {}
-            ) from None
 
 
 def _checked(response: Response, name: str) -> Response:

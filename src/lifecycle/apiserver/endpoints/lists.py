@@ -11,8 +11,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`),
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -22,9 +22,7 @@ from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.endpoints.conversion import converted
+from lifecycle.apiserver.endpoints.conversion import converted, converted_bookmark
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,
     YAML,
@@ -45,6 +43,8 @@ from lifecycle.apiserver.registry.listing import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 MIN_WATCH_TIMEOUT = 1800.0
 LONGEST = 365 * 86400
@@ -207,7 +207,7 @@ class ListEndpoint:
             return Response(200, stream=watcher)
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
-            encode = self._converting(scope, accepted, request)
+            encode = self._converting(scope, accepted, request, encode)
         return Response(
             200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode
         )
@@ -225,8 +225,15 @@ class ListEndpoint:
         return None, initial is not False
 
     def _converting(
-        self, scope: RequestScope, accepted: Accepted, request: Request
-    ) -> Any:
+        self,
+        scope: RequestScope,
+        accepted: Accepted,
+        request: Request,
+        encode_frame: Callable[[WatchFrame], bytes],
+    ) -> Callable[[WatchFrame], bytes]:
+        """What turns the object of each event into another form, before `encode_frame`
+        makes bytes of it.
+        """
         include = request.param("includeObject") or "Metadata"
         accepted = replace(
             accepted, kind=accepted.kind.removesuffix("List")
@@ -235,25 +242,26 @@ class ListEndpoint:
 
         def encode(frame: WatchFrame) -> bytes:
             obj = frame.object
-            if frame.type not in ("BOOKMARK", "ERROR"):
-                now = self.environment.clock.now()
+            if frame.type == "ERROR":
+                return encode_frame(frame)
+            now, headers = self.environment.clock.now(), state["headers"]
+            state["headers"] = False
+            if frame.type == "BOOKMARK":
+                obj = converted_bookmark(
+                    accepted,
+                    scope.resource,
+                    obj,
+                    now=now,
+                    include=include,
+                    headers=headers,
+                    strategy=scope.strategy,
+                )
+            else:
                 obj = converted(
                     accepted, scope.resource, [obj], None, now=now, include=include,
-                    headers=state["headers"], strategy=scope.strategy
+                    headers=headers, strategy=scope.strategy
                 )  # fmt: skip
-                state["headers"] = False
-            elif frame.type == "BOOKMARK" and accepted.kind == "Table":
-                obj = {
-                    "kind": "Table",
-                    "apiVersion": accepted.api_version,
-                    "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
-                    "columnDefinitions": [],
-                    "rows": [],
-                }
-            return b'{"type":"%b","object":%b}\n' % (
-                frame.type.encode(),
-                orjson.dumps(obj),
-            )
+            return encode_frame(WatchFrame(frame.type, obj))
 
         return encode
 
@@ -326,10 +334,8 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
         selector = parse_field_selector(text)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
-    known = scope.strategy.field_labels(scope.resource.kind)
+    known = scope.strategy.field_labels
     for requirement in selector.requirements:
-        if requirement.field not in known:
-            raise status.bad_request(
-                scope.strategy.field_label_error(scope.resource.kind, requirement.field)
-            )
+        if requirement.field not in known.labels:
+            raise status.bad_request(known.unsupported(requirement.field))
     return selector

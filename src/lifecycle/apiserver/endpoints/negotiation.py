@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import orjson
 
 from lifecycle.api import protobuf
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
@@ -31,17 +31,26 @@ MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 META_GROUP = "meta.k8s.io"
 META_VERSION = "meta.k8s.io/v1"
 CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+HUMAN_AGENTS = ("curl", "Wget", "Mozilla/5.0")
+"""How browsers and command line tools begin their `User-Agent`."""
+
+GO_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+"""What `strconv.ParseBool` takes for true."""
+
+AS_PUBLISHED = ("/openapi/", "/.well-known/", "/openid/")
+"""Paths of documents that are published as bytes."""
 
 
 @dataclass(slots=True, frozen=True)
 class Accepted:
     """The form agreed on. `kind` is the conversion asked for, or empty; `version` that
-    of its group.
+    of its group. `pretty`: `;pretty=1`.
     """
 
     media_type: str
     kind: str = ""
     version: str = "v1"
+    pretty: bool = False
 
     @property
     def api_version(self) -> str:
@@ -49,7 +58,7 @@ class Accepted:
         return f"{META_GROUP}/{self.version}"
 
 
-@lru_cache(maxsize=512)
+@short_lru_cache(512)
 def parse_accept(
     header: str, allow_conversions: bool, streaming: bool
 ) -> Accepted | None:
@@ -74,11 +83,11 @@ def parse_accept(
             continue
         if media_type == PROTOBUF and kind == "Table":
             continue  # a Table has no protobuf form
-        return (
-            Accepted(media_type, kind, parameters["v"])
-            if kind
-            else Accepted(media_type)
+        version, pretty = (
+            parameters["v"] if kind else "v1",
+            parameters.get("pretty") == "1",
         )
+        return Accepted(media_type, kind, version, pretty)
     return None
 
 
@@ -114,7 +123,7 @@ def negotiate(
     return accepted
 
 
-@lru_cache(maxsize=512)
+@short_lru_cache(512)
 def is_routed(header: str) -> bool:
     """Whether the router lets a request through: it compares whole media types, and
     knows no wildcard but one.
@@ -185,15 +194,38 @@ def finish(request: Request, response: Response) -> Response:
             response.obj, accepted.media_type if accepted else JSON
         )
         response.headers["Content-Type"] = media_type
+    media_type = response.headers.get("Content-Type", "").partition(";")[0]
     if (
-        request.param("pretty") in ("true", "1")
-        and response.headers.get("Content-Type") == JSON
+        media_type == JSON
+        and response.body
+        and not response.verbatim
+        and is_pretty(request)
     ):
         response.body = orjson.dumps(
-            orjson.loads(response.body),
-            option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
+            orjson.loads(response.body), option=orjson.OPT_INDENT_2
         )
     return response
+
+
+def is_pretty(request: Request) -> bool:
+    """Whether JSON is indented for this client: it says so, or a human looks at its
+    screen.
+
+    `?pretty` alone decides nothing, and what is no boolean to Go is false. Documents
+    that no serializer writes stay as they are. Upstream:
+    `handlers/negotiation/negotiate.go` (`isPrettyPrint`).
+    """
+    if request.path.startswith(AS_PUBLISHED):
+        return False
+    accepted = parse_accept(request.headers.get("accept", "") or "*/*", True, False)
+    if accepted is not None and accepted.pretty:
+        return True
+    pretty = request.param("pretty")
+    return (
+        pretty in GO_TRUE
+        if pretty
+        else request.headers.get("user-agent", "").startswith(HUMAN_AGENTS)
+    )
 
 
 def json_frame(frame: WatchFrame) -> bytes:

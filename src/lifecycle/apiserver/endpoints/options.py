@@ -27,6 +27,7 @@ from lifecycle.api.field_errors import (
     too_long,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import Request
 
 META_GROUP = "meta.k8s.io"
@@ -56,8 +57,7 @@ def parse_int(text: str) -> int:
 
 def bool_option(request: Request, key: str) -> bool | None:
     """Whatever is not `false` or `0` is true; None if it is not given."""
-    values = request.query.get(key)
-    return None if not values else values[0] != "0" and values[0].lower() != "false"
+    return bool_parameter(request.query, key)
 
 
 def check_write_options(request: Request, kind: str) -> None:

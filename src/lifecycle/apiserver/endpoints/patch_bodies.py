@@ -19,14 +19,14 @@ from lifecycle.api import status
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.go_json import read_json
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
-from lifecycle.apiserver.yaml_input import from_yaml
+from lifecycle.apiserver.util.go_json import read_json
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
 

@@ -21,9 +21,10 @@ from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import RequestInfo, Response
-from lifecycle.apiserver.non_resource.document import page_not_found
+from lifecycle.apiserver.endpoints.document import page_not_found
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+PROXY_METHODS = METHODS | {"HEAD", "OPTIONS"}
 
 
 @cache
@@ -46,7 +47,7 @@ def check_route(method: str, info: RequestInfo, resource: Resource) -> None:
     """Raises StatusError 404 or 405 for a path or method without a route, 400 for a
     name that cannot be one.
     """
-    if method not in METHODS:
+    if method not in (PROXY_METHODS if info.subresource == "proxy" else METHODS):
         raise status.method_not_allowed()
     if info.verb == "proxy":
         raise status.generic_not_found()

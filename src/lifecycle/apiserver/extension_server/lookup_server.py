@@ -31,8 +31,7 @@ from lifecycle.api.status import (
 )
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.front_proxy import NAME, NAMESPACE
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.endpoints.document import page_not_found, text
 from lifecycle.apiserver.endpoints.negotiation import json_frame, negotiate
 from lifecycle.apiserver.extension_server import documents
 from lifecycle.apiserver.extension_server.delegation import (
@@ -49,8 +48,12 @@ from lifecycle.apiserver.extension_server.terms import (
     TermStore,
     as_table,
 )
-from lifecycle.apiserver.https import HTTPSServer
-from lifecycle.apiserver.non_resource.document import page_not_found, text
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
+from lifecycle.apiserver.server.https import HTTPSServer
+from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 
 SERVICE_NAMESPACE, SERVICE = "default", "lookup"

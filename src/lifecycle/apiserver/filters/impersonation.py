@@ -12,32 +12,21 @@ answers itself).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from urllib.parse import unquote
-
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response, UserInfo
+from lifecycle.apiserver.audit.context import log_impersonated_user
 from lifecycle.apiserver.authz.authorizer import Authorizer
-from lifecycle.apiserver.filters.audit import log_impersonated_user
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.must_ask import MustAsk, answered
+from lifecycle.apiserver.util.headers import SEPARATOR, unescaped_extra_key
 
 USER_HEADER = "impersonate-user"
 UID_HEADER = "impersonate-uid"
 GROUP_HEADER = "impersonate-group"
 EXTRA_PREFIX = "impersonate-extra-"
 HEADER_PREFIX = "impersonate-"
-_REPEATED = (HEADER_PREFIX, "x-remote-")
-_JOINED = ("x-stream-protocol-version", "sec-websocket-protocol")
-_WRONG_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-SEPARATOR = "\n"
-"""Joins the values of a header sent several times: the one character that no header
-value can hold.
-"""
 
 
 def wanted_user(headers: dict[str, str]) -> UserInfo | None:
@@ -58,22 +47,9 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
         raise bad_request(
-            f"requested {_go_value(uid, groups, extra)} without impersonating a user"
-            " name"
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
         )
     return None
-
-
-def unescaped_extra_key(key: str) -> str:
-    """What a header's name says after its prefix. Upstream: `unescapeExtraKey`, which
-    takes back all or nothing.
-    """
-    if _WRONG_ESCAPE.search(key):
-        return key
-    try:
-        return unquote(key, errors="strict")
-    except UnicodeDecodeError:
-        return key
 
 
 def _go_value(
@@ -94,10 +70,7 @@ def _go_value(
         if extra
         else "map[string][]string(nil)"
     )
-    return (
-        f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups},'
-        f" Extra:{go_extra}}}"
-    )
+    return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
 
 
 def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
@@ -112,15 +85,9 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             try:
                 wanted = wanted_user(request.headers)
                 if wanted is not None:
-                    who = wanted
-                    try:
-                        become = impersonated_user(authorizer, requestor, who, info)
-                    except MustAsk as waiting:
-                        become = await answered(
-                            lambda: impersonated_user(authorizer, requestor, who, info),
-                            waiting,
-                        )
-                    request.user, constraint = become
+                    request.user, constraint = await impersonated_user(
+                        authorizer, requestor, wanted, info
+                    )
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
@@ -133,22 +100,3 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
         return await handler(request)
 
     return impersonation
-
-
-def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Header lines as one dictionary with lower-case keys. Headers of impersonation and
-    of front proxies keep all values they were sent with; of any other sent twice, the
-    first counts, as in Go.
-    """
-    joined: dict[str, str] = {}
-    for key, value in headers:
-        key = key.lower()
-        if key in joined and key.startswith(_REPEATED):
-            joined[key] += SEPARATOR + value
-        elif (
-            key in joined and key in _JOINED
-        ):  # kubectl 1.20 sends a line for each protocol it speaks
-            joined[key] += ", " + value
-        else:
-            joined.setdefault(key, value)
-    return joined

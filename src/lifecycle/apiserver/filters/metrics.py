@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
+from lifecycle.apiserver.audit.context import annotate_at_end
 from lifecycle.apiserver.endpoints.deprecations import WARNINGS
-from lifecycle.apiserver.filters.audit import annotate_at_end
 from lifecycle.apiserver.filters.request_info import is_long_running
 
 BUCKETS = (

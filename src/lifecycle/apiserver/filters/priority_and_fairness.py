@@ -21,6 +21,7 @@ import asyncio
 import math
 from typing import NamedTuple
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import (
@@ -51,12 +52,12 @@ from lifecycle.apiserver.filters.seat_borrowing import (
     compute_concurrency_allocation,
 )
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 FLOW_SCHEMA_UID = "X-Kubernetes-Pf-Flowschema-Uid"
 PRIORITY_LEVEL_UID = "X-Kubernetes-Pf-Prioritylevel-Uid"
 GROUP = "flowcontrol.apiserver.k8s.io"
-MEMO_SIZE = 10_000
+MEMO_SIZE = 8192
 LONGEST_WAIT = 60.0
 
 
@@ -88,7 +89,9 @@ class FlowController:
         self._state: tuple[int, int] | None = None
         self._schemas: list[Object] = []
         self.levels: dict[str, PriorityLevel] = {}
-        self._memo: dict[tuple[object, ...], Classification | None] = {}
+        self._memo: BoundedCache[tuple[object, ...], tuple[Classification | None]] = (
+            BoundedCache(MEMO_SIZE)
+        )
         self._adjusted: float | None = None
         self.estimator = WorkEstimator(lambda group, plural: None)
         """Knows what a request is worth."""
@@ -114,13 +117,11 @@ class FlowController:
                 info.subresource,
                 info.namespace,
             )
-        try:
-            return self._memo[key]
-        except KeyError:
-            if len(self._memo) >= MEMO_SIZE:
-                self._memo.clear()
-            found = self._memo[key] = self._classify(user, info)
-            return found
+        known = self._memo.get(key)
+        if known is None:
+            known = (self._classify(user, info),)
+            self._memo.put(key, known)
+        return known[0]
 
     def _classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         for schema in self._schemas:

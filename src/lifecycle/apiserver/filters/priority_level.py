@@ -71,7 +71,7 @@ class PriorityLevel:
         """
         self._exempt_seats = 0
         self._hand = lru_cache(KNOWN_HANDS)(
-            lambda flow: deal(hash_flow_id(*flow), count, hand_size)
+            lambda flow_id: deal(flow_id, count, hand_size)
         )
 
     @property
@@ -121,7 +121,7 @@ class PriorityLevel:
             self.queueless.add(ticket)
             return ticket
         found = self._set.start(
-            flow, self._hand(flow) if self._queuing[0] else (), work, now
+            flow, self._hand(hash_flow_id(*flow)) if self._queuing[0] else (), work, now
         )
         if found is None:
             self._turn_away(now)

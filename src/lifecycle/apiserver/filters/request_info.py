@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
 from lifecycle.apiserver.filters.refusal import refuse
@@ -36,7 +38,7 @@ METHOD_VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-CACHE_SIZE = 8192
+CACHE_SIZE = 4096
 
 
 class UnknownRequestError(ValueError):
@@ -57,7 +59,9 @@ class RequestInfoFactory:
     ) -> None:
         self.api_prefixes = api_prefixes
         self.groupless_api_prefixes = groupless_api_prefixes
-        self._known: dict[tuple[str, str], RequestInfo] = {}
+        self._known: BoundedCache[tuple[str, str], RequestInfo] = BoundedCache(
+            CACHE_SIZE
+        )
 
     def new_request_info(
         self, method: str, path: str, query: dict[str, list[str]]
@@ -69,9 +73,7 @@ class RequestInfoFactory:
         info = self._known.get(key)
         if info is None:
             info = self._parse(method, path)
-            if len(self._known) >= CACHE_SIZE:
-                self._known.clear()
-            self._known[key] = info
+            self._known.put(key, info)
         if query and info.is_resource_request and info.verb in VERBS_WITH_SELECTORS:
             return _with_query(info, query)
         return info
@@ -139,11 +141,7 @@ def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
         return info
     field_selector = query.get("fieldSelector", [""])[0]
     label_selector = query.get("labelSelector", [""])[0]
-    watch = (
-        info.verb == "list"
-        and "watch" in query
-        and query["watch"][0].lower() not in ("false", "0")
-    )
+    watch = info.verb == "list" and bool_parameter(query, "watch")
     if not (watch or field_selector or label_selector):
         return info
     return replace(

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import RequestInfo
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Work
+from lifecycle.apiserver.storage.stats import Stats
 
 BYTES_PER_SEAT = 100_000
 MOST_FROM_CACHE = 1_000_000
@@ -26,15 +27,6 @@ WATCHES_PER_SEAT = 10
 EVENT_SECONDS = 0.005
 MUTATING = frozenset({"create", "update", "patch", "delete"})
 MAX_SEATS_PERCENT = 0.15
-
-
-class Stats(NamedTuple):
-    """How many objects of a resource there are, and how many bytes one has on average
-    (0: unknown).
-    """
-
-    objects: int
-    average_size: int
 
 
 def max_seats(nominal: int, hand_size: int) -> int:
@@ -71,10 +63,7 @@ class WorkEstimator:
     def _list(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
         version = query.get("resourceVersion", [""])[0]
         if info.verb == "watch":
-            wants_state = query.get("sendInitialEvents", [""])[0].lower() in (
-                "true",
-                "1",
-            )
+            wants_state = bool_parameter(query, "sendInitialEvents")
             if not wants_state and version not in ("", "0"):
                 return ONE_SEAT
         stats = self._stats(info.group, info.resource)

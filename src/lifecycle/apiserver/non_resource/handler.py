@@ -11,17 +11,17 @@ from collections.abc import Callable
 from lifecycle.api.published import published_bytes
 from lifecycle.api.status import generic_not_found, method_not_allowed
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.authn.openid_metadata import (
-    CONFIGURATION_PATH,
-    JWKS_PATH,
-    OpenIDMetadata,
-)
+from lifecycle.apiserver.endpoints.document import document, page_not_found
 from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
-from lifecycle.apiserver.non_resource.document import document, page_not_found
 from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health
 from lifecycle.apiserver.non_resource.merged import MergedDocuments
 from lifecycle.apiserver.non_resource.openapi_v2 import serve_openapi_v2
 from lifecycle.apiserver.non_resource.openapi_v3 import serve_openapi_v3
+from lifecycle.apiserver.non_resource.openid_metadata import (
+    CONFIGURATION_PATH,
+    JWKS_PATH,
+    OpenIDMetadata,
+)
 from lifecycle.apiserver.non_resource.served_groups import ServedGroups
 
 

@@ -19,11 +19,11 @@ from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import DELETE, Attributes
-from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFAULT_POD_GRACE = 30
@@ -61,22 +61,19 @@ def check_delete_options(options: Object) -> None:
 
 
 async def delete(
-    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+    store: ResourceStore,
+    scope: RequestScope,
+    options: DeleteOptions,
+    validate: Validate,
 ) -> tuple[Object, bool]:
-    """Delete one object: the answer (object or Status), and whether it is gone. Raises
-    StatusError 404, 409.
+    """Delete one object, if `validate` has nothing against it: the answer (object or
+    Status), and whether it is gone. Raises StatusError 404, 409.
     """
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         check_preconditions(stored.obj, scope, options)
-        attributes = Attributes(
-            DELETE, resource, scope.subresource, scope.namespace, scope.name, None,
-            stored.obj, scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        await store.environment.admission.admit(attributes)
-        await store.environment.admission.validate(attributes)
+        await validate(None, stored.obj)
         outcome = await _attempt(store, stored, scope, options)
         if outcome is not None:
             return outcome
@@ -178,7 +175,7 @@ async def _attempt(
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if store.strategy.returns_deleted_object(obj["kind"]):
+    if store.strategy.returns_deleted_object:
         return obj, True
     details = {
         "name": scope.name,

@@ -18,7 +18,7 @@ from lifecycle.api import status
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.registry.admission import Validate, validate_all
 from lifecycle.apiserver.registry.deletion import (
     DeleteOptions,
     check_delete_options,
@@ -39,25 +39,23 @@ VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 async def evict(
-    pods: ResourceStore, budgets: ResourceStore, scope: RequestScope, eviction: Object
+    pods: ResourceStore,
+    budgets: ResourceStore,
+    scope: RequestScope,
+    eviction: Object,
+    validate: Validate,
 ) -> Object:
-    """Delete a pod as its eviction asks, if its budget lets it go.
+    """Delete a pod as its eviction asks, if its budget lets it go. Admission looks at
+    the eviction (`validate`); the delete in it is the server's own.
 
     The answer is a `Status`; for a pod with several budgets one that says 500, though
     the response is a 201, as upstream. Raises StatusError 400 (another pod's eviction),
     404 and 409 as a delete does, 429 (the budget does not allow it now), 403 (the
     budget's status makes no sense).
     """
-    environment = pods.environment
-    attributes = Attributes(
-        CREATE, pods.resource, "eviction", scope.namespace, scope.name, eviction, None,
-        scope.options, scope.user,
-        scope.dry_run, scope.warnings,
-    )  # fmt: skip
-    await environment.admission.admit(attributes)
     if (eviction.get("metadata") or {}).get("name", "") != scope.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
-    await environment.admission.validate(attributes)
+    await validate(eviction, None)
     wanted = eviction.get("deleteOptions") or {}
     check_delete_options(wanted)
     preconditions = wanted.get("preconditions") or {}
@@ -277,7 +275,7 @@ async def _mark_and_delete(
             options = replace(
                 options, resource_version=written.obj["metadata"]["resourceVersion"]
             )
-    await delete(pods, scope, options)
+    await delete(pods, scope, options, validate_all)
 
 
 def _marked(pod: Object, now: str) -> Object:

@@ -13,23 +13,19 @@ from __future__ import annotations
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, not_supported, required
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 
 
-async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Object:
+async def bind(
+    store: ResourceStore, scope: RequestScope, binding: Object, validate: Validate
+) -> Object:
     """Bind a pod to the node a `Binding` names. Raises StatusError 400, 404, 409 (bound
     already), 500 (a bad target).
     """
     environment = store.environment
-    attributes = Attributes(
-        CREATE, store.resource, "binding", scope.namespace, scope.name, binding, None,
-        scope.options, scope.user,
-        scope.dry_run, scope.warnings,
-    )  # fmt: skip
-    await environment.admission.admit(attributes)
     if (binding.get("metadata") or {}).get("name", "") != scope.name:
         raise status.bad_request("name in URL does not match name in Binding object")
     errors = validate_binding(binding)
@@ -38,7 +34,7 @@ async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Ob
         raise status.failure(
             500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
         )
-    await environment.admission.validate(attributes)
+    await validate(binding, None)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         pod = _assigned(stored.obj, binding, scope, environment.clock.timestamp())

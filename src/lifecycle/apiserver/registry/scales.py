@@ -9,19 +9,18 @@ Upstream: `pkg/registry/apps/deployment/storage/storage.go` (`ScaleREST`,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.labels import format_label_selector
-from lifecycle.api.managed_fields import apply_patch, update_managed_fields
+from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
-from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.metadata import check_identity
-from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH, cannot_decode
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
@@ -109,49 +108,21 @@ async def update_scale(
     def replaced(_: Object) -> Object:
         return new
 
-    return await _write(store, scope, replaced, uid=new["metadata"].get("uid", ""))
+    uid = new["metadata"].get("uid", "")
+    return await change_scale(store, scope, replaced, uid=uid)
 
 
-async def patch_scale(
+async def change_scale(
     store: ResourceStore,
     scope: RequestScope,
-    content_type: str,
-    patch: Any,
-    *,
-    force: bool,
-) -> Object:
-    """Patch; a strategic merge patch is a plain one here, a Scale has no lists."""
-    now = store.environment.clock.timestamp()
-
-    def patched(current: Object) -> Object:
-        if content_type == APPLY_PATCH:
-            return apply_patch(
-                current,
-                patch,
-                manager=scope.manager,
-                force=force,
-                now=now,
-                subresource="scale",
-            )
-        apply = apply_json_patch if content_type == JSON_PATCH else apply_merge_patch
-        result = apply(current, patch)
-        try:
-            decoded, _ = decode(result, VERSION, KIND)
-        except status.StatusError as error:
-            raise cannot_decode(content_type, result, patch, KIND, error) from None
-        return decoded
-
-    return await _write(store, scope, patched, applied=content_type == APPLY_PATCH)
-
-
-async def _write(
-    store: ResourceStore,
-    scope: RequestScope,
-    change: Any,
+    change: Callable[[Object], Object],
     *,
     applied: bool = False,
     uid: str = "",
 ) -> Object:
+    """Write what `change` makes of the Scale into the object behind it. `applied`: its
+    managed fields are an apply's.
+    """
     resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
 
@@ -203,7 +174,10 @@ async def _write(
         scope.dry_run, warnings=scope.warnings,
         strategy=scope.strategy,
     )  # fmt: skip
-    cached, _ = await store.update(parent, change_parent, create=False, uid=uid)
+    validate = RequestAdmission(store.environment.admission, parent).validate
+    cached, _ = await store.update(
+        parent, change_parent, validate, create=False, uid=uid
+    )
     return scale_of(cached.obj, paths)
 
 

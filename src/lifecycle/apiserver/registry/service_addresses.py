@@ -27,6 +27,7 @@ from lifecycle.api.status import invalid as invalid_status
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.metadata import fill_object_meta
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.etcd.keys import registry_key
 
 SERVICE_CIDR = IPv4Network("10.96.0.0/16")
@@ -81,7 +82,11 @@ class ServiceAddresses:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._resource = resource("ipaddresses.networking.k8s.io")
-        self._store = ResourceStore(self._resource, environment)
+        self._store = ResourceStore(
+            self._resource,
+            environment,
+            strategy_for(self._resource.api_version, self._resource.kind),
+        )
         self._cidrs = environment.cacher(resource("servicecidrs.networking.k8s.io"))
 
     def networks(self) -> list[IPv4Network]:

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.validation.services import validate_cluster_ips
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.unmigrated.validation.services import (
+    validate_cluster_ips,
+)
 
 HEADLESS = "None"
 CONFIGURED = ("IPv4",)

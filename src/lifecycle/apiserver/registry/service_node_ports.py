@@ -20,12 +20,12 @@ from random import Random
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.strategy.services import (
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.unmigrated.strategy.services import (
     OUTSIDE,
     needs_health_check,
     needs_node_ports,
 )
-from lifecycle.api.wire import Object
 
 NODE_PORTS = range(30000, 32768)
 DRY_RUN_PORT = 32768

@@ -21,9 +21,8 @@ from ipaddress import IPv4Network, ip_address
 
 from lifecycle.api import status
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy.services import needs_cluster_ip
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.service_addresses import (
     ALLOCATED,
@@ -43,6 +42,8 @@ from lifecycle.apiserver.registry.service_node_ports import (
     update_node_ports,
 )
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.unmigrated.strategy.services import needs_cluster_ip
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 DRY_RUN_ADDRESS = str(SERVICE_CIDR.network_address)
 """A dry run takes nothing. It answers with what nobody can have: the network's own
@@ -61,8 +62,10 @@ def range_offset(network: IPv4Network) -> int:
 class ServiceStore(ResourceStore):
     """The registry of Services, with its two pools."""
 
-    def __init__(self, resource: Resource, environment: Environment) -> None:
-        super().__init__(resource, environment)
+    def __init__(
+        self, resource: Resource, environment: Environment, strategy: Strategy
+    ) -> None:
+        super().__init__(resource, environment, strategy)
         self.addresses = ServiceAddresses(environment)
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:

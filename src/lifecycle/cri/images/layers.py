@@ -6,7 +6,9 @@ A layer says "gone" with an empty file `.wh.NAME`, and "nothing below counts" wi
 device 0,0 and with an extended attribute. Where an overlay cannot be mounted, layers
 are unpacked one over the other, and the marks are obeyed on the spot.
 
-A layer comes from a stranger: names that lead out of the directory are refused.
+A layer comes from a stranger: names that lead out of the directory are refused, and so
+is a layer that grows beyond all measure; it is decompressed piece by piece, never as a
+whole.
 
 Upstream: OCI image-spec `layer.md`; containerd `pkg/archive/tar.go`,
 `whiteout_linux.go`.
@@ -21,21 +23,72 @@ import shutil
 import stat
 import tarfile
 from pathlib import Path
+from typing import BinaryIO
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
 
+MAX_LAYER = 8 * 1024**3
+"""Bytes of one unpacked layer, headers and holes included. Ours: containerd has no
+limit but the disk.
+"""
+MAX_HEADER = 1024 * 1024
+"""Bytes of one header of the archive (a long name, extended attributes). Ours, as Go's
+`archive/tar` has it.
+"""
 
-def unpack(data: bytes, target: Path, overlay: bool) -> None:
-    """Into `target`. `overlay`: keep marks for the kernel, else obey them. Raises
-    ValueError for a name that leads out.
+
+class _Archive:
+    """What `tarfile` reads from: `data` as it is or decompressed on the way. Raises
+    ValueError beyond the limits.
     """
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+
+    def __init__(self, data: bytes, limit: int) -> None:
+        packed = data[:2] == b"\x1f\x8b"
+        raw = io.BytesIO(data)
+        self._file: BinaryIO | gzip.GzipFile = (
+            gzip.GzipFile(fileobj=raw) if packed else raw
+        )
+        self._limit = limit
+
+    def read(self, size: int) -> bytes:
+        """Contents are read in small pieces, so a large one is a header."""
+        if size > MAX_HEADER:
+            raise ValueError(
+                f"layer has a header of {size} bytes: at most {MAX_HEADER} are allowed"
+            )
+        self._check(self.tell() + size)
+        return self._file.read(size)
+
+    def seek(self, position: int) -> int:
+        """Forward only costs what lies between: `tarfile` does not go back."""
+        self._check(position)
+        return self._file.seek(position)
+
+    def tell(self) -> int:
+        """In the decompressed archive."""
+        return self._file.tell()
+
+    def _check(self, position: int) -> None:
+        if position > self._limit:
+            raise ValueError(f"layer is larger than {self._limit} bytes")
+
+
+def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> None:
+    """Into `target`. `overlay`: keep marks for the kernel, else obey them.
+
+    Raises ValueError for a name that leads out and for more than `limit` bytes;
+    OSError, EOFError, `zlib.error` and `tarfile.TarError` for what is no archive.
+    """
     target.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        for entry in archive:
+    left = limit
+    with tarfile.open(fileobj=_Archive(data, limit), mode="r:") as archive:  # type: ignore[call-overload]
+        while (entry := archive.next()) is not None:
+            left -= entry.size  # holes of a sparse file take no room in the archive
+            if left < 0:
+                raise ValueError(f"layer is larger than {limit} bytes")
             _one(archive, entry, target, overlay)
+            archive.members = []  # or it remembers every entry
 
 
 def _inside(target: Path, name: str) -> Path:
@@ -63,7 +116,14 @@ def _one(
                 _remove(child)
         return
     if path.name.startswith(WHITEOUT):
-        gone = path.with_name(path.name.removeprefix(WHITEOUT))
+        name = path.name.removeprefix(WHITEOUT)
+        if name in (
+            "",
+            ".",
+            "..",
+        ):  # it would take away the directory, or the one above
+            raise ValueError(f"invalid whiteout name: {path.name}")
+        gone = path.with_name(name)
         _remove(gone)
         if overlay:
             os.mknod(gone, stat.S_IFCHR, os.makedev(0, 0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
+from typing import Any
 
 import aiohttp
 import orjson
@@ -32,6 +33,12 @@ from lifecycle.cri.runtime import AuthConfig, RuntimeServiceError
 
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"
+MAX_MANIFEST = 4 * 1024 * 1024
+"""Bytes of a manifest or a configuration: what the distribution-spec asks a registry to
+take.
+"""
+MAX_BLOB = 4 * 1024**3
+"""Bytes of a layer as it is sent. Ours: it is held in memory until it is unpacked."""
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -87,9 +94,11 @@ class Puller:
         )
 
     async def _get(
-        self, path: str, accept: str, again: bool = True
+        self, path: str, accept: str, limit: int = MAX_MANIFEST, again: bool = True
     ) -> tuple[bytes, str]:
-        """Body and content type."""
+        """Body and content type. A body of more than `limit` bytes is not read to its
+        end.
+        """
         headers = {"Accept": accept}
         if self._header:
             headers["Authorization"] = self._header
@@ -100,7 +109,7 @@ class Puller:
                     challenge = answer.headers.get("WWW-Authenticate", "")
                     if self._pair or challenge.lower().startswith("bearer"):
                         await self._answer_challenge(challenge)
-                        return await self._get(path, accept, again=False)
+                        return await self._get(path, accept, limit, again=False)
                 if answer.status in (401, 403):
                     what = path.replace("/", " ")
                     code = f"{answer.status} {answer.reason}"
@@ -114,7 +123,14 @@ class Puller:
                     raise self._failure(
                         f"unexpected status code {url}: {answer.status} {answer.reason}"
                     )
-                return await answer.read(), answer.content_type
+                body = bytearray()
+                async for piece in answer.content.iter_chunked(65536):
+                    body += piece
+                    if len(body) > limit:
+                        raise self._failure(
+                            f"unexpected size of {path}: more than {limit} bytes"
+                        )
+                return bytes(body), answer.content_type
         except aiohttp.ClientError as error:
             raise self._failure(
                 f'failed to do request: Head "{url}": {error}'
@@ -144,14 +160,20 @@ class Puller:
             token = await answer.json()
         self._header = "Bearer " + (token.get("token") or token.get("access_token"))
 
-    async def _blob(self, digest: str, accept: str) -> bytes:
-        data, _ = await self._get(f"blobs/{digest}", accept)
+    async def _blob(self, digest: str, accept: str, limit: int = MAX_MANIFEST) -> bytes:
+        data, _ = await self._get(f"blobs/{digest}", accept, limit)
         if digest_of_bytes(data) != digest:
             raise self._failure(
                 f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}:"
                 " failed precondition"
             )
         return data
+
+    async def _layer(self, described: dict[str, Any]) -> bytes:
+        """No more is read than the manifest says it has."""
+        return await self._blob(
+            described["digest"], LAYER, min(int(described["size"]), MAX_BLOB)
+        )
 
     async def pull(
         self, have: Callable[[str], bool] = lambda digest: False
@@ -187,7 +209,5 @@ class Puller:
         image.blobs[image.config] = await self._blob(image.config, CONFIG)
         for described in document["layers"]:
             if not have(described["digest"]):
-                image.blobs[described["digest"]] = await self._blob(
-                    described["digest"], LAYER
-                )
+                image.blobs[described["digest"]] = await self._layer(described)
         return image

@@ -11,8 +11,12 @@ gzip.
 
 from __future__ import annotations
 
+import asyncio
+import builtins
 import os
 import shutil
+import tarfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +27,7 @@ from lifecycle.cri.hollow_images import normalized_name
 from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, digest_of_bytes
 from lifecycle.cri.images.pull import Puller
-from lifecycle.cri.runtime import AuthConfig, Image
+from lifecycle.cri.runtime import AuthConfig, Image, RuntimeServiceError
 
 SHORT = 16
 """Digits of a layer's hash in its directory's name: the kernel's overlay options must
@@ -43,6 +47,7 @@ class ImageStore:
         self.layers.mkdir(parents=True, exist_ok=True)
         self._file = root / "images.json"
         self._images: dict[str, dict[str, Any]] = {}
+        self._unpacking = asyncio.Lock()
         if self._file.exists():
             self._images = orjson.loads(self._file.read_bytes())
 
@@ -55,7 +60,13 @@ class ImageStore:
         """Unpack an image and give it a name; its id, the configuration's hash. Raises
         ValueError if a blob is not what its name says.
         """
-        full = normalized_name(name)
+        manifest, directories = self._unpack_layers(image)
+        return self._register(name, image, manifest, directories)
+
+    def _unpack_layers(self, image: BuiltImage) -> tuple[dict[str, Any], list[str]]:
+        """The image's manifest, and its layers' directories, lowest first. Takes time:
+        not on a loop.
+        """
         manifest = orjson.loads(image.blobs[image.manifest])
         if "layers" not in manifest:  # an index: the manifest is another blob
             wanted = [
@@ -66,11 +77,6 @@ class ImageStore:
                 for m in wanted
                 if (m.get("config") or {}).get("digest") == image.config
             )
-        config = orjson.loads(image.blobs[image.config])
-        size = (
-            sum(layer["size"] for layer in manifest["layers"])
-            + manifest["config"]["size"]
-        )
         directories = []
         for described in manifest["layers"]:
             directory = described["digest"].partition(":")[2][:SHORT]
@@ -82,6 +88,21 @@ class ImageStore:
                     )
                 self._unpack(data, directory)
             directories.append(directory)
+        return manifest, directories
+
+    def _register(
+        self,
+        name: str,
+        image: BuiltImage,
+        manifest: dict[str, Any],
+        directories: builtins.list[str],
+    ) -> str:
+        full = normalized_name(name)
+        config = orjson.loads(image.blobs[image.config])
+        size = (
+            sum(layer["size"] for layer in manifest["layers"])
+            + manifest["config"]["size"]
+        )
         known = self._images.setdefault(
             image.config,
             {
@@ -112,7 +133,11 @@ class ImageStore:
     def _unpack(self, data: bytes, directory: str) -> None:
         beside = self.layers / (directory + ".new")
         shutil.rmtree(beside, ignore_errors=True)
-        unpack(data, beside, self.overlay)
+        try:
+            unpack(data, beside, self.overlay)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
         if not self.overlay:
             (self.layers / (directory + ".tar")).write_bytes(
                 data
@@ -127,7 +152,17 @@ class ImageStore:
             image = await puller.pull(
                 lambda digest: digest.partition(":")[2][:SHORT] in here
             )
-        return self.add(puller.name, image)
+        try:
+            async with self._unpacking:  # two images may have a layer in common
+                manifest, directories = await asyncio.to_thread(
+                    self._unpack_layers, image
+                )
+        except (ValueError, EOFError, OSError, tarfile.TarError, zlib.error) as error:
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = failed to pull and unpack image"
+                f' "{puller.name}": failed to extract layer: {error}'
+            ) from None
+        return self._register(puller.name, image, manifest, directories)
 
     def find(self, name: str) -> str:
         """The id of an image, by id (whole or its beginning), tag or digest; empty if

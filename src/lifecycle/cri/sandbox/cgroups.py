@@ -104,6 +104,23 @@ class Cgroup:
             {os.path.join(tree, self.relative) for tree in self._trees.values()}
         )
 
+    def directories(self) -> dict[str, str]:
+        """The group's directory by controller; the key is empty in version 2."""
+        return {
+            controller: os.path.join(tree, self.relative)
+            for controller, tree in self._trees.items()
+        }
+
+    def root(self) -> str:
+        """Version 2: where the whole tree is mounted."""
+        return self._trees[""]
+
+    def tree_name(self, controller: str) -> str:
+        """Version 1: the name of the directory where a controller's tree is mounted, as
+        `cpu,cpuacct`.
+        """
+        return os.path.basename(self._trees[controller])
+
     def create(self, resources: Spec) -> None:
         """Make the directories and set the limits. Raises OSError."""
         for tree in set(self._trees.values()):

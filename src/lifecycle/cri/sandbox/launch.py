@@ -90,11 +90,14 @@ def _enter_namespaces(spec: Spec) -> None:
     syscalls.unshare(sum(syscalls.NAMESPACE_FLAGS[kind] for kind in made))
 
 
-def _set_up(spec: Spec, bundle: str) -> None:
+def _set_up(spec: Spec, bundle: str, cgroup: Cgroup) -> None:
     root = os.path.join(bundle, spec["root"]["path"])
     rootfs.mount_root(spec, root)
     for mount in spec["mounts"]:
-        rootfs.mount_one(mount, root)
+        if mount["type"] == "cgroup":
+            rootfs.mount_cgroups(mount, root, cgroup)
+        else:
+            rootfs.mount_one(mount, root)
     rootfs.make_devices(root, spec.get("devices") or [])
     rootfs.enter(root)
     for name, value in (spec["linux"].get("sysctl") or {}).items():
@@ -171,7 +174,7 @@ def spawn(
                 os._exit(0)
             os.close(number)
             os.close(numbered)
-            _set_up(spec, bundle)
+            _set_up(spec, bundle, cgroup)
             _use_streams(streams, spec["process"].get("terminal", False))
             become_program(spec["process"])
         except BaseException as error:

@@ -12,8 +12,8 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -110,25 +110,38 @@ class NodeSide(NodeAccess):
     async def exec_sync(
         self, container_id: str, cmd: tuple[str, ...], timeout: float
     ) -> ExecSyncResponse:
-        """Output beyond 16 MiB is dropped."""
+        """Output beyond 16 MiB is dropped as it comes. Raises RuntimeServiceError, when
+        `timeout` is over too.
+        """
         container = self._running(container_id, "failed to exec in container")
-        files = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
-        process, heard = await self._execute(container, cmd, files, False)
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), timeout or None)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            os.close(heard)
-            raise RuntimeServiceError(
-                "rpc error: code = DeadlineExceeded desc = failed to exec in"
-                f" container: timeout {timeout:g}s exceeded: context deadline exceeded"
-            ) from None
+        async with _read_end() as (out, to_out), _read_end() as (err, to_err):
+            try:
+                files = (subprocess.DEVNULL, to_out, to_err)
+                process, heard = await self._execute(container, cmd, files, False)
+            finally:
+                os.close(to_out)
+                os.close(to_err)
+            try:
+                async with asyncio.timeout(timeout or None):
+                    outputs = await asyncio.gather(_beginning(out), _beginning(err))
+                    await process.wait()
+            except TimeoutError:
+                os.close(heard)
+                raise RuntimeServiceError(
+                    "rpc error: code = DeadlineExceeded desc = failed to exec in"
+                    f" container: timeout {timeout:g}s exceeded: context deadline"
+                    " exceeded"
+                ) from None
+            except BaseException:
+                os.close(heard)
+                raise
+            finally:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                    await process.wait()
         self._complaint(heard)
-        texts = [
-            data[:MAX_SYNC_OUTPUT].decode("utf-8", "surrogateescape")
-            for data in (out, err)
-        ]
+        texts = [data.decode("utf-8", "surrogateescape") for data in outputs]
         return ExecSyncResponse(process.returncode or 0, *texts)
 
     async def exec(
@@ -378,6 +391,36 @@ class NodeSide(NodeAccess):
         where = {"mountpoint": str(self.images.root)}
         used = {"used_bytes": {"value": size}, "inodes_used": {"value": inodes}}
         return [{"timestamp": time.time_ns(), "fs_id": where, **used}]
+
+
+@asynccontextmanager
+async def _read_end() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A pipe: a reader, closed at the end, and the other end, which is the caller's to
+    close.
+
+    With a pipe of asyncio's own, waiting for the process would mean waiting for the end
+    of its output, which never comes if nobody reads it or a grandchild holds it.
+    """
+    receive, send = os.pipe()
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader),
+        os.fdopen(receive, "rb", buffering=0),
+    )
+    try:
+        yield reader, send
+    finally:
+        transport.close()
+
+
+async def _beginning(reader: asyncio.StreamReader) -> bytes:
+    """Reads to the end, keeps `MAX_SYNC_OUTPUT`. Upstream: `cappedWriter` in
+    `container_execsync.go`.
+    """
+    kept = bytearray()
+    while data := await reader.read(65536):
+        kept += data[: MAX_SYNC_OUTPUT - len(kept)]
+    return bytes(kept)
 
 
 async def _never() -> Any:

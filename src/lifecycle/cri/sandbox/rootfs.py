@@ -10,7 +10,8 @@ root, mount everything else below it, make device files, turn the root around wi
 Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`,
 `pivotRoot`, `maskPath`, `readonlyPath`). Left out: resolving links of an image that
 lead outside of it is left to the kernel (`openat2` is not in Python), so a bind mount
-onto a link in the image is refused; cgroup mounts show the whole tree read-only.
+onto a link in the image is refused; cgroup namespaces: a container sees its own groups
+because nothing else is mounted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import stat
 from typing import Any
 
 from lifecycle.cri.sandbox import syscalls as sys
+from lifecycle.cri.sandbox.cgroups import Cgroup
 
 Spec = dict[str, Any]
 
@@ -105,7 +107,9 @@ def _make_place(source: str, target: str) -> None:
 
 
 def mount_one(mount: Spec, rootfs: str) -> None:
-    """One entry of the spec's `mounts`."""
+    """One entry of the spec's `mounts`; those of type `cgroup` are
+    `mount_cgroups`'s.
+    """
     options = mount.get("options") or []
     target = _inside(rootfs, mount["destination"])
     flags, data, spread = 0, [], 0
@@ -116,10 +120,6 @@ def mount_one(mount: Spec, rootfs: str) -> None:
             flags |= FLAGS[option]
         else:
             data.append(option)
-    if mount["type"] == "cgroup":
-        _make_place("cgroup", target)
-        sys.mount("/sys/fs/cgroup", target, flags=sys.MS_BIND | sys.MS_REC)
-        return
     _make_place(mount["source"], target)
     if mount["type"] != "bind":
         if data and mount["type"] == "devpts":
@@ -138,6 +138,38 @@ def mount_one(mount: Spec, rootfs: str) -> None:
         )
     if spread:
         sys.mount("", target, flags=spread)
+
+
+def mount_cgroups(mount: Spec, rootfs: str, cgroup: Cgroup) -> None:
+    """The container's own groups and no others, so that it cannot leave them or make
+    new ones.
+
+    Version 1: a small file system with a directory per tree, and links for controllers
+    that share one. Version 2: the group itself; a privileged container gets the whole
+    tree. Writable only with the option `rw`.
+
+    Upstream: runc `libcontainer/rootfs_linux.go` (`mountCgroupV1`, `mountCgroupV2`).
+    """
+    target = _inside(rootfs, mount["destination"])
+    options = mount.get("options") or []
+    quiet = sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC
+    ending = quiet | (0 if "rw" in options else sys.MS_RDONLY)
+    os.makedirs(target, exist_ok=True)
+    if cgroup.unified:
+        source = cgroup.root() if "rw" in options else cgroup.directories()[""]
+        sys.mount(source, target, flags=sys.MS_BIND)
+        sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
+        return
+    sys.mount("tmpfs", target, "tmpfs", quiet, "mode=755")
+    for controller, directory in cgroup.directories().items():
+        place = f"{target}/{cgroup.tree_name(controller)}"
+        if not os.path.isdir(place):
+            os.mkdir(place)
+            sys.mount(directory, place, flags=sys.MS_BIND)
+            sys.mount("", place, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
+        if cgroup.tree_name(controller) != controller:
+            os.symlink(cgroup.tree_name(controller), f"{target}/{controller}")
+    sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
 
 
 def _locked(target: str) -> int:

@@ -198,7 +198,7 @@ class KubeletServer:
             container_id = container_for_logs(name, status, container, options.previous)
             run = await self._runtime.container_status(container_id)
             file = self._log_file(run)
-            file.read()
+            file.size()
         except NoLogsError as error:
             return _text(400, str(error))
         except RuntimeServiceError:
@@ -227,8 +227,11 @@ class KubeletServer:
                 self._followed.pop(run.id, None)
 
         return Response(
-            200, {"Content-Type": "text/plain"}, stream=stream(), encode_frame=_as_it_is
-        )  # type: ignore[arg-type]
+            200,
+            {"Content-Type": "text/plain"},
+            stream=stream(),  # type: ignore[arg-type]
+            encode_frame=_as_it_is,
+        )
 
     def _log_file(self, run: ContainerStatus) -> LogFile:
         if isinstance(self._runtime, NodeAccess):
@@ -299,15 +302,23 @@ class _RuntimeLogFile:
     def __init__(self, runtime: Any, path: str) -> None:
         self._runtime, self._path = runtime, path
 
-    def read(self, offset: int = 0) -> bytes:
+    def read(self, offset: int = 0, size: int = -1) -> bytes:
         """See `LogFile`."""
         try:
-            data: bytes = self._runtime.read_log(self._path, offset)
+            data: bytes = self._runtime.read_log(self._path, offset, size)
         except FileNotFoundError:
             # a real runtime opens the file before it knows whether the program can be
             # run
             return b""
         return data
+
+    def size(self) -> int:
+        """See `LogFile`."""
+        try:
+            size: int = self._runtime.log_size(self._path)
+        except FileNotFoundError:
+            return 0
+        return size
 
     async def grown(self, size: int) -> None:
         """See `LogFile`."""

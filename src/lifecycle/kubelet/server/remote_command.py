@@ -25,6 +25,7 @@ from typing import TypeVar
 
 import orjson
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
@@ -57,12 +58,14 @@ class Options:
 
 
 def new_options(request: Request) -> Options:
-    """From the query. Raises ValueError if it asks for nothing, or for a terminal with
-    a separate stderr.
+    """From the query. Raises ValueError if it asks for no stream at all.
+
+    Upstream takes only `1` here, which is what an API server sends; whoever asks the
+    kubelet itself may say more.
     """
 
     def flag(*names: str) -> bool:
-        return any(request.param(name) in ("1", "true") for name in names)
+        return any(bool_parameter(request.query, name) for name in names)
 
     tty = flag("tty")
     stdin, stdout, stderr = (

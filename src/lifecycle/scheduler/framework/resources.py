@@ -4,16 +4,12 @@ The scheduler adds and compares these sums for every node it looks at, so quanti
 parsed once, when a pod or a node enters the cache: CPU in thousandths, everything else
 in whole units.
 
-A pod's request is more than the sum of its containers: init containers run one after
-the other *before* the others, so the largest of them counts; a sidecar (an init
-container that restarts always) stays, so it counts beside everything that starts after
-it; the runtime class may add an overhead; and requests set on the pod itself win over
-those of its containers. While a running pod is resized in place, it counts for the
-larger of what it wants, what it was granted and what it has; a resize that its node can
-never grant does not count.
+A pod's request is more than the sum of its containers (`api/pod_resources.py`). The
+scheduler counts it in the light of the status: while a running pod is resized in place,
+it takes the larger of what it wants, what it was granted and what it has; a resize that
+its node can never grant does not count.
 
-Upstream: `component-helpers/resource/helpers.go` (`PodRequests`,
-`determineEffectiveRequests`), `pkg/scheduler/framework/types.go` (`Resource`,
+Upstream: `pkg/scheduler/framework/types.go` (`Resource`, `calculateResource`,
 `getNonMissingContainerRequests`), `pkg/scheduler/util/pod_resources.go`
 (`DefaultMilliCPURequest`, `DefaultMemoryRequest`), v1.36. Left out: device claims.
 """
@@ -24,7 +20,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api import pod_resources as resources
+from lifecycle.api.pod_resources import PodResourcesOptions
+from lifecycle.api.quantity import Format, Quantity, parse_quantity
 from lifecycle.api.wire import Object
 
 DEFAULT_MILLI_CPU_REQUEST = 100
@@ -120,27 +118,30 @@ class Resource:
         return copy
 
 
-def _plus(total: Amounts, more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
+_NON_MISSING = {
+    "cpu": Quantity(DEFAULT_MILLI_CPU_REQUEST, -3),
+    "memory": Quantity(DEFAULT_MEMORY_REQUEST, 0, Format.BINARY_SI),
+}
 
 
-def _maximum(total: Amounts, other: Mapping[str, int]) -> None:
-    for name, value in other.items():
-        if value > total.get(name, 0):
-            total[name] = value
+def _options(non_missing: Mapping[str, Quantity]) -> PodResourcesOptions:
+    return PodResourcesOptions(
+        use_status_resources=True,
+        in_place_pod_level_resources=True,
+        non_missing_container_requests=non_missing,
+    )
 
 
-_NO_DEFAULTS: Amounts = {}
-_NON_ZERO: Amounts = {
-    "cpu": DEFAULT_MILLI_CPU_REQUEST,
-    "memory": DEFAULT_MEMORY_REQUEST,
+_PLAIN = _options({})
+_OPTIONS: dict[tuple[str, ...], PodResourcesOptions] = {
+    names: _options({name: _NON_MISSING[name] for name in names})
+    for names in (("cpu",), ("memory",), ("cpu", "memory"))
 }
 
 
 def pod_requests(pod: Object) -> Amounts:
     """What the pod asks for."""
-    return _pod_requests(pod, _NO_DEFAULTS)
+    return _amounts(resources.pod_requests(pod, _PLAIN))
 
 
 def non_zero_requests(pod: Object, requests: Amounts) -> Amounts:
@@ -150,17 +151,30 @@ def non_zero_requests(pod: Object, requests: Amounts) -> Amounts:
     Not so where the pod as a whole has requests or limits, and something is asked for
     in its name or a container's.
     """
-    pod_level = pod["spec"].get("resources")
-    defaults = _NON_ZERO
-    if pod_level and any(
-        _is_pod_level(name)
-        for part in ("requests", "limits")
-        for name in pod_level.get(part) or ()
-    ):
-        defaults = {
-            name: default for name, default in _NON_ZERO.items() if name not in requests
-        }
-    return _pod_requests(pod, defaults) if defaults else requests
+    missing = tuple(_NON_MISSING)
+    if resources.is_pod_level_resources_set(pod["spec"]):
+        missing = tuple(name for name in missing if name not in requests)
+    if not missing or _all_ask_for(pod["spec"], missing):
+        return requests
+    return _amounts(resources.pod_requests(pod, _OPTIONS[missing]))
+
+
+def _all_ask_for(spec: Object, names: tuple[str, ...]) -> bool:
+    """Whether no container leaves out any of these requests: nearly always, and then
+    there is nothing to make up.
+    """
+    for container in (*spec["containers"], *(spec.get("initContainers") or ())):
+        requests = (container.get("resources") or {}).get("requests") or ()
+        if not all(name in requests for name in names):
+            return False
+    return True
+
+
+def _amounts(quantities: Mapping[str, Quantity]) -> Amounts:
+    return {
+        name: each.milli() if name == "cpu" else each.value()
+        for name, each in quantities.items()
+    }
 
 
 def scaled_down(old: Object, new: Object) -> set[str]:
@@ -189,81 +203,6 @@ def _in_force(status: Object) -> list[Any]:
         *(status.get("initContainerStatuses") or ()),
     ]
     return [
-        _resize_infeasible(status),
+        resources.is_pod_resize_infeasible(status),
         *((s.get("resources"), s.get("allocatedResources")) for s in statuses),
     ]
-
-
-def _is_pod_level(name: str) -> bool:
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
-
-
-def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
-    spec, status = pod["spec"], pod.get("status") or {}
-    total: Amounts = {}
-    for container in spec["containers"]:
-        _plus(
-            total, _container_requests(container, defaults, status, "containerStatuses")
-        )
-    init_containers = spec.get("initContainers")
-    if init_containers:
-        largest: Amounts = {}
-        sidecars: Amounts = {}
-        for container in init_containers:
-            if container.get("restartPolicy") == "Always":
-                requests = _container_requests(
-                    container, defaults, status, "initContainerStatuses"
-                )
-                _plus(total, requests)
-                _plus(sidecars, requests)
-                requests = dict(sidecars)
-            else:
-                requests = _container_requests(container, defaults)
-                _plus(requests, sidecars)
-            _maximum(largest, requests)
-        _maximum(total, largest)
-    pod_level = spec.get("resources")
-    if pod_level and pod_level.get("requests"):
-        wanted = amounts(pod_level["requests"])
-        effective = _effective(wanted, status, status)
-        total.update(
-            (name, effective.get(name, 0)) for name in wanted if _is_pod_level(name)
-        )
-    if spec.get("overhead"):
-        _plus(total, amounts(spec["overhead"]))
-    return total
-
-
-_NOTHING: Object = {}
-
-
-def _container_requests(
-    container: Object, defaults: Amounts, status: Object = _NOTHING, statuses: str = ""
-) -> Amounts:
-    resources = container.get("resources")
-    requests = amounts(resources.get("requests")) if resources else {}
-    for found in (status.get(statuses) or ()) if status else ():
-        if found["name"] == container["name"]:
-            requests = _effective(requests, found, status)
-    return {**defaults, **requests} if defaults else requests
-
-
-def _effective(wanted: Amounts, status: Object, of_pod: Object) -> Amounts:
-    """Requests in the light of a status: what is wanted, what is in force, what was
-    granted; the largest of each.
-    """
-    resources = status.get("resources")
-    if resources is None:
-        return wanted
-    total = {} if _resize_infeasible(of_pod) else dict(wanted)
-    _maximum(total, amounts(resources.get("requests")))
-    _maximum(total, amounts(status.get("allocatedResources")))
-    return total
-
-
-def _resize_infeasible(status: Object) -> bool:
-    pending = next(
-        (c for c in status.get("conditions") or () if c["type"] == "PodResizePending"),
-        None,
-    )
-    return pending is not None and pending.get("reason") == "Infeasible"

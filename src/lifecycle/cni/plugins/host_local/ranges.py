@@ -71,11 +71,10 @@ def canonical_range(raw: Mapping[str, Any]) -> Range:
     start = parse_ip(raw["rangeStart"]) if raw.get("rangeStart") else None
     end = parse_ip(raw["rangeEnd"]) if raw.get("rangeEnd") else None
     # a start behind the end is outside of what is a range by then
-    if start is not None and (
-        start not in network or (end is not None and start > end)
-    ):  # type: ignore[operator]
+    behind = start is not None and end is not None and int(start) > int(end)
+    if start is not None and (start not in network or behind):
         raise CNIError(f"RangeStart {start} not in network {subnet}")
-    if end is not None and (end not in network or (start or first) > end):  # type: ignore[operator]
+    if end is not None and (end not in network or int(start or first) > int(end)):
         raise CNIError(f"RangeEnd {end} not in network {subnet}")
     return Range(subnet, start or first, end or last, gateway)
 

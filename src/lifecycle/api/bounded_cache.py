@@ -1,0 +1,81 @@
+"""Caches that no caller can fill with what it likes.
+
+A server remembers what it worked out for a path, a header or a text, because they
+repeat. Whoever may ask chooses them, and may choose a new one of a megabyte each time:
+a limit on the number of entries alone is none on memory. Long keys are therefore worked
+out anew each time; they are rare, and honest clients have none. What all keys of one
+cache take is at most `entries` times `MAX_KEY` characters.
+
+Upstream has no such caches: `apiserver/pkg/endpoints/request/requestinfo.go` parses
+each path anew. The one that is like it limits both as well:
+`plugin/pkg/authorizer/webhook/webhook.go` (`maxControlledAttrCacheSize`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+Text = TypeVar("Text", str, bytes)
+Given = ParamSpec("Given")
+
+MAX_KEY = 512
+"""Characters (or bytes) of a key that is remembered, all its parts together."""
+
+
+class BoundedCache(Generic[Key, Value]):
+    """At most `entries` values under short keys. A full cache starts afresh."""
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        self._values: dict[Key, Value] = {}
+        self.get = self._values.get
+        self.clear = self._values.clear
+
+    def put(self, key: Key, value: Value) -> None:
+        """Remember the value, unless the key is long."""
+        if not is_short(key):
+            return
+        if len(self._values) >= self._entries:
+            self._values.clear()
+        self._values[key] = value
+
+
+def short_lru_cache(
+    entries: int,
+) -> Callable[
+    [Callable[Concatenate[Text, Given], Value]],
+    Callable[Concatenate[Text, Given], Value],
+]:
+    """`functools.lru_cache` for a function whose first argument is a text (or bytes): a
+    long one is not remembered.
+    """
+
+    def decorate(
+        function: Callable[Concatenate[Text, Given], Value],
+    ) -> Callable[Concatenate[Text, Given], Value]:
+        remembered = lru_cache(entries)(function)
+
+        @wraps(function)
+        def short(text: Text, *args: Given.args, **named: Given.kwargs) -> Value:
+            if len(text) <= MAX_KEY:
+                return remembered(text, *args, **named)  # type: ignore[arg-type]
+            return function(text, *args, **named)
+
+        return short
+
+    return decorate
+
+
+def is_short(key: object) -> bool:
+    """Whether a text, or a tuple with texts in it, has at most `MAX_KEY` characters."""
+    return _length(key) <= MAX_KEY
+
+
+def _length(key: object) -> int:
+    if isinstance(key, str | bytes):
+        return len(key)
+    return sum(map(_length, key)) + len(key) if isinstance(key, tuple) else 0

@@ -1,0 +1,1 @@
+"""What objects of kinds without a home say without saying it."""

@@ -1,0 +1,1 @@
+"""How kinds without a home are printed."""
