@@ -26,10 +26,10 @@ def condition_patch(
     """
     status = pod.get("status") or {}
     conditions = status.get("conditions") or []
-    wanted = {"lastProbeTime": None, "lastTransitionTime": now, **condition}
+    new = {"lastProbeTime": None, "lastTransitionTime": now, **condition}
     generation = pod["metadata"].get("generation")
     if generation:
-        wanted["observedGeneration"] = generation
+        new["observedGeneration"] = generation
     changed: Object = {
         key: value
         for key, value in (more or {}).items()
@@ -37,17 +37,17 @@ def condition_patch(
     }
     existing = next((c for c in conditions if c["type"] == condition["type"]), None)
     if existing is None:
-        changed["conditions"] = [wanted]
+        changed["conditions"] = [new]
         if conditions:
             changed["$setElementOrder/conditions"] = [
                 *_types(conditions),
                 {"type": condition["type"]},
             ]
     else:
-        if existing.get("status") == wanted["status"]:
-            wanted["lastTransitionTime"] = existing.get("lastTransitionTime")
+        if existing.get("status") == new["status"]:
+            new["lastTransitionTime"] = existing.get("lastTransitionTime")
         different: dict[str, Any] = {
-            key: value for key, value in wanted.items() if existing.get(key) != value
+            key: value for key, value in new.items() if existing.get(key) != value
         }
         if different:
             changed["conditions"] = [{**different, "type": condition["type"]}]
