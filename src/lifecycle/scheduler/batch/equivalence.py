@@ -97,14 +97,14 @@ class Equivalence:
             self._classes.append(parts)
         return number
 
-    def window(self, start: int, wanted: int) -> tuple[list[int], int]:
-        """The first `wanted` feasible positions from `start` on, and how many nodes
-        were looked at.
+    def window(self, start: int, num_nodes_to_find: int) -> tuple[list[int], int]:
+        """The first so many feasible positions from `start` on, and how many nodes were
+        looked at.
         """
         keys = self.keys
         total = len(keys)
         if not self.infeasible:
-            looked_at = min(wanted, total)
+            looked_at = min(num_nodes_to_find, total)
             end = start + looked_at
             if end <= total:
                 return list(range(start, end)), looked_at
@@ -115,7 +115,7 @@ class Equivalence:
             looked_at += 1
             if keys[position] != INFEASIBLE:
                 feasible.append(position)
-                if len(feasible) == wanted:
+                if len(feasible) == num_nodes_to_find:
                     break
         return feasible, looked_at
 

@@ -40,10 +40,10 @@ def pod_events(kind: str, old: Object, new: Object) -> list[ClusterEvent]:
         events.append(
             ClusterEvent(kind, "UpdatePodToleration")
         )  # they can be added, not changed
-    made = [
+    statuses = [
         (pod.get("status") or {}).get("resourceClaimStatuses") for pod in (old, new)
     ]
-    if made[0] != made[1]:
+    if statuses[0] != statuses[1]:
         events.append(ClusterEvent(kind, "UpdatePodGeneratedResourceClaim"))
     return events
 

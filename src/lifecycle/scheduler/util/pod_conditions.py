@@ -27,7 +27,7 @@ def condition_patch(
     """
     status = pod.get("status") or {}
     conditions = status.get("conditions") or []
-    wanted = new_pod_condition(pod, condition, now)
+    new = new_pod_condition(pod, condition, now)
     changed: Object = {
         key: value
         for key, value in (more or {}).items()
@@ -35,7 +35,7 @@ def condition_patch(
     }
     existing = find_status_condition(conditions, condition["type"])
     if existing is None:
-        changed["conditions"] = [wanted]
+        changed["conditions"] = [new]
         if conditions:
             changed["$setElementOrder/conditions"] = [
                 *_types(conditions),
@@ -43,7 +43,7 @@ def condition_patch(
             ]
     else:
         different: dict[str, Any] = {
-            key: value for key, value in wanted.items() if existing.get(key) != value
+            key: value for key, value in new.items() if existing.get(key) != value
         }
         if different:
             changed["conditions"] = [{**different, "type": condition["type"]}]

@@ -185,68 +185,68 @@ class InterPodAffinity(
         self, state: CycleState, info: PodInfo, snapshot: SharedLister
     ) -> PreFilterAnswer:
         """Take the three counts; SKIP if nobody has anything to say."""
-        found = FilterState(info, self.labels_of)
+        filter_state = FilterState(info, self.labels_of)
         for node in snapshot.have_pods_with_required_anti_affinity.values():
             for other in node.pods_with_required_anti_affinity.values():
-                found.count_existing(other, node, 1)
+                filter_state.count_existing(other, node, 1)
         if info.required_affinity_terms or info.required_anti_affinity_terms:
             for node in snapshot.node_info_list:
                 for other in node.pods.values():
-                    found.count_incoming(other, node, 1)
-        elif not found.existing_anti_affinity:
+                    filter_state.count_incoming(other, node, 1)
+        elif not filter_state.existing_anti_affinity:
             return None, SKIP
-        state.write("PreFilter" + self.name, found)
+        state.write("PreFilter" + self.name, filter_state)
         return None, None
 
     def add_pod(
         self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
     ) -> None:
         """One more."""
-        found: FilterState = state.read("PreFilter" + self.name)
-        found.count_existing(added, node, 1)
-        found.count_incoming(added, node, 1)
+        filter_state: FilterState = state.read("PreFilter" + self.name)
+        filter_state.count_existing(added, node, 1)
+        filter_state.count_incoming(added, node, 1)
 
     def remove_pod(
         self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
     ) -> None:
         """One less."""
-        found: FilterState = state.read("PreFilter" + self.name)
-        found.count_existing(removed, node, -1)
-        found.count_incoming(removed, node, -1)
+        filter_state: FilterState = state.read("PreFilter" + self.name)
+        filter_state.count_existing(removed, node, -1)
+        filter_state.count_incoming(removed, node, -1)
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Affinity first: no eviction can help against a missing friend."""
-        found: FilterState = state.read("PreFilter" + self.name)
-        if not self._affinity_satisfied(found, node):
+        filter_state: FilterState = state.read("PreFilter" + self.name)
+        if not self._affinity_satisfied(filter_state, node):
             return unresolvable(self.name, ERR_REASON_AFFINITY)
         labels = node.labels
         for term in info.required_anti_affinity_terms:
             value = labels.get(term.topology_key)
             if (
                 value is not None
-                and found.anti_affinity.get((term.topology_key, value), 0) > 0
+                and filter_state.anti_affinity.get((term.topology_key, value), 0) > 0
             ):
                 return unschedulable(self.name, ERR_REASON_ANTI_AFFINITY)
-        existing = found.existing_anti_affinity
+        existing = filter_state.existing_anti_affinity
         if existing and any(existing.get(pair, 0) > 0 for pair in labels.items()):
             return unschedulable(self.name, ERR_REASON_EXISTING_ANTI_AFFINITY)
         return None
 
-    def _affinity_satisfied(self, found: FilterState, node: NodeInfo) -> bool:
-        info, labels = found.info, node.labels
+    def _affinity_satisfied(self, filter_state: FilterState, node: NodeInfo) -> bool:
+        info, labels = filter_state.info, node.labels
         exist = True
         for term in info.required_affinity_terms:
             value = labels.get(term.topology_key)
             if value is None:
                 return False
-            if found.affinity.get((term.topology_key, value), 0) <= 0:
+            if filter_state.affinity.get((term.topology_key, value), 0) <= 0:
                 exist = False
         if exist:
             return True
         # the first pod of a group that wants its own kind near: nobody is there yet,
         # and it matches itself
         own = self.labels_of(info.pod["metadata"]["namespace"])
-        return not found.affinity and all(
+        return not filter_state.affinity and all(
             term.matches(info.pod, own) for term in info.required_affinity_terms
         )
 

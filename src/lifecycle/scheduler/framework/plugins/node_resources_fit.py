@@ -47,18 +47,18 @@ def insufficient_resources(
         return reasons
     allocatable, requested = node.allocatable, node.requested
     for name in ("cpu", "memory", "ephemeral-storage"):
-        wanted = requests.get(name, 0)
-        if wanted > 0 and wanted > allocatable.get(name) - requested.get(name):
-            reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
-    for name, wanted in requests.items():
+        request = requests.get(name, 0)
+        if request > 0 and request > allocatable.get(name) - requested.get(name):
+            reasons.append((f"Insufficient {name}", request > allocatable.get(name)))
+    for name, request in requests.items():
         if (
             name in ("cpu", "memory", "ephemeral-storage", "pods")
-            or wanted == 0
+            or request == 0
             or ignored(name)
         ):
             continue
-        if wanted > allocatable.get(name) - requested.get(name):
-            reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
+        if request > allocatable.get(name) - requested.get(name):
+            reasons.append((f"Insufficient {name}", request > allocatable.get(name)))
     return reasons
 
 
@@ -125,8 +125,8 @@ def _gave_something_back(info: PodInfo, old: Object | None, new: Object | None) 
 def _grew(info: PodInfo, old: NodeInfo, new: NodeInfo) -> bool:
     before, after = old.allocatable, new.allocatable
     return after.allowed_pod_number > before.allowed_pod_number or any(
-        wanted and after.get(name) > before.get(name)
-        for name, wanted in info.requests.items()
+        request and after.get(name) > before.get(name)
+        for name, request in info.requests.items()
     )
 
 

@@ -71,11 +71,13 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         limits = self._limits(node.name)
         if not limits:
             return None
-        wanted = self._attachable(info.pod)
+        new_volumes = self._attachable(info.pod)
         attached: dict[str, str] = {}
         for other in node.pods.values():
             attached.update(self._attachable(other.pod))
-        new = [driver for volume, driver in wanted.items() if volume not in attached]
+        new = [
+            driver for volume, driver in new_volumes.items() if volume not in attached
+        ]
         there = list(attached.values())
         for driver in set(new):
             if (

@@ -158,7 +158,7 @@ class Evaluator:
             if node.name in node_to_status
             and node_to_status[node.name].code is Code.UNSCHEDULABLE
         ]
-        wanted = self._interface.num_candidates(len(potential))
+        num_candidates = self._interface.num_candidates(len(potential))
         candidates: list[Candidate] = []
         statuses: dict[str, Status] = {}
         for node in potential:
@@ -169,7 +169,7 @@ class Evaluator:
                 statuses[node.name] = answer
                 continue
             candidates.append(answer)
-            if len(candidates) >= wanted and any(
+            if len(candidates) >= num_candidates and any(
                 not candidate.pdb_violations for candidate in candidates
             ):
                 break  # enough, and one of them breaks no budget

@@ -27,9 +27,11 @@ def default_selector(
     namespace, labels = metadata["namespace"], metadata.get("labels") or {}
     requirements: dict[tuple[str, str, tuple[str, ...]], Requirement] = {}
     for service in list_services(namespace) if labels else ():
-        wanted = service["spec"].get("selector")
-        if wanted and all(labels.get(key) == value for key, value in wanted.items()):
-            for key, value in wanted.items():
+        selector = service["spec"].get("selector")
+        if selector and all(
+            labels.get(key) == value for key, value in selector.items()
+        ):
+            for key, value in selector.items():
                 requirements[key, "=", (value,)] = Requirement(key, "=", (value,))
     controller = next(
         (o for o in metadata.get("ownerReferences") or () if o.get("controller")), None
@@ -41,14 +43,14 @@ def default_selector(
     ):
         owner = get_owner(controller["kind"], namespace, controller["name"])
         if owner is not None:
-            wanted = owner["spec"].get("selector")
+            selector = owner["spec"].get("selector")
             of_owner = (
                 Selector(
                     Requirement(key, "=", (value,))
-                    for key, value in (wanted or {}).items()
+                    for key, value in (selector or {}).items()
                 )
                 if controller["kind"] == "ReplicationController"
-                else selector_from_label_selector(wanted)
+                else selector_from_label_selector(selector)
             )
             for r in of_owner.requirements:
                 requirements[r.key, r.operator, tuple(r.values)] = r

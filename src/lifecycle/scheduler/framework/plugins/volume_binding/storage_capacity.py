@@ -28,12 +28,12 @@ def has_enough_capacity(
     """Whether the driver of a class has room for the claim, for nodes with these
     labels.
     """
-    wanted = ((claim["spec"].get("resources") or {}).get("requests") or {}).get(
+    request = ((claim["spec"].get("resources") or {}).get("requests") or {}).get(
         "storage"
     )
-    if wanted is None or driver is None or not driver["spec"].get("storageCapacity"):
+    if request is None or driver is None or not driver["spec"].get("storageCapacity"):
         return True
-    size = parse_quantity(wanted).value()
+    size = parse_quantity(request).value()
     return any(
         capacity["storageClassName"] == class_name
         and _sufficient(capacity, size)
