@@ -19,13 +19,13 @@ def test_a_registry_that_ignores_versions_is_found_out() -> None:
         store: ResourceStore = server.stores["", "configmaps"]
         update = store.update
 
-        async def without_version(scope, change, **options):  # type: ignore[no-untyped-def]
+        async def without_version(scope, change, validate, **options):  # type: ignore[no-untyped-def]
             async def changed(live):  # type: ignore[no-untyped-def]
                 new = await change(live)
                 new["metadata"].pop("resourceVersion", None)
                 return new
 
-            return await update(scope, changed, **options)
+            return await update(scope, changed, validate, **options)
 
         store.update = without_version  # type: ignore[method-assign]
 
