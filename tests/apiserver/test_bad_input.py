@@ -17,7 +17,7 @@ import pytest
 
 from lifecycle.api import protobuf
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges
 

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from lifecycle.api.go_json.scanner import json_complaint
+from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.server.https import MAX_BODY
-from lifecycle.apiserver.util.json_bodies import read_json
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",

@@ -89,19 +89,6 @@ def test_a_stateful_set_is_ordered_and_keeps_its_claims() -> None:
     assert spec["volumeClaimTemplates"][0]["status"] == {"phase": "Pending"}
 
 
-def test_a_network_policy_with_egress_rules_is_about_egress_too() -> None:
-    assert defaulted("networking.k8s.io/v1", "NetworkPolicy", {"spec": {"egress": [{}]}})["spec"]["policyTypes"] == [
-        "Ingress",
-        "Egress",
-    ]
-
-
-def test_string_data_of_a_secret_becomes_data() -> None:
-    secret = defaulted("v1", "Secret", {"data": {"a": "Yg=="}, "stringData": {"c": "d"}})
-    assert secret["data"] == {"a": "Yg==", "c": "ZA=="}
-    assert "stringData" not in secret
-
-
 def test_a_kind_without_defaults_is_left_alone() -> None:
     obj = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {}}
     set_defaults(obj)

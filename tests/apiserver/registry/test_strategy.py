@@ -55,32 +55,6 @@ def test_a_kubelet_that_does_not_know_qos_or_generations_cannot_erase_them() -> 
     assert new["status"]["conditions"][0]["observedGeneration"] == 1
 
 
-def test_a_service_sent_back_without_its_addresses_keeps_them() -> None:
-    old = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {},
-        "spec": {
-            "type": "NodePort",
-            "clusterIP": "10.96.0.1",
-            "clusterIPs": ["10.96.0.1"],
-            "ports": [{"port": 80, "protocol": "TCP", "nodePort": 30080}],
-        },
-    }
-    new = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {},
-        "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]},
-    }
-    prepare_for_update(new, old)
-    assert new["spec"]["clusterIPs"] == ["10.96.0.1"]
-    assert new["spec"]["ports"][0]["nodePort"] == 30080
-    plain = {"apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {**old["spec"], "type": "ClusterIP"}}
-    prepare_for_update(plain, old)
-    assert "nodePort" not in plain["spec"]["ports"][0]
-
-
 def test_a_job_gets_a_selector_of_its_own() -> None:
     template = {"spec": {"containers": [{"name": "c", "image": "i:1"}], "restartPolicy": "Never"}}
     job, _ = decode({"metadata": {"name": "j", "uid": "u"}, "spec": {"template": template}}, "batch/v1", "Job")
@@ -104,15 +78,6 @@ def test_a_job_without_labels_shares_those_of_its_template() -> None:
         assert job["metadata"]["labels"].get("job-name") == expected
 
 
-def test_endpoints_are_repacked() -> None:
-    first = {"addresses": [{"ip": "10.0.0.2"}], "ports": [{"name": "a", "port": 1}]}
-    second = {"addresses": [{"ip": "10.0.0.1"}], "ports": [{"name": "a", "port": 1}]}
-    endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {}, "subsets": [first, second]}
-    canonicalize(endpoints)
-    addresses = [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]
-    assert endpoints["subsets"] == [{"addresses": addresses, "ports": [{"name": "a", "port": 1}]}]
-
-
 def test_an_empty_list_comes_back_from_the_store_as_nothing() -> None:
     role, _ = decode({"metadata": {"name": "r"}, "rules": []}, "rbac.authorization.k8s.io/v1", "Role")
     prepare_for_create(role)
@@ -132,31 +97,6 @@ def test_what_is_stored_as_json_keeps_its_empty_lists() -> None:
     definition, _ = decode({"metadata": {}, "spec": spec}, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
     canonicalize(definition)
     assert definition["spec"]["versions"] == []
-
-
-def test_a_service_account_keeps_only_the_names_of_its_secrets() -> None:
-    account, _ = decode(
-        {"metadata": {}, "secrets": [{"name": "s", "kind": "Secret"}, {"kind": "X"}]}, "v1", "ServiceAccount"
-    )
-    prepare_for_create(account)
-    assert account["secrets"] == [{"name": "s"}, {}]
-
-
-def test_the_older_pod_network_of_a_node_has_the_last_word() -> None:
-    node, _ = decode({"metadata": {}, "spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "v1", "Node")
-    set_defaults(node)
-    assert node["spec"]["podCIDRs"] == ["10.0.0.0/24"]
-
-
-def test_a_driver_counts_only_what_may_change() -> None:
-    driver, _ = decode({"metadata": {"name": "d"}, "spec": {}}, "storage.k8s.io/v1", "CSIDriver")
-    set_defaults(driver)
-    prepare_for_create(driver)
-    assert "generation" not in driver["metadata"]
-    for field, generation in (("podInfoOnMount", None), ("requiresRepublish", 1)):
-        new = {**driver, "metadata": dict(driver["metadata"]), "spec": {**driver["spec"], field: True}}
-        prepare_for_update(new, driver)
-        assert new["metadata"].get("generation") == generation
 
 
 def test_facts_about_kinds() -> None:

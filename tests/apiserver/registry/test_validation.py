@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,16 +144,6 @@ def test_the_recorded_change_of_a_selector_is_refused_in_the_same_words() -> Non
     new["spec"]["selector"]["matchLabels"] = refused["body"]["spec"]["selector"]["matchLabels"]
     prepare_for_update(new, old)
     assert [error.cause() for error in validate_update(new, old)] == refused["response"]["details"]["causes"]
-
-
-def test_an_immutable_config_map_stays() -> None:
-    old = prepared("v1", "ConfigMap", data={"a": "1"}, immutable=True)
-    new = orjson.loads(orjson.dumps(old))
-    new["metadata"]["resourceVersion"] = "1"
-    new["data"] = {"a": "2"}
-    assert [str(error) for error in validate_update(new, old)] == [
-        "data: Forbidden: field is immutable when `immutable` is set"
-    ]
 
 
 def test_terminated_containers_stay_terminated() -> None:
@@ -316,16 +300,6 @@ def test_addresses_come_last_in_a_pods_warnings() -> None:
     ]
 
 
-def test_warnings_of_a_volume() -> None:
-    term = {"matchExpressions": [{"key": "beta.kubernetes.io/os", "operator": "Exists"}]}
-    spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}, "rbd": {"monitors": ["m"], "image": "i"}}
-    assert warnings_for(prepared("v1", "PersistentVolume", spec)) == [
-        "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/os is "
-        'deprecated since v1.14; use "kubernetes.io/os" instead',
-        "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
-    ]
-
-
 def test_an_update_warns_of_a_template_only_if_something_changed() -> None:
     template = {
         "metadata": {"labels": {"a": "b"}},
@@ -342,36 +316,6 @@ def test_an_update_warns_of_a_template_only_if_something_changed() -> None:
     pod = prepared("v1", "Pod", {"containers": [CONTAINER], "imagePullSecrets": [{}]})
     assert warnings_for(pod)
     assert warnings_for_update({**pod, "metadata": {**pod["metadata"], "generation": 2}}, pod) == []
-
-
-def pem_pair(key: Any) -> tuple[bytes, bytes]:
-    """A certificate that is signed by its own key, and the key."""
-    name, day = x509.Name([]), datetime(2026, 1, 1, tzinfo=UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, day, day)
-    form = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM), key.private_bytes(*form)
-
-
-def test_the_key_of_a_tls_secret_should_fit() -> None:
-    first, second = (pem_pair(ec.generate_private_key(ec.SECP256R1())) for _ in range(2))
-    other = pem_pair(rsa.generate_private_key(65537, 1024))
-    for certificate, key, expected in (
-        (*first, []),
-        (first[0], second[1], ["tls: private key does not match public key"]),
-        (first[0], other[1], ["tls: private key type does not match public key type"]),
-        (b"x", b"y", ["tls: failed to find any PEM data in certificate input"]),
-        (first[0], b"y", ["tls: failed to find any PEM data in key input"]),
-        (first[0], first[0], ["tls: found a certificate rather than a key in the PEM for the private key"]),
-        (first[0], first[1].replace(b"M", b"N"), ["tls: failed to parse private key"]),
-    ):
-        data = {"tls.crt": b64encode(certificate).decode(), "tls.key": b64encode(key).decode()}
-        secret = prepared("v1", "Secret", data=data, type="kubernetes.io/tls")
-        assert validate_create(secret) == []
-        assert warnings_for(secret) == expected
-    swapped = prepared(
-        "v1", "Secret", data={"tls.crt": b64encode(first[1]).decode(), "tls.key": ""}, type="kubernetes.io/tls"
-    )
-    assert warnings_for(swapped)[0].endswith("PEM inputs may have been switched")
 
 
 def test_odd_addresses_are_warned_of() -> None:

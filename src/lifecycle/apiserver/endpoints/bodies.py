@@ -16,8 +16,8 @@ from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.endpoints.options import bool_option, int_option
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.deletion import check_delete_options
-from lifecycle.apiserver.util.json_bodies import read_json
 
 JSON, YAML, PROTOBUF = (
     "application/json",

@@ -20,13 +20,13 @@ from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
-from lifecycle.apiserver.util.json_bodies import read_json
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
 

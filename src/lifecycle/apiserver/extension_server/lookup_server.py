@@ -46,13 +46,13 @@ from lifecycle.apiserver.extension_server.terms import (
     TermStore,
     as_table,
 )
+from lifecycle.apiserver.http.json_bodies import read_json
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.chain import (
     ChainConfig,
     default_build_handler_chain,
 )
 from lifecycle.apiserver.server.https import HTTPSServer
-from lifecycle.apiserver.util.certificates import CertificateAuthority
-from lifecycle.apiserver.util.json_bodies import read_json
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 
 SERVICE_NAMESPACE, SERVICE = "default", "lookup"

@@ -24,10 +24,10 @@ from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.util.json_bodies import read_json
 from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"

@@ -133,12 +133,12 @@ def _validate_taints(taints: list[Object], path: str) -> list[FieldError]:
             else [required(f"{here}.effect")]
         )
         if (key, effect) in seen:
-            shown = internal_value("core/v1.Taint", taint)
+            value = internal_value("core/v1.Taint", taint)
             errors.append(
                 FieldError(
                     DUPLICATE,
                     here,
-                    shown,
+                    value,
                     "taints must be unique by key and effect pair",
                 )
             )

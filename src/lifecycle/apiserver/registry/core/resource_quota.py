@@ -170,9 +170,9 @@ def _validate_scope_selector(
         )
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
-        shown = internal_value("core/v1.ScopeSelector", selector)
+        value = internal_value("core/v1.ScopeSelector", selector)
         errors += [
-            invalid(path, shown, "unsupported scope applied to resource")
+            invalid(path, value, "unsupported scope applied to resource")
             for name in standard
             if not _scope_fits(scope, name)
         ]

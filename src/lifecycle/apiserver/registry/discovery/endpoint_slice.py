@@ -148,10 +148,12 @@ def _validate_endpoint(
     for index, address in enumerate(addresses):
         place = f"{here}[{index}]"
         if type_ in ("IPv4", "IPv6"):
-            found = validate_legacy_ip(address, place, old_addresses)
-            if not found and is_ipv6(address) != (type_ == "IPv6"):
-                found.append(invalid(here, address, f"must be an {type_} address"))
-            errors += found or validate_non_special_ip(address, place)
+            address_errors = validate_legacy_ip(address, place, old_addresses)
+            if not address_errors and is_ipv6(address) != (type_ == "IPv6"):
+                address_errors.append(
+                    invalid(here, address, f"must be an {type_} address")
+                )
+            errors += address_errors or validate_non_special_ip(address, place)
         elif type_ == "FQDN":
             errors += _validate_fqdn(address, place)
     node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")

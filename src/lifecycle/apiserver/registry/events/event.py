@@ -92,9 +92,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     )
     if new.get("series") != old.get("series"):
         errors += _validate_series(new)
-    for field, shown in _FIXED:
-        if (after.get(field) or None) != (before.get(field) or None):
-            errors.append(invalid(shown, after.get(field), IMMUTABLE))
+    for key, name in _FIXED:
+        if (after.get(key) or None) != (before.get(key) or None):
+            errors.append(invalid(name, after.get(key), IMMUTABLE))
     return errors
 
 

@@ -175,18 +175,18 @@ def _validate_peer(
     peer: Object, old_networks: Collection[str], path: str
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    given = 0
+    sources = 0
     for key in ("podSelector", "namespaceSelector"):
         if peer.get(key) is not None:
-            given += 1
+            sources += 1
             errors += validate_label_selector(peer[key], f"{path}.{key}")
     block = peer.get("ipBlock")
     if block is not None:
-        given += 1
+        sources += 1
         errors += _validate_ip_block(block, old_networks, f"{path}.ipBlock")
-    if not given:
+    if not sources:
         errors.append(required(path, "must specify a peer"))
-    elif given > 1 and block is not None:
+    elif sources > 1 and block is not None:
         errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
     return errors
 

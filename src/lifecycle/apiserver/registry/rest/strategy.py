@@ -40,6 +40,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
@@ -175,9 +176,15 @@ class Strategy:
     """Writes that go another way: `status`, `resize`, `finalize` …"""
     scale: Object | None = None
     """Where a custom resource keeps its replicas (`specReplicasPath` …)."""
+    format_selector: Callable[[Object | None], str] = format_label_selector
+    """`spec.selector` as the text in the status of a Scale."""
 
     # -- deleting ----------------------------------------------------------------------
 
+    check_graceful_delete: Callable[[Object, int | None], int] | None = None
+    """The object and the seconds asked for (None: unsaid) → the seconds it may live on.
+    None: objects of the kind go at once. Upstream: `RESTGracefulDeleteStrategy`.
+    """
     check_deletion: Callable[[Object, str, str], None] = do_nothing
     """Preconditions in the kind's own words, asked first: object, uid, resourceVersion
     (empty: any). Raises StatusError 409.

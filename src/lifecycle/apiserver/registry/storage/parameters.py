@@ -25,12 +25,12 @@ def validate_parameters(
     parameters: Object | None, path: str, *, allow_none: bool
 ) -> list[FieldError]:
     """What is handed on to a driver. Upstream: `validateParameters`."""
-    given = parameters or {}
-    if len(given) > _PARAMETERS:
+    items = parameters or {}
+    if len(items) > _PARAMETERS:
         return [too_long(path, _PARAMETERS)]
-    errors = [invalid(path, key, "field can not be empty.") for key in given if not key]
-    if sum(len(key) + len(value) for key, value in given.items()) > _PARAMETERS_SIZE:
+    errors = [invalid(path, key, "field can not be empty.") for key in items if not key]
+    if sum(len(key) + len(value) for key, value in items.items()) > _PARAMETERS_SIZE:
         errors.append(too_long(path, _PARAMETERS_SIZE))
-    if not allow_none and not given:
+    if not allow_none and not items:
         errors.append(required(path, "must contain at least one key/value pair"))
     return errors

@@ -87,7 +87,7 @@ def _validate_topologies(terms: list[Object], path: str) -> list[FieldError]:
         {} for _ in terms
     ]  # upstream starts with as many empty ones: an empty term is double
     for index, term in enumerate(terms):
-        here, found = f"{path}[{index}].matchLabelExpressions", {}
+        here, requirements = f"{path}[{index}].matchLabelExpressions", {}
         for position, requirement in enumerate(term.get("matchLabelExpressions") or ()):
             key, values = requirement.get("key", ""), requirement.get("values") or []
             if not values:
@@ -98,11 +98,11 @@ def _validate_topologies(terms: list[Object], path: str) -> list[FieldError]:
                 if value in values[:i]
             ]
             errors += validate_label_name(key, f"{here}[{position}].key")
-            if key in found:
+            if key in requirements:
                 errors.append(duplicate(f"{here}[{position}].key", key))
-            found[key] = set(values)
-        errors += [duplicate(here, "") for other in before if other == found]
-        before.append(found)
+            requirements[key] = set(values)
+        errors += [duplicate(here, "") for other in before if other == requirements]
+        before.append(requirements)
     return errors
 
 

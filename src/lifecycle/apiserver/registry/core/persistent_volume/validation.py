@@ -233,13 +233,13 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
             if key != "controllerExpandSecretRef"
         }
     if source != old_source:
-        shown = internal_difference(
+        detail = internal_difference(
             "core/v1.PersistentVolumeSource", old_source, source
         )
         errors.append(
             forbidden(
                 "spec.persistentvolumesource",
-                f"spec.persistentvolumesource is immutable after creation\n{shown}",
+                f"spec.persistentvolumesource is immutable after creation\n{detail}",
             )
         )
     if spec.get("volumeMode") != before.get("volumeMode"):
@@ -248,9 +248,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         before.get("nodeAffinity") is not None
         and spec.get("nodeAffinity") != before["nodeAffinity"]
     ):
-        shown = internal_value("*core/v1.VolumeNodeAffinity", spec.get("nodeAffinity"))
+        detail = internal_value("*core/v1.VolumeNodeAffinity", spec.get("nodeAffinity"))
         why = "field is immutable, except for updating from beta label to GA"
-        errors.append(invalid("nodeAffinity", shown, why))
+        errors.append(invalid("nodeAffinity", detail, why))
     if (
         before.get("volumeAttributesClassName") is not None
         and spec.get("volumeAttributesClassName") is None

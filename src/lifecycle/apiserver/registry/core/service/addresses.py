@@ -93,7 +93,7 @@ class ServiceAddresses:
         ServiceCIDRs that are ready and not on their way out.
         """
         self._cidrs.catch_up()
-        found = []
+        ready = []
         for cached in self._cidrs.ordered():
             if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(
                 cached.obj
@@ -101,10 +101,10 @@ class ServiceAddresses:
                 networks = map(
                     ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ()
                 )
-                found += [
+                ready += [
                     network for network in networks if isinstance(network, IPv4Network)
                 ]
-        return found or [SERVICE_CIDR]
+        return ready or [SERVICE_CIDR]
 
     def taken(self) -> set[str]:
         """Addresses somebody has an IPAddress for."""

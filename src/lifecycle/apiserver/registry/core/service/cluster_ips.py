@@ -79,9 +79,9 @@ def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldE
                     )
                 )
             continue
-        found = validate_legacy_ip(address, f"spec.clusterIPs[{index}]", old)
-        broken = broken or bool(found)
-        errors += found
+        address_errors = validate_legacy_ip(address, f"spec.clusterIPs[{index}]", old)
+        broken = broken or bool(address_errors)
+        errors += address_errors
     if len(ips) > 2:
         errors.append(invalid("spec.clusterIPs", ips, "may only hold up to 2 values"))
     if broken:

@@ -106,8 +106,8 @@ def _infer_families(spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     ips, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or [])
     if spec["ipFamilyPolicy"] == "SingleStack":
-        for found, what in ((ips, "cluster IPs"), (families, "IP families")):
-            if len(found) == 2:
+        for values, what in ((ips, "cluster IPs"), (families, "IP families")):
+            if len(values) == 2:
                 why = (
                     "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
                     f" {what} are specified"

@@ -54,9 +54,9 @@ def validate_load_balancer(
         here = f"metadata.annotations[{annotation}]"
         if not balanced:
             errors.append(forbidden(here, _ONLY_LOAD_BALANCER))
-        given = meta["annotations"][annotation]
-        if given.strip() and given != old_annotations.get(annotation):
-            for value in given.strip().split(","):
+        annotated = meta["annotations"][annotation]
+        if annotated.strip() and annotated != old_annotations.get(annotation):
+            for value in annotated.strip().split(","):
                 errors += validate_legacy_cidr(value.strip(), here)
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(

@@ -88,9 +88,9 @@ class PortOperation:
             bands = (NODE_PORTS[border:], NODE_PORTS[:border])
             free = next(
                 (
-                    found
+                    free
                     for band in bands
-                    if (found := [p for p in band if p not in taken])
+                    if (free := [p for p in band if p not in taken])
                 ),
                 None,
             )

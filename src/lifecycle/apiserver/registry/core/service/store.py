@@ -7,7 +7,7 @@ Of the address range a first band is left for addresses people choose themselves
 picks start above it, so that a manifest with a fixed address seldom finds it taken.
 
 Each address that is taken is an IPAddress object of that name (see
-`service_addresses`), written before the Service: two servers that pick the same one
+`addresses`), written before the Service: two servers that pick the same one
 cannot both create it.
 
 Upstream: `pkg/registry/core/service/storage/alloc.go` (`allocClusterIPs`), `storage.go`
@@ -76,13 +76,13 @@ class ServiceStore(ResourceStore):
         held = (
             addresses_of(before.obj) if before is not None and expected else frozenset()
         )
-        wanted = addresses_of(obj)
-        taken = await self.addresses.take(wanted - held, obj)
+        requested = addresses_of(obj)
+        taken = await self.addresses.take(requested - held, obj)
         written = None
         try:
             written = await super().write(key, obj, expected)
         finally:
-            await self.addresses.release(taken if written is None else held - wanted)
+            await self.addresses.release(taken if written is None else held - requested)
         return written
 
     async def erase(self, key: str, stored: Cached) -> int | None:

@@ -85,13 +85,13 @@ def _with_node_ports(
         if port.get("nodePort")
     }
     used = {port.get("nodePort") for port in ports}
-    found = [
+    node_ports = [
         known.get(port.get("name", "")) if not port.get("nodePort") else None
         for port in ports
     ]
     return [
         {**port, "nodePort": n} if n and n not in used else port
-        for port, n in zip(ports, found)
+        for port, n in zip(ports, node_ports)
     ]
 
 

@@ -84,8 +84,10 @@ def _validate_service(service: Object, old: Object) -> list[FieldError]:
     errors += validate_cluster_ips(spec, before.get("clusterIPs") or ())
     for index, address in enumerate(spec.get("externalIPs") or ()):
         here = f"spec.externalIPs[{index}]"
-        found = validate_legacy_ip(address, here, before.get("externalIPs") or ())
-        errors += found or validate_non_special_ip(address, here)
+        address_errors = validate_legacy_ip(
+            address, here, before.get("externalIPs") or ()
+        )
+        errors += address_errors or validate_non_special_ip(address, here)
     if not type_:
         errors.append(required("spec.type"))
     elif type_ not in TYPES:
@@ -208,10 +210,10 @@ def _validate_port_numbers(ports: list[Object], type_: str) -> list[FieldError]:
     for index, port in enumerate(ports):
         key = (port.get("protocol", ""), port.get("port", 0))
         if key in seen:
-            shown = internal_value(
+            value = internal_value(
                 "core/v1.ServicePort", {"protocol": key[0], "port": key[1]}
             )
-            errors.append(duplicate(f"spec.ports[{index}]", shown))
+            errors.append(duplicate(f"spec.ports[{index}]", value))
         seen.add(key)
     return errors
 

@@ -22,7 +22,7 @@ import yaml
 
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.util.webhook_call import DEADLINE, Call, WebhookError
+from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.client.transport_https import ConnectionConfig
 
 RETRY_DELAY, RETRY_FACTOR, TRIES = 0.5, 1.5, 5

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.util.service_resolver import ResolveError, ServiceResolver
-from lifecycle.apiserver.util.webhook_call import DEADLINE, Call, WebhookError
+from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
+from lifecycle.apiserver.webhook.service_resolver import ResolveError, ServiceResolver
 from lifecycle.client.transport_https import ConnectionConfig
 
 

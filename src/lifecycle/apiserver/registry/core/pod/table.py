@@ -4,7 +4,7 @@ The STATUS column is not a field of the pod. It is a digest: the phase, overrule
 pod's own reason, by gates, by the first init container that is not through, by what the
 containers wait for or died of, and at last by deletion.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printPod`, `printPodTemplate`),
+Upstream: `pkg/printers/internalversion/printers.go` (`printPod`),
 v1.36.
 """
 
@@ -19,9 +19,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Cells,
     Column,
     Printer,
-    container_cells,
     field,
-    format_labels,
 )
 
 _COLUMNS = (
@@ -62,7 +60,8 @@ class _Digest:
             self.last_restart = max(self.last_restart, parse_time(finished))
 
 
-def _print_pod(pod: Object, now: float) -> Cells:
+def print_pod(pod: Object, now: float) -> Cells:
+    """The cells of `kubectl get pods`."""
     spec, status, metadata = (
         pod.get("spec") or {},
         pod.get("status") or {},
@@ -201,21 +200,4 @@ def _row_conditions(pod: Object) -> list[Object] | None:
     )
 
 
-def _print_pod_template(obj: Object, now: float) -> Cells:
-    template = obj.get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels")
-    return [obj["metadata"]["name"], *container_cells(template), format_labels(labels)]
-
-
-PRINTERS = {
-    "pods": Printer(_COLUMNS, _print_pod, conditions=_row_conditions),
-    "podtemplates": Printer(
-        (
-            NAME,
-            Column("Containers", "Names of each container in the template."),
-            Column("Images", "Images referenced by each container in the template."),
-            Column("Pod Labels", "The labels for the pod template."),
-        ),
-        _print_pod_template,
-    ),
-}
+PRINTER = Printer(_COLUMNS, print_pod, conditions=_row_conditions)

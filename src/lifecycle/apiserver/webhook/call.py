@@ -19,7 +19,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from lifecycle.api.clock import VirtualTimeLoop
-from lifecycle.apiserver.util.go_dial_errors import go_error, untrusted
+from lifecycle.apiserver.webhook.go_dial_errors import go_error, untrusted
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 DEADLINE = "context deadline exceeded"

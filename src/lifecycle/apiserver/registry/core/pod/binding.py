@@ -1,4 +1,4 @@
-"""What only pods have: being bound to a node.
+"""Binding a pod to a node.
 
 A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`,
 and the registry sets the node and the `PodScheduled` condition in one write that fails
@@ -11,9 +11,9 @@ Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
 from __future__ import annotations
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import FieldError, not_supported, required
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
+from lifecycle.apiserver.registry.core.binding import validate as validate_binding
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
@@ -30,14 +30,14 @@ async def bind(
         raise status.bad_request("name in URL does not match name in Binding object")
     errors = validate_binding(binding)
     if errors:  # returned as they are, and so an error of the server
-        shown = [f"{error.field}: {error.cause()['message']}" for error in errors]
+        messages = [f"{error.field}: {error.cause()['message']}" for error in errors]
         raise status.failure(
-            500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+            500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
         )
     await validate(binding, None)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
-        pod = _assigned(stored.obj, binding, scope, environment.clock.timestamp())
+        pod = _assign_pod(stored.obj, binding, scope, environment.clock.timestamp())
         if (
             scope.dry_run
             or await store.write(stored.key, pod, stored.revision) is not None
@@ -46,7 +46,7 @@ async def bind(
     raise status.conflict("pods/binding", scope.name)
 
 
-def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
+def _assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
     metadata, spec = pod["metadata"], pod["spec"]
     meta = binding.get("metadata") or {}
     if meta.get("uid") and meta["uid"] != metadata["uid"]:
@@ -95,14 +95,3 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
         "spec": {**spec, "nodeName": binding["target"]["name"]},
         "status": {**old_status, "conditions": conditions},
     }
-
-
-def validate_binding(binding: Object) -> list[FieldError]:
-    """Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodBinding`)."""
-    target = binding.get("target") or {}
-    errors: list[FieldError] = []
-    if target.get("kind", "") not in ("", "Node"):
-        errors.append(not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
-    if not target.get("name"):
-        errors.append(required("target.name", ""))
-    return errors
