@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go_json.scanner import json_complaint
 from lifecycle.api.wire import Handler, Request, Response
 
 LARGE = 64 << 10
@@ -36,7 +37,9 @@ def read_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return unmarshal(body)  # JSON to Go, perhaps, if not to a stricter reader
+        if complaint := json_complaint(body):
+            raise ValueError(complaint) from None
+        return unmarshal(body)  # JSON to Go, if not to a stricter reader
 
 
 def reading_json_ahead(serve: Handler) -> Handler:
