@@ -78,6 +78,10 @@ def no_warnings(*objs: Object) -> list[str]:
     return []
 
 
+def generic_preconditions_only(obj: Object, uid: str, resource_version: str) -> None:
+    """The generic registry's own check (`deletion.check_preconditions`) is enough."""
+
+
 def is_not_held(obj: Object) -> bool:
     """Only the finalizers of its metadata keep a deleted object."""
     return False
@@ -177,7 +181,7 @@ class Strategy:
 
     # -- deleting ----------------------------------------------------------------------
 
-    check_deletion: Callable[[Object, str, str], None] = do_nothing
+    check_deletion: Callable[[Object, str, str], None] = generic_preconditions_only
     """Preconditions in the kind's own words, asked first: object, uid, resourceVersion
     (empty: any). Raises StatusError 409.
     """
