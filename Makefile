@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline cluster live bench linkcheck clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench linkcheck clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ labs: $(READY) ## run the labs again and keep their new outputs
 
 timeline: $(READY) ## draw the README's picture anew, from a real trace
 	$(BIN)/lifecycle trace --png book/_static/journey-timeline.png
+
+tables: $(READY) ## make the data files in src again; KUBERNETES=a checkout of kubernetes/kubernetes at the pinned version, else only those from recordings
+	$(BIN)/python -m generators all $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 cluster: $(READY) ## a real kind cluster called `lifecycle`
 	labs/kind/create

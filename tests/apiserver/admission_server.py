@@ -12,7 +12,7 @@ from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))

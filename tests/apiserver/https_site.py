@@ -10,8 +10,8 @@ import tempfile
 from types import TracebackType
 from typing import Any
 
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.etcd.memory import MemoryStore
 
 TOKEN = "letmein"

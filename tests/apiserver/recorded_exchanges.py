@@ -20,8 +20,8 @@ from cryptography.x509.oid import NameOID
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.util.headers import joined_headers
 from lifecycle.etcd.memory import MemoryStore
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"

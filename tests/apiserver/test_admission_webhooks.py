@@ -13,9 +13,9 @@ import pytest
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
-from lifecycle.apiserver.util.client_config import HookClient
-from lifecycle.apiserver.util.go_dial_errors import go_error
-from lifecycle.apiserver.util.service_resolver import EndpointResolver
+from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook.go_dial_errors import go_error
+from lifecycle.apiserver.webhook.service_resolver import EndpointResolver
 from tests.apiserver.admission_server import Asker, config_map, play, rules, started, webhooks
 
 

@@ -30,7 +30,7 @@ from lifecycle.apiserver.extension_server import LookupServer
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.apiserver.util.service_resolver import ClusterIPResolver, EndpointResolver, ResolveError
+from lifecycle.apiserver.webhook.service_resolver import ClusterIPResolver, EndpointResolver, ResolveError
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.kubeconfig_file import kubeconfig as make_kubeconfig
 from lifecycle.etcd.memory import MemoryStore

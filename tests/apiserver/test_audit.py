@@ -19,7 +19,7 @@ from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.audit.policy_reader import load_policy, read_policy
 from lifecycle.apiserver.filters.audit import AuditLog, with_audit
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.util.webhook_call import WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.etcd.memory import MemoryStore
 
@@ -131,7 +131,7 @@ class Collector(LoopbackService):
 
 def test_a_webhook_gets_batches_over_https(tmp_path: Path) -> None:
     async def main() -> None:
-        from lifecycle.apiserver.util.webhook_client import WebhookClient
+        from lifecycle.apiserver.webhook.client import WebhookClient
         from lifecycle.client.transport_https import ConnectionConfig
 
         async with Collector(failures=1) as collector:

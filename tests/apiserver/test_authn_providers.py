@@ -23,7 +23,7 @@ from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.authn.options import Authentication, AuthenticationOptions, build_authentication, oidc_issuer
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
 from lifecycle.apiserver.authn.websocket_protocol import PREFIX
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.outside_services import IdentityProvider, Webhook
 
 

@@ -10,8 +10,8 @@ import pytest
 from cryptography import x509
 
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
+from lifecycle.apiserver.pki import certificates
 from lifecycle.apiserver.server.authority import kept_authority
-from lifecycle.apiserver.util import certificates
 
 FILES = {"ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"}
 

@@ -28,8 +28,8 @@ from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, review_spec
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.apiserver.util.webhook_call import WebhookError
-from lifecycle.apiserver.util.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient, read_webhook_kubeconfig
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.outside_services import Webhook
 

@@ -19,8 +19,8 @@ from lifecycle.apiserver.filters.impersonation_mode import impersonated_user, wr
 from lifecycle.apiserver.filters.max_in_flight import with_max_in_flight_limit
 from lifecycle.apiserver.filters.shutdown import with_retry_after
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.apiserver.util.headers import joined_headers
 from tests.apiserver.recorded_exchanges import RBAC
 
 # -- impersonation ----------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from lifecycle.apiserver.authn.request_header import RequestHeaderAuthenticator,
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.filters.authentication import with_authentication
 from lifecycle.apiserver.filters.impersonation import wanted_user
-from lifecycle.apiserver.util.certificates import CertificateAuthority
-from lifecycle.apiserver.util.headers import joined_headers, unescaped_extra_key
+from lifecycle.apiserver.http.headers import joined_headers, unescaped_extra_key
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
 USER = ("X-Remote-User",)
 UID = ("X-Remote-Uid",)

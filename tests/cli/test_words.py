@@ -225,5 +225,8 @@ def test_claims_refuses_an_unknown_stage():
     assert "there are: " in refused(run("claims", "--stage", "nope"))
 
 
-def test_doctor_names_each_program():
-    assert "kubectl" in run("doctor").stdout
+def test_doctor_names_each_program_and_each_extra():
+    said = run("doctor").stdout
+    assert "kubectl" in said
+    assert "ok       [cel]  CEL expressions" in said
+    assert "ok       [plots]  pictures" in said

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.cni.go_json import unmarshal
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.plugins.go_structs import BOOL, INT, IP, STRING, STRINGS, Slice, Struct, misfit
 from tests.conftest import unavailable

@@ -7,6 +7,7 @@ import pytest
 from lifecycle.figures import timeline
 from lifecycle.inspector import open_recording
 from lifecycle.trace import text
+from lifecycle.trace.colours import COLOURS
 from lifecycle.trace.recorded import recorded_journey
 
 
@@ -71,7 +72,7 @@ def test_alt_text_says_who_worked_when(recorded):
 
 
 def test_colours_are_legible_on_black_and_on_white():
-    for colour in (*timeline.COLOURS.values(), timeline.INK):
+    for colour in (*COLOURS.values(), timeline.INK):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -17,6 +17,7 @@ from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.resource_handling import ADMIN
+from lifecycle.api.version import user_agent
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
@@ -45,7 +46,9 @@ def with_own_etcd(scene: Callable[[GenericAPIServer, Client], Awaitable[Any]]) -
                 try:
                     return await scene(
                         server,
-                        Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"),
+                        Client(
+                            server.in_process_transport(ADMIN), user_agent("kubectl")
+                        ),
                     )
                 finally:
                     await server.stop()

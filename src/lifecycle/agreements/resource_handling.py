@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from lifecycle.agreements.asked_again import Tamper
 from lifecycle.api.tracing import Span, listening
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
@@ -66,7 +67,8 @@ def on_a_server(
         await server.start()
         try:
             return await scene(
-                server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2")
+                server,
+                Client(server.in_process_transport(ADMIN), user_agent("kubectl")),
             )
         finally:
             await server.stop()

@@ -17,10 +17,10 @@ from lifecycle.cli.refusal import refusals
     help="Take away what killed runs with real containers left behind.",
 )
 def doctor(clean: bool) -> None:
-    """Say which optional programs this machine has, what each is for, and what real
-    containers would need.
+    """Say which optional programs and extras this machine has, what each is for, and
+    what real containers would need.
     """
-    from lifecycle.cluster.doctor import abandoned, checkup, real_containers
+    from lifecycle.cluster.doctor import abandoned, checkup, extras, real_containers
 
     with refusals():
         if clean:
@@ -33,6 +33,7 @@ def doctor(clean: bool) -> None:
             return
         for line in [
             *checkup(os.environ.get("PATH", "")),
+            *extras(),
             *real_containers(),
             *abandoned(),
         ]:

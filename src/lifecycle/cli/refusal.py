@@ -77,6 +77,7 @@ def refusals() -> Iterator[None]:
     from kubernetes.client import ApiException
     from kubernetes.config import ConfigException
 
+    from lifecycle.api.extras import MissingExtraError
     from lifecycle.api.status import StatusError
     from lifecycle.etcd.store import StoreError
     from lifecycle.inspector import InspectorError
@@ -94,6 +95,7 @@ def refusals() -> Iterator[None]:
         ) from None
     except (
         InspectorError,
+        MissingExtraError,
         UnicodeDecodeError,
         ValueError,
         StatusError,

@@ -87,7 +87,6 @@ def trace(
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
     from lifecycle.cluster.follow import DEFAULT_COMMAND, FollowError, follow
-    from lifecycle.figures.timeline import to_html, to_png, to_svg
     from lifecycle.inspector import open_recording
     from lifecycle.trace import text
     from lifecycle.trace.recorded import recorded_journey
@@ -97,6 +96,8 @@ def trace(
         if file is not None and not file.parent.is_dir():
             raise Refusal(f"{file}: there is no folder {file.parent}")
     with refusals():
+        if html or png or svg:  # before anything runs: they may not be installed
+            from lifecycle.figures.timeline import to_html, to_png, to_svg
         theirs = [recorded_journey(open_recording(beside).path)] if beside else []
         config = ClusterConfig(nodes=nodes, latency=latency)
         try:
@@ -138,7 +139,7 @@ def stages_table(journey: Journey) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from lifecycle.figures.timeline import colour_of
+    from lifecycle.trace.colours import colour_of
     from lifecycle.trace.text import milliseconds
 
     title = (

@@ -24,8 +24,8 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 )
 @click.option(
     "--like",
-    type=click.Path(path_type=Path),
-    help="Start out like a recorded cluster, e.g. recordings/kind-1.36.2.",
+    metavar="kind|PATH",
+    help="Start out like a recorded cluster: kind's fresh one, or a recording's folder.",
 )
 @click.option(
     "--store",

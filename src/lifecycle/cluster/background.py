@@ -205,7 +205,7 @@ def up(
             token=token,
             without=tuple(without),
             seed=seed,
-            like=Path(like) if like is not None else None,
+            like=like,
             https=https,
             ready_timeout=ready_timeout,
             latency=latency,

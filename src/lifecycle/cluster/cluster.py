@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
@@ -86,7 +86,8 @@ class ClusterConfig:
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
     none. `overlay`: how packets get from node to node where there are real ones
-    (`vxlan`, `host-gw`).
+    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
+    travels with the package.
     """
 
     nodes: int = 3
@@ -98,7 +99,7 @@ class ClusterConfig:
     token: str = ""
     without: tuple[str, ...] = ()
     seed: int | None = None
-    like: Path | None = None
+    like: str | Path | None = None
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
@@ -139,13 +140,6 @@ class ClusterConfig:
                 f" not {self.runtime}"
             )
         check_address(self.store)
-
-
-def component_user_agent(component: str) -> str:
-    """As the real components call themselves; the part before `/` becomes the field
-    manager.
-    """
-    return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
 
 
 class Cluster:
@@ -417,9 +411,7 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(
-            self.server.in_process_transport(user), component_user_agent(component)
-        )
+        return Client(self.server.in_process_transport(user), user_agent(component))
 
     @property
     def url(self) -> str:

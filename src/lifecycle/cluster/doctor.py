@@ -1,13 +1,15 @@
-"""What this machine has of the programs that make more of the book run.
+"""What this machine has of the programs and libraries that make more of the book run.
 
 Nothing here is needed to read the book or start an embedded cluster. Each line names a
-program, whether it is there, and what it is for.
+program or an extra, whether it is there, and what it is for.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+
+from lifecycle.api.extras import EXTRAS, install_line, is_installed
 
 PROGRAMS = {
     "kubectl": "talk to the embedded cluster as you would to any other",
@@ -33,6 +35,16 @@ def checkup(path: str) -> list[str]:
             f"{'ok     ' if place else 'missing'}  {program:<{width}} "
             f" {use}{f' ({place})' if place else ''}"
         )
+    return lines
+
+
+def extras() -> list[str]:
+    """One line for each extra of the distribution: found or missing, and its use."""
+    lines = []
+    for name, extra in EXTRAS.items():
+        here = is_installed(name)
+        line = f"{'ok     ' if here else 'missing'}  [{name}]  {extra.purpose}"
+        lines.append(line if here else f"{line}: {install_line(name)}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""A cluster that starts out like a recorded one (`--like recordings/kind-1.36.2`).
+"""A cluster that starts out like a recorded one (`--like kind`, `--like PATH`).
 
 The recorded objects are put straight under their keys in the empty store, uids and all,
 before the API server starts: as if the recorded cluster's etcd had been restored from a
@@ -8,11 +8,18 @@ decisions – scores, refusals, addresses – can be compared like with like.
 Everything that the recording lists of the fresh cluster is planted: nodes, namespaces,
 RBAC, classes, add-on workloads, Services and their endpoints, leases, flow control.
 What was never stored (component statuses) is not.
+
+`kind` is the recording of a fresh kind cluster that travels with the package, reduced
+to just this: `kind-1.36.2.json.gz`, which `generators/likeness.py` makes from
+`recordings/kind-1.36.2`.
 """
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 
 import orjson
@@ -24,6 +31,13 @@ from lifecycle.cri.runtime import Image
 from lifecycle.etcd.codec import encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
+
+KIND = "kind"
+"""Names the recording that travels with the package. A folder of that name is `./kind`.
+"""
+
+REDUCED = "kind-1.36.2.json.gz"
+"""`{"source", "objects": […], "images": {node: [{"id", "repoTags", "size"}]}}`."""
 
 MACHINE_FACTS = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage")
 """What a kubelet reports of its machine and cannot choose."""
@@ -37,18 +51,37 @@ class Likeness:
     objects: list[tuple[Resource, Object]] = field(default_factory=list)
 
 
-def read(recording: Path) -> Likeness:
-    """Read the fresh cluster's objects. Raises ValueError if the folder holds no such
-    recording.
+def read(recording: str | Path) -> Likeness:
+    """Read the fresh cluster's objects: from a folder, or the package's own (`kind`).
+    Raises ValueError if the folder holds no such recording.
     """
+    return _read_reduced() if recording == KIND else _read_folder(Path(recording))
+
+
+def _read_reduced() -> Likeness:
+    packed = files(__package__).joinpath(REDUCED).read_bytes()
+    document = orjson.loads(gzip.decompress(packed))
+    likeness = Likeness()
+    for obj in document["objects"]:
+        row = resource_for_kind(obj["apiVersion"], obj["kind"])
+        assert row is not None  # the generator leaves out what the package cannot store
+        likeness.objects.append((row, obj))
+        if obj["kind"] == "Node":
+            shape = _shape(obj)
+            shape.images = _images(document["images"].get(shape.name, ()))
+            likeness.nodes.append(shape)
+    return likeness
+
+
+def _read_folder(recording: Path) -> Likeness:
     source = recording / "http" / "objects.jsonl"
     if not source.is_file():
         raise ValueError(
             f"--like wants a recording with http/objects.jsonl; {recording} has none"
+            f" ({KIND} names the one that comes with the package)"
         )
     likeness = Likeness()
-    files = [source, recording / "http" / "authz.jsonl"]
-    for file in files:
+    for file in (source, recording / "http" / "authz.jsonl"):
         if file.is_file():
             made: set[str] = set()
             with file.open("rb") as lines:
@@ -77,7 +110,7 @@ def read(recording: Path) -> Likeness:
         )
     _give_addresses(likeness.nodes)
     for shape in likeness.nodes:
-        shape.images = _images(recording / "node" / shape.name / "crictl-images.txt")
+        shape.images = _images(recorded_images(recording, shape.name))
     return likeness
 
 
@@ -146,19 +179,24 @@ def _shape(node: Object) -> NodeShape:
     )
 
 
-def _images(listing: Path) -> tuple[Image, ...]:
-    """The images that were on a node from the start, if a look into it was recorded.
-    What a later pull adds is a digest; it is left out.
+def recorded_images(recording: Path, node: str) -> list[Object]:
+    """The images that were on a node from the start, as `crictl` lists them, if a look
+    into it was recorded.
     """
+    listing = recording / "node" / node / "crictl-images.txt"
     if not listing.is_file():
-        return ()
-    _, _, document = listing.read_text().partition(
-        "\n"
-    )  # the first line is the command
-    images = orjson.loads(document)["images"]
+        return []
+    # the first line is the command
+    _, _, document = listing.read_text().partition("\n")
+    images: list[Object] = orjson.loads(document)["images"]
+    return images
+
+
+def _images(listed: Iterable[Object]) -> tuple[Image, ...]:
+    """What a later pull adds is a digest; it is left out."""
     return tuple(
         Image(image["id"], tuple(image["repoTags"]), (), int(image["size"]))
-        for image in images
+        for image in listed
     )
 
 

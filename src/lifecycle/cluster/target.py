@@ -5,7 +5,7 @@ A question is method, path, headers and bytes, and the answer status, headers an
 exactly as over HTTPS: the whole handler chain and the encoding are passed through, just
 no socket. On virtual time a watch that lasts five minutes takes none.
 
-Upstream: none; `lifecycle.inspector.runner.Target` is the contract.
+Upstream: none; `lifecycle.inspector.runner.Responder` is the contract.
 """
 
 from __future__ import annotations

@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
+
+from lifecycle.api.tables import table_lines
 
 PACKAGE = "runtime.v1"
 
@@ -57,8 +58,7 @@ class Method:
 
 
 def _rows(name: str) -> list[list[str]]:
-    lines = files(__package__).joinpath(name).read_text().splitlines()
-    return [line.split("\t") for line in lines[1:]]
+    return [line.split("\t") for line in table_lines(__package__, name)[1:]]
 
 
 @cache

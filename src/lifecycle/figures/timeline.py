@@ -18,25 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from lifecycle.trace.colours import colour_of
 from lifecycle.trace.journey import Journey
 from lifecycle.trace.text import milliseconds
 
 INK = "#808080"
-COLOURS = {
-    "kubectl": "#8a63d2",
-    "apiserver": "#2f80c4",
-    "etcd": "#2a9d8f",
-    "deployment-controller": "#b87514",
-    "replicaset-controller": "#c2653a",
-    "scheduler": "#c2477f",
-    "kubelet": "#5a9e3a",
-}
-_OTHERS = ("#7a7fbf", "#9a7b4f", "#4f9a9a", "#a05c5c")
-
-
-def colour_of(component: str) -> str:
-    """A component's colour, the same in every picture."""
-    return COLOURS.get(component) or _OTHERS[sum(component.encode()) % len(_OTHERS)]
 
 
 def draw(journey: Journey, *, width: float = 9.0) -> Figure:

@@ -35,7 +35,7 @@ def recordings_directory() -> Path:
             return folder
     raise InspectorError(
         f"no recordings/ folder in {here} or above it; LIFECYCLE_RECORDINGS can"
-        " name one"
+        " name one (the repository has it, the installed package does not)"
     )
 
 

@@ -28,6 +28,7 @@ from typing import Any
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.status import StatusError
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerEventResponse, Runtime
 from lifecycle.kubelet.background_tasks import BackgroundTasks
@@ -62,7 +63,7 @@ from lifecycle.kubelet.types.update_channel import UpdateChannel
 
 log = logging.getLogger(__name__)
 
-USER_AGENT = "kubelet/v1.36.2 (linux/amd64) kubernetes/$Format"
+USER_AGENT = user_agent("kubelet")
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
 

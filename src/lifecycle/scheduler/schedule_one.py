@@ -134,11 +134,15 @@ class ScheduleOne:
         host = result.suggested_host
         self._assume(info, host)
         pod = info.pod
-        status = framework.run_reserve_plugins_reserve(state, pod, host)
-        if status is None:
-            status = framework.run_permit_plugins(state, pod, host)
-            if status is None or status.code is Code.WAIT:
-                return result
+        try:
+            status = framework.run_reserve_plugins_reserve(state, pod, host)
+            if status is None:
+                status = framework.run_permit_plugins(state, pod, host)
+        except Exception as error:
+            log.error("reserving for %s failed", queued.key, exc_info=error)
+            status = as_status(error)
+        if status is None or status.code is Code.WAIT:
+            return result
         framework.run_reserve_plugins_unreserve(state, pod, host)
         self._forget(queued)
         return _not_there(status, host), CLEAR_NOMINATED_NODE

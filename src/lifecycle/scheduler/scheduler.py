@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
@@ -44,7 +45,7 @@ from lifecycle.scheduler.schedule_pod import Algorithm
 from lifecycle.scheduler.util.background_tasks import BackgroundTasks
 
 USER = "system:kube-scheduler"
-USER_AGENT = "kube-scheduler/v1.36.2 (linux/amd64) kubernetes/$Format/scheduler"
+USER_AGENT = user_agent("kube-scheduler", "scheduler")
 """Who the scheduler's client should say it is."""
 
 PODS_BEFORE_YIELD = 8

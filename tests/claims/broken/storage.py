@@ -145,7 +145,7 @@ BREAKAGES = (
     # -- binding ----------------------------------------------------------------------------------------------------
     Breakage(
         "a binding changes nothing",
-        "apiserver.registry.pods._assigned",
+        "apiserver.registry.core.pod.binding._assign_pod",
         lambda pod, *_: pod,
         (
             "binding-sets-podscheduled-condition",

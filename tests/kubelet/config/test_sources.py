@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.config.common import apply_defaults, decode_pods
+from lifecycle.kubelet.config.apply_defaults import apply_defaults, decode_pods
 from lifecycle.kubelet.config.config import PodConfig, operation_for
 from lifecycle.kubelet.config.file import SourceFile
 from lifecycle.kubelet.types.pod_update import API, FILE, PodOperation, PodUpdate

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cri.node_access import MAX_BODY, NodeAccess
 from lifecycle.cri.runtime import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.kubelet.lifecycle.handlers import HookRunner

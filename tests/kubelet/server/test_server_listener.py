@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from lifecycle.api.resources import resource
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.kubelet.kubelet import node_user
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.listener import KubeletListener, Listen

@@ -42,12 +42,12 @@ from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthentic
 from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, UserRules, Verdict
 from lifecycle.apiserver.filters.authentication import with_authentication
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.chain import (
     ChainConfig,
     default_build_handler_chain,
 )
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Exchange, Recording
 

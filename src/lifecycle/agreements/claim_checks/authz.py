@@ -37,7 +37,7 @@ from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer
 from lifecycle.apiserver.filters.authorization import with_authorization
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.apiserver.util.webhook_client import (
+from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from lifecycle.api.tables import table_lines
 
 INLINE = "*"
 """In place of a JSON name: the fields of the nested message stand in JSON beside their
@@ -57,8 +58,7 @@ def messages() -> dict[str, tuple[Field, ...]]:
     written.
     """
     table: dict[str, list[Field]] = {}
-    lines = files(__package__).joinpath("fields.tsv").read_text().splitlines()
-    for line in lines[1:]:
+    for line in table_lines(__package__, "fields.tsv")[1:]:
         message, number, name, type, label, wire, omit = line.split("\t")
         fields = table.setdefault(message, [])
         if name:  # a message without fields has one empty row

@@ -14,8 +14,9 @@ Upstream: `k8s.io/api/*/*/types.go`, `apimachinery/pkg/apis/meta/v1/types.go`,
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from lifecycle.api.tables import table_lines
 
 SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
 
@@ -37,9 +38,7 @@ class GoField(NamedTuple):
 def _blocks() -> dict[str, list[str]]:
     blocks: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in (
-        files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines()
-    ):
+    for line in table_lines(__package__, "types.tsv"):
         if line[0] == "\t":
             current.append(line)
         else:

@@ -40,7 +40,7 @@ from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionP
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 def default_plugins(

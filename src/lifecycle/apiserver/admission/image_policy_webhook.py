@@ -23,8 +23,8 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.audit.context import annotate
-from lifecycle.apiserver.util.client_config import HookClient
-from lifecycle.apiserver.util.webhook_call import WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookClient
 
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
 FAILED_OPEN = "alpha.image-policy.k8s.io/failed-open"

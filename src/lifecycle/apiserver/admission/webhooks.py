@@ -29,9 +29,12 @@ from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.client_config import HookCall, HookClient
-from lifecycle.apiserver.util.service_resolver import EndpointResolver, ServiceResolver
-from lifecycle.apiserver.util.webhook_call import WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookCall, HookClient
+from lifecycle.apiserver.webhook.service_resolver import (
+    EndpointResolver,
+    ServiceResolver,
+)
 
 KNOWN_VERSIONS = ("v1", "v1beta1")
 DEFAULT_TIMEOUT = 10

@@ -57,7 +57,7 @@ from lifecycle.apiserver.aggregation.openapi import (
 from lifecycle.apiserver.aggregation.proxy_handler import ProxyHandler
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import (
+from lifecycle.apiserver.webhook.service_resolver import (
     ClusterIPResolver,
     ServiceResolver,
 )

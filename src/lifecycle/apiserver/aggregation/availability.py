@@ -24,7 +24,7 @@ from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.aggregation.backend import Backend, BackendError
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import (
+from lifecycle.apiserver.webhook.service_resolver import (
     SERVICES,
     ResolveError,
     ServiceResolver,

@@ -14,7 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.util.service_resolver import ENDPOINT_SLICES, SERVICES
+from lifecycle.apiserver.webhook.service_resolver import ENDPOINT_SLICES, SERVICES
 
 
 class ChangeFollower:

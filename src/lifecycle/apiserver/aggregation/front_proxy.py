@@ -24,7 +24,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.etcd.codec import decode_value, encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store

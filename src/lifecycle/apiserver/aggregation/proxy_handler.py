@@ -31,7 +31,7 @@ from lifecycle.apiserver.aggregation.backend import (
 )
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.request_info import is_long_running
-from lifecycle.apiserver.util.service_resolver import (
+from lifecycle.apiserver.webhook.service_resolver import (
     ResolveError,
     ServiceResolver,
 )

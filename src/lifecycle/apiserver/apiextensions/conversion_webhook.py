@@ -23,9 +23,9 @@ import orjson
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.util.client_config import HookClient
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
-from lifecycle.apiserver.util.webhook_call import WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 GROUP = "apiextensions.k8s.io"
 REVIEW_VERSIONS = ("v1", "v1beta1")

@@ -31,7 +31,7 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 class Extensions:

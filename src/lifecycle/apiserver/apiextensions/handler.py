@@ -31,7 +31,7 @@ from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 TERMINATING = "create not allowed while custom resource definition is terminating"
 UNKNOWN_FORMAT = (

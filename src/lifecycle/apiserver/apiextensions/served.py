@@ -26,7 +26,7 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 class CustomResourceStore(ResourceStore):

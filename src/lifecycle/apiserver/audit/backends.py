@@ -25,8 +25,8 @@ import orjson
 from lifecycle.api.clock import Clock
 from lifecycle.apiserver.audit.event import event_string
 from lifecycle.apiserver.audit.log_file import RotatingFile, Rotation
-from lifecycle.apiserver.util.webhook_call import WebhookError
-from lifecycle.apiserver.util.webhook_client import WebhookClient
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient
 
 BUFFER_SIZE = 10_000
 MAX_BATCH_SIZE = 400

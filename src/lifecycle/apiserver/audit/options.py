@@ -18,7 +18,7 @@ from lifecycle.apiserver.audit.backends import (
     WebhookBackend,
 )
 from lifecycle.apiserver.audit.log_file import Rotation
-from lifecycle.apiserver.util.webhook_client import (
+from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )

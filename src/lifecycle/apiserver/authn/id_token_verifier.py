@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +21,7 @@ import jwt
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
 
@@ -184,7 +184,10 @@ def payload(token: str) -> Object:
         )
     except binascii.Error as error:
         raise ValueError(f"error decoding token: {error}") from None
-    claims = json.loads(data)
+    try:
+        claims = unmarshal(data)
+    except ValueError as error:
+        raise ValueError(f"while unmarshaling token: {error}") from None
     if not isinstance(claims, dict):
         raise ValueError("while unmarshaling token: not an object")
     if not isinstance(claims.get("iss") or "", str):

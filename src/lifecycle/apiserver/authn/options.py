@@ -44,7 +44,7 @@ from lifecycle.apiserver.authn.union import (
 )
 from lifecycle.apiserver.authn.websocket_protocol import WebSocketProtocolAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator
-from lifecycle.apiserver.util.webhook_client import (
+from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )

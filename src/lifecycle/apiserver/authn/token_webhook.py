@@ -19,8 +19,8 @@ import os
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
-from lifecycle.apiserver.util.webhook_call import WebhookError
-from lifecycle.apiserver.util.webhook_client import WebhookClient
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient
 
 CACHE_TTL = 120.0
 CACHE_SIZE = 4096

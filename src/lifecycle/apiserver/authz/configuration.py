@@ -47,7 +47,7 @@ from lifecycle.apiserver.authz.union import UnionAuthorizer, aggregate
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.webhook_client import (
+from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )

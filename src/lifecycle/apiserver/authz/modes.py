@@ -25,7 +25,7 @@ from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.webhook_client import (
+from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )

@@ -34,8 +34,8 @@ from lifecycle.apiserver.authz.authorizer import (
 from lifecycle.apiserver.authz.match_conditions import conditions_match
 from lifecycle.apiserver.authz.review_selectors import review_selector
 from lifecycle.apiserver.cel.expression import Expression
-from lifecycle.apiserver.util.webhook_call import WebhookError
-from lifecycle.apiserver.util.webhook_client import WebhookClient
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient
 
 CACHE_SIZE = 8192
 MAX_CONTROLLED_ATTRIBUTES = 10_000

@@ -5,8 +5,8 @@ could ask for them, and puts them right again at every start
 (`rbac.authorization.kubernetes.io/autoupdate`). Without them nobody but
 `system:masters` could do anything.
 
-They are facts, not logic, so they are kept as data: `policy.json`, one object a line,
-holds the defaults that Kubernetes v1.36.2 publishes, as a fresh cluster shows them –
+They are facts, not logic, so they are kept as data: `policy.json`, one object a line
+(made from a recording by `generators/policy.py`), holds the defaults that Kubernetes v1.36.2 publishes, as a fresh cluster shows them –
 the three roles that aggregate others (`admin`, `edit`, `view`) with the rules that the
 aggregation controller has filled in. Server-given fields are left out, and so is one
 controller role that only the recorded build had.
@@ -40,9 +40,8 @@ def bootstrap_objects() -> list[Object]:
     The objects are new with each call; roles in `kube-system` and `kube-public` need
     those namespaces to exist first.
     """
-    loaded: list[Object] = orjson.loads(
-        files(__package__).joinpath("policy.json").read_bytes()
-    )
+    policy = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    loaded: list[Object] = policy["objects"]
     return loaded
 
 

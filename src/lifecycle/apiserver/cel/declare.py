@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cel_expr_python import cel
-
+from lifecycle.apiserver.cel.library import T, cel
 from lifecycle.apiserver.cel.types import types
 
-T = cel.Type
 Signature = tuple[Any, tuple[Any, ...]]
 """Result type, parameter types. Of a method the first parameter is the receiver."""
 
@@ -47,7 +45,7 @@ def declared(
             given = implementation if (result, parameters) == signatures[0] else None
             shown = "_".join(str(kind) for kind in parameters)
             overloads.append(
-                cel.Overload(
+                cel().Overload(
                     f"{name}_{len(overloads)}_{shown}",
                     return_type=result,
                     parameters=list(parameters),
@@ -55,7 +53,7 @@ def declared(
                     impl=given,
                 )
             )
-    return cel.FunctionDecl(name, overloads)
+    return cel().FunctionDecl(name, overloads)
 
 
 def any_value() -> list[Any]:

@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
-from cel_expr_python import cel
-from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional
-
+from lifecycle.api.extras import MissingExtraError
 from lifecycle.apiserver.cel import (
     authorizer,
     lists,
@@ -30,12 +28,13 @@ from lifecycle.apiserver.cel import (
     object_literals,
     strings,
 )
-from lifecycle.apiserver.cel.types import types
+from lifecycle.apiserver.cel.library import cel, extensions, library_type
+from lifecycle.apiserver.cel.types import PACKAGE, types
 
-DYN = cel.Type.DYN
-INT = cel.Type.INT
-BOOL = cel.Type.BOOL
-STRING = cel.Type.STRING
+DYN = "DYN"
+"""The type of a variable that may hold anything. What a program's `type` says declares
+variables, too.
+"""
 
 
 class CompileError(ValueError):
@@ -51,24 +50,14 @@ class EvaluationError(ValueError):
 
 
 def message_type(name: str) -> Any:
-    """The type of a variable that holds one of `types.MESSAGES`."""
-    return types().type(name)
+    """The type of a variable that holds one of `types.MESSAGES`, by its full name."""
+    return f"{PACKAGE}.{name}"
 
 
 @cache
 def _functions() -> list[Any]:
     rooms = (strings, lists, numbers, network, authorizer)
     return [declaration for room in rooms for declaration in room.functions()]
-
-
-@cache
-def _extensions() -> list[Any]:
-    return [
-        ext_optional.ExtOptional(),
-        ext_bindings.ExtBindings(),
-        ext_math.ExtMath(),
-        ext_encoders.ExtEncoders(),
-    ]
 
 
 class Environment:
@@ -82,13 +71,18 @@ class Environment:
         self.variables = dict(variables)
         self._literals = literals
         self._pool = types().pool if pool is None else pool
+
+    @cached_property
+    def _env(self) -> Any:
         functions = _functions()
-        if literals:
+        if self._literals:
             functions = [*functions, *_escape()]
-        self._env = cel.NewEnv(
+        return cel().NewEnv(
             self._pool,
-            variables=self.variables,
-            extensions=_extensions(),
+            variables={
+                name: library_type(kind) for name, kind in self.variables.items()
+            },
+            extensions=extensions(),
             functions=functions,
         )
 
@@ -114,6 +108,8 @@ class Environment:
                 ) from None
         try:
             compiled = self._env.compile(written)
+        except MissingExtraError as error:
+            raise CompileError(str(error)) from None
         except RuntimeError as error:
             text = _compiler_text(str(error))
             if written != expression:

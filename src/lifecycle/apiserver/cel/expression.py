@@ -20,18 +20,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from cel_expr_python import cel
-
 from lifecycle.apiserver.cel.environment import (
-    DYN,
-    STRING,
     CompileError,
     Environment,
     message_type,
 )
 from lifecycle.apiserver.cel.escaping import without_escapes
+from lifecycle.apiserver.cel.library import OBJECT
 
-OBJECT = cel.Type.Map(STRING, DYN)
 _MESSAGES = {"user": "UserInfo", "request": "SubjectAccessReviewSpec"}
 _STRING = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
 

@@ -34,7 +34,6 @@ WHITE = "".join(
         ),
     )
 )
-S, N, STRINGS = T.STRING, T.INT, T.List(T.STRING)
 
 
 def _char_at(text: str, index: int) -> str:
@@ -176,39 +175,41 @@ def _compiled(pattern: str) -> Any:
 
 def functions() -> list[Any]:
     """Declarations. `indexOf` and `lastIndexOf` are declared with those of lists."""
+    s, n, texts = T.STRING, T.INT, T.List(T.STRING)
     return [
-        function("charAt", _char_at, (S, (S, N))),
-        function("lowerAscii", _lower, (S, (S,))),
-        function("upperAscii", _upper, (S, (S,))),
-        function("trim", lambda text: text.strip(WHITE), (S, (S,))),
-        function("reverse", lambda text: text[::-1], (S, (S,))),
+        function("charAt", _char_at, (s, (s, n))),
+        function("lowerAscii", _lower, (s, (s,))),
+        function("upperAscii", _upper, (s, (s,))),
+        function("trim", lambda text: text.strip(WHITE), (s, (s,))),
+        function("reverse", lambda text: text[::-1], (s, (s,))),
         declared(
-            "replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]
+            "replace", [(_replace, [(s, (s, s, s))]), (_replace, [(s, (s, s, s, n))])]
         ),
         declared(
-            "split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]
+            "split", [(_split, [(texts, (s, s))]), (_split, [(texts, (s, s, n))])]
         ),
         declared(
-            "substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]
+            "substring", [(_substring, [(s, (s, n))]), (_substring, [(s, (s, n, n))])]
         ),
-        declared("join", [(_join, [(S, (STRINGS,))]), (_join, [(S, (STRINGS, S))])]),
-        function("format", _format, (S, (S, T.List(T.DYN)))),
-        function("strings.quote", quote, (S, (S,)), member=False),
-        function("find", _find, (S, (S, S))),
+        declared("join", [(_join, [(s, (texts,))]), (_join, [(s, (texts, s))])]),
+        function("format", _format, (s, (s, T.List(T.DYN)))),
+        function("strings.quote", quote, (s, (s,)), member=False),
+        function("find", _find, (s, (s, s))),
         declared(
             "findAll",
-            [(_find_all, [(STRINGS, (S, S))]), (_find_all, [(STRINGS, (S, S, N))])],
+            [(_find_all, [(texts, (s, s))]), (_find_all, [(texts, (s, s, n))])],
         ),
     ]
 
 
 def positions() -> dict[str, list[Any]]:
     """The string overloads of the names that lists have as well."""
+    s, n = T.STRING, T.INT
     return {
-        "indexOf": [(_index_of, [(N, (S, S))]), (_index_of, [(N, (S, S, N))])],
+        "indexOf": [(_index_of, [(n, (s, s))]), (_index_of, [(n, (s, s, n))])],
         "lastIndexOf": [
-            (_last_index_of, [(N, (S, S))]),
-            (_last_index_of, [(N, (S, S, N))]),
+            (_last_index_of, [(n, (s, s))]),
+            (_last_index_of, [(n, (s, s, n))]),
         ],
     }
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from cel_expr_python import cel
 from google.protobuf import (
     descriptor_pb2,
     descriptor_pool,
@@ -26,6 +25,8 @@ from google.protobuf import (
     struct_pb2,
     timestamp_pb2,
 )
+
+from lifecycle.apiserver.cel.library import library_type
 
 PACKAGE = "kubernetes"
 _SCALARS = {"string": 9, "bool": 8, "int64": 3, "double": 1, "bytes": 12}
@@ -148,8 +149,8 @@ class Types(NamedTuple):
     classes: dict[str, Any]
 
     def type(self, name: str) -> Any:
-        """The CEL type of a message."""
-        return cel.Type(f"{PACKAGE}.{name}")
+        """The CEL type of a message. Raises MissingExtraError."""
+        return library_type(f"{PACKAGE}.{name}")
 
 
 @cache

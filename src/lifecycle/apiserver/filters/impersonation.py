@@ -20,7 +20,7 @@ from lifecycle.apiserver.audit.context import log_impersonated_user
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.util.headers import SEPARATOR, unescaped_extra_key
+from lifecycle.apiserver.http.headers import SEPARATOR, unescaped_extra_key
 
 USER_HEADER = "impersonate-user"
 UID_HEADER = "impersonate-uid"

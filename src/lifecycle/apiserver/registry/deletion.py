@@ -7,8 +7,7 @@ holds it any more does the key go.
 
 Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`,
 `deletionFinalizersForGarbageCollection`, `updateForGracefulDeletionAndFinalizers`),
-`registry/rest/delete.go` (`BeforeDelete`), `pkg/registry/core/pod/strategy.go`
-(`CheckGracefulDelete`), v1.36.
+`registry/rest/delete.go` (`BeforeDelete`), v1.36.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-DEFAULT_POD_GRACE = 30
 
 
 @dataclass(slots=True)
@@ -116,7 +114,8 @@ async def _attempt(
         obj = store.marked_for_deletion(obj)
     metadata = obj["metadata"]
     now = store.environment.clock.now()
-    grace = grace_period(obj, options)
+    graceful = store.strategy.check_graceful_delete
+    grace = graceful(obj, options.grace) if graceful is not None else 0
     finalizers = finalizers_for(obj, options)
     held = bool(finalizers) or store.strategy.is_held(obj)
     marked = dict(metadata)
@@ -146,7 +145,7 @@ async def _attempt(
         return None if written is None else (written.obj, False)
     if not scope.dry_run:
         doomed = (
-            await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+            await _shortened(store, stored, now) if graceful is not None else stored
         )
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
@@ -163,7 +162,7 @@ async def _attempt(
 
 
 async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached | None:
-    """A pod that goes at once is first written with a grace period of 0, so whoever
+    """What could have lived on and goes at once is first written with a grace period of 0, so whoever
     watches sees both steps; None if the race was lost.
     """
     metadata = stored.obj["metadata"]
@@ -184,21 +183,6 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
     return await store.write(
         stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision
     )
-
-
-def grace_period(obj: Object, options: DeleteOptions) -> int:
-    """How many seconds the object may live on. Only pods have any."""
-    if obj["kind"] != "Pod":
-        return 0
-    spec = obj["spec"]
-    grace = options.grace
-    if grace is None:
-        grace = spec.get("terminationGracePeriodSeconds", DEFAULT_POD_GRACE)
-    if not spec.get("nodeName"):
-        return 0  # no kubelet knows it: nobody has to be waited for
-    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-        return 0
-    return max(int(grace), 1) if grace < 0 else int(grace)
 
 
 def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:

@@ -14,13 +14,13 @@ from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.metadata import check_identity
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
@@ -28,17 +28,13 @@ KIND, VERSION = "Scale", "autoscaling/v1"
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(obj: Object, paths: Object | None = None) -> Object:
-    """The Scale of a workload; `paths` says where a custom resource keeps what is asked
-    for.
-    """
-    if paths is not None:
-        return _custom_scale(obj, paths)
+def scale_of(obj: Object, strategy: Strategy) -> Object:
+    """The Scale of a workload."""
+    if strategy.scale is not None:
+        return _custom_scale(obj, strategy.scale)
     metadata, spec = obj["metadata"], obj.get("spec") or {}
     replicas = spec.get("replicas", 0)
-    selector = spec.get("selector") or {}
-    is_plain = obj["kind"] == "ReplicationController"
-    text = format_label_selector({"matchLabels": selector} if is_plain else selector)
+    selector = strategy.format_selector(spec.get("selector") or {})
     scale: Object = {
         "kind": KIND,
         "apiVersion": VERSION,
@@ -46,8 +42,8 @@ def scale_of(obj: Object, paths: Object | None = None) -> Object:
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": (obj.get("status") or {}).get("replicas", 0)},
     }
-    if text:
-        scale["status"]["selector"] = text
+    if selector:
+        scale["status"]["selector"] = selector
     return scale
 
 
@@ -96,7 +92,7 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
             " exist"
         )
         raise status.internal_error(why)
-    return scale_of(obj, paths)
+    return scale_of(obj, scope.strategy)
 
 
 async def update_scale(
@@ -128,7 +124,7 @@ async def change_scale(
 
     async def change_parent(live: Object | None) -> Object:
         assert live is not None  # nothing is created here
-        before = scale_of(live, paths)
+        before = scale_of(live, scope.strategy)
         owned = live["metadata"].get("managedFields")
         before["metadata"]["managedFields"] = scale_entries(owned)
         after = change(before)
@@ -157,16 +153,16 @@ async def change_scale(
             changed["resourceVersion"] = version
         else:
             changed.pop("resourceVersion")
-        wanted = (after.get("spec") or {}).get("replicas", 0)
+        replicas = (after.get("spec") or {}).get("replicas", 0)
         if paths is not None:
             return {
-                **with_nested(live, paths["specReplicasPath"], wanted),
+                **with_nested(live, paths["specReplicasPath"], replicas),
                 "metadata": changed,
             }
         return {
             **live,
             "metadata": changed,
-            "spec": {**(live.get("spec") or {}), "replicas": wanted},
+            "spec": {**(live.get("spec") or {}), "replicas": replicas},
         }
 
     parent = RequestScope(
@@ -178,7 +174,7 @@ async def change_scale(
     cached, _ = await store.update(
         parent, change_parent, validate, create=False, uid=uid
     )
-    return scale_of(cached.obj, paths)
+    return scale_of(cached.obj, scope.strategy)
 
 
 def _check(scale: Object, scope: RequestScope, parent: Object) -> None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lifecycle.apiserver.authn.jwt import SigningKey
-from lifecycle.apiserver.util.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
 
 @dataclass(slots=True, frozen=True)

@@ -43,7 +43,7 @@ from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 class Config:

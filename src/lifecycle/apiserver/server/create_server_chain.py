@@ -41,6 +41,7 @@ from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
+from lifecycle.apiserver.http.json_bodies import reading_json_ahead
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.flagz import PATH as FLAGZ
 from lifecycle.apiserver.non_resource.flagz import Flagz
@@ -49,6 +50,7 @@ from lifecycle.apiserver.non_resource.metrics import Metrics
 from lifecycle.apiserver.non_resource.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.registry.event_stores import EVENT_TTL
 from lifecycle.apiserver.registry.store import Environment
 from lifecycle.apiserver.server.authority import Authority
@@ -63,9 +65,10 @@ from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.apiserver.server.rest_storage import new_cachers, new_stores
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.stats import StorageStats
-from lifecycle.apiserver.util.certificates import CertificateAuthority
-from lifecycle.apiserver.util.go_json import reading_json_ahead
-from lifecycle.apiserver.util.service_resolver import EndpointResolver, ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import (
+    EndpointResolver,
+    ServiceResolver,
+)
 from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Store
 

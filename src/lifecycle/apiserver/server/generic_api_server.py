@@ -33,6 +33,7 @@ from lifecycle.apiserver.apiextensions.extensions import Extensions
 from lifecycle.apiserver.audit.backends import Backends
 from lifecycle.apiserver.endpoints.connect import NodeTransport
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.server.bootstrap import write_defaults
 from lifecycle.apiserver.server.config import Config
@@ -42,7 +43,6 @@ from lifecycle.apiserver.server.loopback import InProcessTransport, Loopback
 from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.etcd.store import Store
 
 

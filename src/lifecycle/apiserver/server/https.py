@@ -41,11 +41,11 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.compression import (
     THRESHOLD,
     Compressor,
 )
-from lifecycle.apiserver.util.headers import joined_headers
 
 MAX_BODY = 3 * 1024 * 1024
 BODY_TIMEOUT = 60.0

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.status import StatusError
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.client.rest import Client
 
 LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
-USER_AGENT = "kube-apiserver/v1.36.2"
+USER_AGENT = user_agent("kube-apiserver")
 
 
 class InProcessTransport:

@@ -32,7 +32,7 @@ from lifecycle.controllers.podautoscaler.metric_proposals import (
     MetricFailure,
     MetricProposals,
     NoKindMatchError,
-    Target,
+    ScaleTarget,
 )
 from lifecycle.controllers.podautoscaler.metrics_client import MetricsClient
 from lifecycle.controllers.podautoscaler.replica_calculator import (
@@ -264,7 +264,7 @@ class HorizontalController:
             pods, wanted, _tolerances(autoscaler["spec"]), self._clock
         )
         counted = (scale.get("status") or {}).get("replicas", 0)
-        target = Target(namespace, str(selector), counted, calculator)
+        target = ScaleTarget(namespace, str(selector), counted, calculator)
         best, failures = _Wish(0, ""), []
         specs = autoscaler["spec"].get("metrics") or []
         for spec in specs:

@@ -11,7 +11,7 @@ import logging
 import aiohttp
 
 from lifecycle.api.clock import Clock
-from lifecycle.kubelet.config.common import Send, apply_defaults, decode_pods
+from lifecycle.kubelet.config.apply_defaults import Send, apply_defaults, decode_pods
 from lifecycle.kubelet.types.pod_update import HTTP
 
 log = logging.getLogger(__name__)

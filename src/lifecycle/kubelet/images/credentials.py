@@ -15,11 +15,11 @@ from __future__ import annotations
 import base64
 import binascii
 import fnmatch
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import AuthConfig
 
@@ -56,7 +56,7 @@ def decode_docker_config(text: bytes, *, nested: bool) -> DockerConfig:
     `dockerconfigjson` is. Raises CredentialError.
     """
     try:
-        document = json.loads(text)
+        document = unmarshal(text)
         entries = (document.get("auths") or {}) if nested else document
         return {registry: _entry(entry) for registry, entry in entries.items()}
     except (ValueError, AttributeError, TypeError, binascii.Error) as error:

@@ -16,7 +16,7 @@ from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.restart_policy import all_containers_could_restart
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.container.helpers import (
+from lifecycle.kubelet.container.container_facts import (
     has_any_active_regular_container_started,
     has_any_regular_container_started,
 )

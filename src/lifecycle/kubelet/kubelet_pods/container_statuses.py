@@ -22,7 +22,7 @@ from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
-from lifecycle.kubelet.container.helpers import (
+from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     STATUS_UNKNOWN,
     ended_unseen,

@@ -18,12 +18,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.container.container_facts import expand
 from lifecycle.kubelet.container.downward import (
     DownwardError,
     field_value,
     resource_value,
 )
-from lifecycle.kubelet.container.helpers import expand
 from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     GetObject,

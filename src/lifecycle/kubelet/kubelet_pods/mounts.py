@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
-from lifecycle.kubelet.container.helpers import expand
+from lifecycle.kubelet.container.container_facts import expand
 from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
 from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point

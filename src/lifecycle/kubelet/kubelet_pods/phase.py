@@ -20,7 +20,9 @@ from lifecycle.api.pod_util import (
 )
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.container.helpers import has_any_regular_container_started
+from lifecycle.kubelet.container.container_facts import (
+    has_any_regular_container_started,
+)
 from lifecycle.kubelet.container.restart_all import RESTARTING_ALL_CONTAINERS
 
 

@@ -41,7 +41,7 @@ from lifecycle.kubelet.cm.resource_config import (
     milli_cpu_to_shares,
     milli_values,
 )
-from lifecycle.kubelet.container.helpers import expand
+from lifecycle.kubelet.container.container_facts import expand
 from lifecycle.kubelet.kuberuntime.security_context import (
     sandbox_security_context,
     security_context,

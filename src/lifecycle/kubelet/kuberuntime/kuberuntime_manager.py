@@ -27,7 +27,7 @@ from lifecycle.cri.runtime import (
     RuntimeServiceError,
 )
 from lifecycle.kubelet.cm.internal_container_lifecycle import InternalContainerLifecycle
-from lifecycle.kubelet.container.helpers import format_pod
+from lifecycle.kubelet.container.container_facts import format_pod
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.runtime import PodStatus, StartFailure
 from lifecycle.kubelet.container.runtime_helper import (

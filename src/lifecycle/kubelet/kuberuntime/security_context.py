@@ -20,7 +20,7 @@ from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.container.helpers import format_pod
+from lifecycle.kubelet.container.container_facts import format_pod
 
 MASKED_PATHS = (
     "/proc/asound",

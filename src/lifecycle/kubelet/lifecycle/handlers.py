@@ -15,7 +15,7 @@ import asyncio
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import NO_TLS, Runtime, RuntimeServiceError
-from lifecycle.kubelet.container.helpers import format_pod
+from lifecycle.kubelet.container.container_facts import format_pod
 from lifecycle.kubelet.lifecycle.http_get_action import HOOK, http_get, in_plain
 
 

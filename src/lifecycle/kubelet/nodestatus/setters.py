@@ -15,10 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
 from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Image
-
-VERSION = "v1.36.2"
 
 DEFAULT_CAPACITY: Mapping[str, str] = {
     "cpu": "2",
@@ -183,7 +182,7 @@ def node_status(
             "osImage": "Debian GNU/Linux 12 (bookworm)",
             **(machine_info or {}),
             "containerRuntimeVersion": runtime,
-            "kubeletVersion": VERSION,
+            "kubeletVersion": KUBERNETES_VERSION,
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
             "architecture": "amd64",

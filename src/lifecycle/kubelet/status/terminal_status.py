@@ -17,7 +17,7 @@ from lifecycle.api.pod_util import (
     is_restartable_init_container,
 )
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.container.helpers import (
+from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     STATUS_UNKNOWN,
     ended_unseen,

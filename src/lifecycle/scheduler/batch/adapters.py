@@ -232,17 +232,19 @@ class PodTopologySpreadAdapter(BatchAdapter):
         return SpreadScorer(plugin, state, info, state.read("PreScore" + plugin.name))
 
 
+_TOLERATIONS, _CLAIMS = Signed(_tolerations), Signed(_no_claims)
+
 ADAPTERS: Mapping[type[Plugin], BatchAdapter] = {
-    NodeUnschedulable: Signed(_tolerations),
+    NodeUnschedulable: _TOLERATIONS,
     NodeName: Signed(lambda info: info.pod["spec"].get("nodeName") or ""),
-    TaintToleration: Signed(_tolerations),
+    TaintToleration: _TOLERATIONS,
     NodeAffinity: Signed(_node_affinity),
     NodePorts: Signed(lambda info: tuple(host_ports(info.pod))),
     NodeResourcesFit: Signed(_all_requests),
     VolumeRestrictions: Signed(_no_disks),
-    NodeVolumeLimits: Signed(_no_claims),
-    VolumeBinding: Signed(_no_claims),
-    VolumeZone: Signed(_no_claims),
+    NodeVolumeLimits: _CLAIMS,
+    VolumeBinding: _CLAIMS,
+    VolumeZone: _CLAIMS,
     PodTopologySpread: PodTopologySpreadAdapter(),
     InterPodAffinity: InterPodAffinityAdapter(),
     DynamicResources: Signed(_no_resource_claims),

@@ -22,6 +22,7 @@ from collections.abc import Hashable
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.batch.adapters import ADAPTERS
 from lifecycle.scheduler.batch.equivalence import Equivalence
+from lifecycle.scheduler.batch.interface import BatchAdapter
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 
@@ -45,8 +46,13 @@ class OpportunisticBatch:
         )
         self.possible = all(type(plugin) in ADAPTERS for plugin in deciding)
         """Whether every plugin that decides has an adapter."""
-        self._signers = [
-            (ADAPTERS[type(plugin)], plugin) for plugin in deciding if self.possible
+        shared = {ADAPTERS[type(p)]: p for p in deciding} if self.possible else {}
+        self._signers = list(shared.items())
+        """Each adapter once: several plugins may look at the same part of a pod."""
+        self._conditions = [
+            adapter
+            for adapter in shared
+            if type(adapter).applies is not BatchAdapter.applies
         ]
 
     def sign_pod(self, info: PodInfo) -> Hashable | None:
@@ -63,10 +69,11 @@ class OpportunisticBatch:
         """The pod's equivalence, up to date with the snapshot; None: take the plain
         path.
         """
-        if not self.possible or not all(
-            adapter.applies(snapshot) for adapter, _ in self._signers
-        ):
+        if not self.possible:
             return None
+        for adapter in self._conditions:
+            if not adapter.applies(snapshot):
+                return None
         signature = self.sign_pod(info)
         if signature is None:
             return None

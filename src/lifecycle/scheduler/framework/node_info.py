@@ -79,6 +79,7 @@ class PodInfo:
         "pod",
         "preferred_affinity_terms",
         "preferred_anti_affinity_terms",
+        "priority",
         "requests",
         "required_affinity_terms",
         "required_anti_affinity_terms",
@@ -89,6 +90,7 @@ class PodInfo:
         self.key = f"{metadata['namespace']}/{metadata['name']}"
         self.pod = pod
         spec = pod["spec"]
+        self.priority = int(spec.get("priority") or 0)
         self.requests: Amounts = pod_requests(pod)
         self.non_zero: Amounts = non_zero_requests(pod, self.requests)
         self.required_affinity_terms = self.preferred_affinity_terms = _NO_TERMS
@@ -109,11 +111,6 @@ class PodInfo:
     def uid(self) -> str:
         """The pod's uid."""
         return str(self.pod["metadata"].get("uid", self.key))
-
-    @property
-    def priority(self) -> int:
-        """The pod's priority, 0 if it has none."""
-        return int(self.pod["spec"].get("priority") or 0)
 
     @property
     def has_affinity(self) -> bool:

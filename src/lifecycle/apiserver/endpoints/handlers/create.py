@@ -9,8 +9,8 @@ from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
-from lifecycle.apiserver.registry import pods
-from lifecycle.apiserver.registry.eviction import evict
+from lifecycle.apiserver.registry.core.pod.binding import bind
+from lifecycle.apiserver.registry.core.pod.eviction import evict
 from lifecycle.apiserver.registry.metadata import (
     check_namespace,
     dedup_owner_references,
@@ -81,7 +81,7 @@ async def _bind(rest: RestHandler, scope: RequestScope, binding: Object) -> Resp
     admission = rest.admission(bound)
     await admission.admit(binding, None)
     store = rest.stores["", "pods"]
-    return Response(201, obj=await pods.bind(store, bound, binding, admission.validate))
+    return Response(201, obj=await bind(store, bound, binding, admission.validate))
 
 
 async def create_eviction(

@@ -102,13 +102,15 @@ class Printer:
     """How the objects of one resource are printed.
 
     `conditions` marks rows that are over (upstream greys them out), `order` sorts a
-    list before it is printed.
+    list before it is printed. Upstream prints from its internal form, where
+    `internal_annotations` are fields: they are not among the annotations of a row.
     """
 
     columns: tuple[Column, ...]
     row: Row
     conditions: Callable[[Object], list[Object] | None] | None = None
     order: Callable[[Object], Any] | None = None
+    internal_annotations: tuple[str, ...] = ()
 
 
 def field(type: str, name: str) -> Documented:

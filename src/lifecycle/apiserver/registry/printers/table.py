@@ -71,16 +71,20 @@ def _row(
     conditions = printer.conditions(obj) if printer.conditions is not None else None
     if conditions:
         row["conditions"] = conditions
-    row["object"] = _included(resource, obj, include_object)
+    row["object"] = _included(printer, resource, obj, include_object)
     return row
 
 
-def _included(resource: Resource, obj: Object, include_object: str) -> Object | None:
+def _included(
+    printer: Printer, resource: Resource, obj: Object, include_object: str
+) -> Object | None:
     if include_object in ("Metadata", ""):
         return {
             "kind": "PartialObjectMetadata",
             "apiVersion": "meta.k8s.io/v1",
-            "metadata": _printed_metadata(obj["metadata"]),
+            "metadata": _without_annotations(
+                obj["metadata"], printer.internal_annotations
+            ),
         }
     if include_object == "Object":
         return {"kind": resource.kind, "apiVersion": resource.api_version} | obj
@@ -89,23 +93,15 @@ def _included(resource: Resource, obj: Object, include_object: str) -> Object | 
     raise bad_request(f'unrecognized includeObject value: "{include_object}"')
 
 
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-
-
-def _printed_metadata(metadata: Object) -> Object:
-    """Upstream prints from its internal form, where this annotation of a DaemonSet is a
-    field and so not among the annotations.
-    """
-    annotations = metadata.get("annotations")
-    if not annotations or TEMPLATE_GENERATION not in annotations:
+def _without_annotations(metadata: Object, names: tuple[str, ...]) -> Object:
+    annotations = metadata.get("annotations") or {}
+    if not any(name in annotations for name in names):
         return metadata
-    kept = {
-        key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION
-    }
+    kept = {key: value for key, value in annotations.items() if key not in names}
     return {
-        k: kept if k == "annotations" else v
-        for k, v in metadata.items()
-        if k != "annotations" or kept
+        key: kept if key == "annotations" else value
+        for key, value in metadata.items()
+        if key != "annotations" or kept
     }
 
 

@@ -9,17 +9,14 @@ Python's own `difflib` in Go, v1.36.
 from __future__ import annotations
 
 import difflib
-import json
 from typing import Any
 
+from lifecycle.api.go_json.encode import marshal_indent
 from lifecycle.api.schema.internal_types import internal_value
 
 
 def _lines(value: Any) -> list[str]:
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    for char in "&<>\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return [line + "\n" for line in text.split("\n")]
+    return [line + "\n" for line in marshal_indent(value, " ").split("\n")]
 
 
 def internal_difference(type_: str, old: Any, new: Any) -> str:

@@ -37,8 +37,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
@@ -64,7 +66,7 @@ Warnings = Callable[[Object], list[str]]
 WarningsUpdate = Callable[[Object, Object], list[str]]
 
 
-def do_nothing(*objs: Object) -> None:
+def do_nothing(*args: Any) -> None:
     """Nothing to fill in, drop or keep."""
 
 
@@ -76,10 +78,6 @@ def no_errors(*objs: Object) -> list[FieldError]:
 def no_warnings(*objs: Object) -> list[str]:
     """Nothing to advise against."""
     return []
-
-
-def generic_preconditions_only(obj: Object, uid: str, resource_version: str) -> None:
-    """The generic registry's own check (`deletion.check_preconditions`) is enough."""
 
 
 def is_not_held(obj: Object) -> bool:
@@ -178,10 +176,16 @@ class Strategy:
     """Writes that go another way: `status`, `resize`, `finalize` …"""
     scale: Object | None = None
     """Where a custom resource keeps its replicas (`specReplicasPath` …)."""
+    format_selector: Callable[[Object | None], str] = format_label_selector
+    """`spec.selector` as the text in the status of a Scale."""
 
     # -- deleting ----------------------------------------------------------------------
 
-    check_deletion: Callable[[Object, str, str], None] = generic_preconditions_only
+    check_graceful_delete: Callable[[Object, int | None], int] | None = None
+    """The object and the seconds asked for (None: unsaid) → the seconds it may live on.
+    None: objects of the kind go at once. Upstream: `RESTGracefulDeleteStrategy`.
+    """
+    check_deletion: Callable[[Object, str, str], None] = do_nothing
     """Preconditions in the kind's own words, asked first: object, uid, resourceVersion
     (empty: any). Raises StatusError 409.
     """

@@ -47,7 +47,6 @@ def unmigrated_strategy(api_version: str, kind: str) -> Strategy:
         warnings_on_update=_warnings_on_update(key),
         subresources=_subresources(key),
         marks_own_deletion=kind == "CustomResourceDefinition",
-        returns_deleted_object=kind in rest.RETURNS_OBJECT,
         field_labels=FIELD_LABELS.get(kind, METADATA_ONLY),
         printer=_printer(key),
     )

@@ -339,14 +339,17 @@ class Framework:
         if isinstance(plugin, ScoreExtensions):
             scores = plugin.normalize_score(state, scores)
         weight = self.score_plugin_weight[plugin.name]
-        for score in scores:
-            if not MIN_NODE_SCORE <= score <= MAX_NODE_SCORE:
-                raise PluginError(
-                    f"applying score defaultWeights on Score plugins: plugin"
-                    f" {_quoted(plugin.name)} returns an invalid score {score}, it"
-                    f" should in the range of [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}]"
-                    " after normalizing"
-                )
+        if (
+            scores
+            and not MIN_NODE_SCORE <= min(scores) <= max(scores) <= MAX_NODE_SCORE
+        ):
+            score = next(s for s in scores if not 0 <= s <= MAX_NODE_SCORE)
+            raise PluginError(
+                f"applying score defaultWeights on Score plugins: plugin"
+                f" {_quoted(plugin.name)} returns an invalid score {score}, it should"
+                f" in the range of [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after"
+                " normalizing"
+            )
         return [score * weight for score in scores]
 
     # -- from the decision to the binding ----------------------------------------------

@@ -155,3 +155,26 @@ def validate_profile_annotations(
                 )
             )
     return errors
+
+
+def validate_annotation_updates(new: Object, old: Object) -> list[FieldError]:
+    """AppArmor profiles and what makes a mirror pod stay as they are."""
+    errors: list[FieldError] = []
+    after, before = (
+        new["metadata"].get("annotations") or {},
+        old["metadata"].get("annotations") or {},
+    )
+    for key, what in (
+        (APP_ARMOR, "AppArmor annotations"),
+        (MIRROR, "mirror pod annotation"),
+    ):
+        for name in [
+            name
+            for name in {**before, **after}
+            if name.startswith(key) and before.get(name) != after.get(name)
+        ]:
+            verb = "remove or update" if name in before else "add"
+            errors.append(
+                forbidden(f"metadata.annotations[{name}]", f"may not {verb} {what}")
+            )
+    return errors

@@ -3,31 +3,22 @@
 Almost nothing of a pod's spec may change. The error shows what was tried, as a diff.
 
 Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodCreate`,
-`ValidatePodUpdate`, `ValidatePodStatusUpdate`, `ValidatePodEphemeralContainersUpdate`,
-`ValidatePodBinding`), v1.36.
+`ValidatePodUpdate`), v1.36. Writes of subresources: `status`, `ephemeral_containers`,
+`resize`.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
-    not_supported,
-    required,
-)
-from lifecycle.api.restart_policy import (
-    all_containers_could_restart,
-    container_should_restart,
 )
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import (
-    APP_ARMOR,
     MIRROR,
+    validate_annotation_updates,
     validate_pod_annotations,
     validate_profile_annotations,
 )
@@ -36,9 +27,6 @@ from lifecycle.apiserver.registry.core.pod.containers import (
 )
 from lifecycle.apiserver.registry.core.pod.placement import (
     validate_tolerations,
-)
-from lifecycle.apiserver.registry.core.pod.resize_validation import (
-    validate_resize,
 )
 from lifecycle.apiserver.registry.core.pod.scheduling_gates import (
     unsteered,
@@ -69,7 +57,8 @@ _UPDATABLE = ",".join(
 )
 
 
-def _validate_metadata_and_spec(pod: Object) -> list[FieldError]:
+def validate_metadata_and_spec(pod: Object) -> list[FieldError]:
+    """What holds at any time. Upstream: `validatePodMetadataAndSpec`."""
     meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     errors = validate_core_object_meta(meta, True, content.name_is_dns_subdomain)
     if meta.get("annotations"):
@@ -99,9 +88,9 @@ def _validate_metadata_and_spec(pod: Object) -> list[FieldError]:
     return errors
 
 
-def validate_pod_create(pod: Object) -> list[FieldError]:
+def validate(pod: Object) -> list[FieldError]:
     """A new pod."""
-    errors = _validate_metadata_and_spec(pod)
+    errors = validate_metadata_and_spec(pod)
     spec = pod.get("spec") or {}
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
@@ -117,15 +106,15 @@ def validate_pod_create(pod: Object) -> list[FieldError]:
     )
 
 
-def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed pod: images, deadlines, more tolerations, fewer gates."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     if new.get("spec") == old.get("spec") and new["metadata"].get("annotations") == old[
         "metadata"
     ].get("annotations"):
         return errors  # the spec was judged when it came in
-    errors += _validate_metadata_and_spec(new)
-    errors += _validate_annotation_updates(new, old)
+    errors += validate_metadata_and_spec(new)
+    errors += validate_annotation_updates(new, old)
     spec, before = new["spec"], old["spec"]
     for group in ("containers", "initContainers"):
         if len(spec.get(group) or ()) != len(before.get(group) or ()):
@@ -173,28 +162,6 @@ def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
         spec.get("schedulingGates") or [], before.get("schedulingGates") or []
     )
     return errors + _validate_nothing_else(spec, before)
-
-
-def _validate_annotation_updates(new: Object, old: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    after, before = (
-        new["metadata"].get("annotations") or {},
-        old["metadata"].get("annotations") or {},
-    )
-    for key, what in (
-        (APP_ARMOR, "AppArmor annotations"),
-        (MIRROR, "mirror pod annotation"),
-    ):
-        for name in [
-            name
-            for name in {**before, **after}
-            if name.startswith(key) and before.get(name) != after.get(name)
-        ]:
-            verb = "remove or update" if name in before else "add"
-            errors.append(
-                forbidden(f"metadata.annotations[{name}]", f"may not {verb} {what}")
-            )
-    return errors
 
 
 def _validate_tolerations_added(
@@ -262,142 +229,11 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
             errors += validate_node_affinity_mutation(*affinities)
         munged = unsteered(munged, before)
     if munged != before:
-        shown = internal_difference("core/v1.PodSpec", before, munged)
+        difference = internal_difference("core/v1.PodSpec", before, munged)
         errors.append(
             forbidden(
                 "spec",
-                f"pod updates may not change fields other than {_UPDATABLE}\n{shown}",
+                f"pod updates may not change fields other than {_UPDATABLE}\n{difference}",
             )
         )
-    return errors
-
-
-def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:
-    """What a kubelet may say: terminated containers of a pod that does not restart stay
-    terminated.
-    """
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    errors += _validate_annotation_updates(new, old)
-    status, before = new.get("status") or {}, old.get("status") or {}
-    for index, condition in enumerate(status.get("conditions") or ()):
-        type_ = condition.get("type", "")
-        errors += [
-            invalid(f"metadata.conditions[{index}].Type", type_, why)
-            for why in content.qualified_name(type_)
-        ]
-    nominated = status.get("nominatedNodeName", "")
-    if nominated and nominated != before.get("nominatedNodeName", ""):
-        errors += [
-            invalid("status.nominatedNodeName", nominated, why)
-            for why in content.dns1123_subdomain(nominated)
-        ]
-    if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
-        errors.append(
-            invalid(
-                "status.qosClass", status.get("qosClass") or "", "field is immutable"
-            )
-        )
-    for group in (
-        "containerStatuses",
-        "initContainerStatuses",
-        "ephemeralContainerStatuses",
-    ):
-        errors += _validate_stays_terminated(
-            status, before, old.get("spec") or {}, group
-        )
-    for group in ("podIPs", "hostIPs"):
-        known = [entry.get("ip", "") for entry in before.get(group) or ()]
-        for index, entry in enumerate(status.get(group) or ()):
-            errors += validate_legacy_ip(
-                entry.get("ip", ""), f"status.{group}[{index}]", known
-            )
-    hosts = status.get("hostIPs") or []
-    if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
-        errors.append(
-            invalid(
-                "status.hostIPs[0].ip",
-                hosts[0].get("ip", ""),
-                "must be equal to `hostIP`",
-            )
-        )
-    return errors
-
-
-def _validate_stays_terminated(
-    status: Object, before: Object, spec: Object, group: str
-) -> list[FieldError]:
-    """What has ended stays so, unless its policy starts it again. An ephemeral
-    container has none.
-    """
-    containers: dict[Any, Object] = {}
-    if group != "ephemeralContainerStatuses":
-        if all_containers_could_restart(spec):
-            return []
-        key = "containers" if group == "containerStatuses" else "initContainers"
-        containers = {
-            container.get("name"): container for container in spec.get(key) or ()
-        }
-    alive = {
-        s.get("name")
-        for s in status.get(group) or ()
-        if (s.get("state") or {}).get("terminated") is None
-    }
-    errors: list[FieldError] = []
-    for index, entry in enumerate(before.get(group) or ()):
-        ended = (entry.get("state") or {}).get("terminated")
-        if ended is None or entry.get("name") not in alive:
-            continue
-        container = containers.get(entry.get("name"))
-        if container is None or not container_should_restart(
-            spec, container, ended.get("exitCode") or 0
-        ):
-            why = "may not be transitioned to non-terminated state"
-            errors.append(forbidden(f"status.{group}[{index}].state", why))
-    return errors
-
-
-def validate_ephemeral_containers_update(new: Object, old: Object) -> list[FieldError]:
-    """Ephemeral containers can be added, never changed or removed."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    errors += _validate_metadata_and_spec(new)
-    if MIRROR in (old["metadata"].get("annotations") or {}):
-        return [forbidden("[]", "static pods do not support ephemeral containers")]
-    after = {
-        container["name"]: container
-        for container in new["spec"].get("ephemeralContainers") or ()
-    }
-    for container in old["spec"].get("ephemeralContainers") or ():
-        name = container["name"]
-        if name not in after:
-            errors.append(
-                forbidden(
-                    "spec.ephemeralContainers",
-                    f'existing ephemeral containers "{name}" may not be removed\n',
-                )
-            )
-        elif after[name] != container:
-            shown = internal_difference(
-                "core/v1.EphemeralContainer", container, after[name]
-            )
-            why = f'existing ephemeral containers "{name}" may not be changed\n{shown}'
-            errors.append(forbidden("spec.ephemeralContainers", why))
-    return errors
-
-
-def validate_pod_resize(new: Object, old: Object) -> list[FieldError]:
-    """More or less CPU and memory for a pod that may be running."""
-    errors = validate_core_object_meta_update(
-        new["metadata"], old["metadata"]
-    ) + _validate_metadata_and_spec(new)
-    return validate_resize(new, old, errors)
-
-
-def validate_pod_binding(binding: Object) -> list[FieldError]:
-    """A Binding: to a node, by name."""
-    target = binding.get("target") or {}
-    errors: list[FieldError] = []
-    if target.get("kind") not in (None, "", "Node"):
-        errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
-    if not target.get("name"):
-        errors.append(required("target.name"))
     return errors

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.field_errors import FieldError, invalid, required, too_long
+from lifecycle.api.go_json.decode import unmarshal_object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
@@ -18,7 +19,6 @@ from lifecycle.apiserver.registry.core.key_value_data import (
     decoded_size,
     validate_immutable,
 )
-from lifecycle.apiserver.registry.core.secret.go_json import json_object_complaint
 from lifecycle.apiserver.registry.core.secret.key_pairs import key_pair_complaint
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -99,10 +99,11 @@ def validate(secret: Object) -> list[FieldError]:
         if key not in data:
             errors.append(required(f"data[{key}]"))
         else:
-            complaint = json_object_complaint(base64.b64decode(data[key] or ""))
-            if complaint:
+            try:
+                unmarshal_object(base64.b64decode(data[key] or ""))
+            except ValueError as error:
                 errors.append(
-                    invalid(f"data[{key}]", "<secret contents redacted>", complaint)
+                    invalid(f"data[{key}]", "<secret contents redacted>", str(error))
                 )
     elif type_ == "kubernetes.io/basic-auth":
         if "username" not in data and "password" not in data:

@@ -7,22 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.defaults import pods
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.unmigrated.defaults import (
     cluster,
-    core,
     devices,
     workloads,
 )
 
 DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
-    ("v1", "Pod"): pods.set_pod_defaults,
-    ("v1", "PodTemplate"): core.set_pod_template_object_defaults,
-    ("v1", "ReplicationController"): core.set_replication_controller_defaults,
-    ("apps/v1", "ReplicaSet"): workloads.set_replica_set_defaults,
-    ("apps/v1", "DaemonSet"): workloads.set_daemon_set_defaults,
-    ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,
     ("batch/v1", "Job"): workloads.set_job_defaults,
     ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
     (

@@ -15,26 +15,8 @@ from lifecycle.apiserver.registry.rest.field_labels import (
 )
 
 
-def _pod(pod: Object) -> dict[str, str]:
-    spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    return {
-        "spec.nodeName": spec.get("nodeName", ""),
-        "spec.restartPolicy": spec.get("restartPolicy", ""),
-        "spec.schedulerName": spec.get("schedulerName", ""),
-        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
-        "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
-        "status.phase": status.get("phase", ""),
-        "status.podIP": status.get("podIP", ""),
-        "status.nominatedNodeName": status.get("nominatedNodeName", ""),
-    }
-
-
 def _job(job: Object) -> dict[str, str]:
     return {"status.successful": str((job.get("status") or {}).get("succeeded", 0))}
-
-
-def _replication_controller(controller: Object) -> dict[str, str]:
-    return {"status.replicas": str((controller.get("status") or {}).get("replicas", 0))}
 
 
 def _signing_request(request: Object) -> dict[str, str]:
@@ -54,14 +36,6 @@ def _job_label_not_supported(label: str) -> str:
 
 
 FIELD_LABELS: dict[str, FieldLabels] = {
-    "Pod": FieldLabels(
-        (NAME, NAMESPACE, *_pod({}), "status.podIPs"), _pod, field_label_not_supported
-    ),
-    "ReplicationController": FieldLabels(
-        (NAME, NAMESPACE, "status.replicas"),
-        _replication_controller,
-        field_label_not_supported,
-    ),
     "Job": FieldLabels(
         (NAME, NAMESPACE, "status.successful"), _job, _job_label_not_supported
     ),

@@ -1,8 +1,7 @@
 """What single kinds get at creation, beyond a reset status: phases, finalizers,
 selectors, merged data.
 
-Upstream: `pkg/registry/core/{pod,namespace,secret,serviceaccount}/strategy.go`,
-`pkg/registry/batch/job/strategy.go` (`generateSelector`),
+Upstream: `pkg/registry/batch/job/strategy.go` (`generateSelector`),
 `apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`, v1.36.
 """
 
@@ -10,35 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.defaults.pods import set_service_account_names
-from lifecycle.api.qos import compute_pod_qos
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core.pod.match_label_keys import (
-    merge_match_label_keys,
-)
-
-
-def _create_pod(pod: Object) -> None:
-    spec = pod.get("spec") or {}
-    status: Object = {"phase": "Pending"}
-    if spec.get("schedulingGates"):
-        status["conditions"] = [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "lastProbeTime": None,
-                "lastTransitionTime": (pod.get("metadata") or {}).get(
-                    "creationTimestamp"
-                ),
-                "reason": "SchedulingGated",
-                "message": "Scheduling is blocked due to non-empty scheduling gates",
-            }
-        ]
-    status["qosClass"] = compute_pod_qos(pod)
-    pod["status"] = status
-    set_service_account_names(spec)  # admission has chosen one by now
-    if spec.get("topologySpreadConstraints") or spec.get("affinity"):
-        merge_match_label_keys(pod)
 
 
 def _create_job(job: Object) -> None:
@@ -80,7 +51,6 @@ def _create_custom_resource_definition(definition: Object) -> None:
 
 
 ON_CREATE: dict[str, Callable[[Object], None]] = {
-    "Pod": _create_pod,
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,
 }

@@ -14,12 +14,10 @@ from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
     pod_spec_of,
 )
-from lifecycle.apiserver.registry.core.pod.resize import prepare_resize
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import (
     prepare_for_status_only_update,
-    prepare_for_status_update,
     take_over,
 )
 
@@ -38,12 +36,6 @@ PLAIN = Facts()
 _SPEC = Facts(SPEC)
 
 FACTS: dict[str, Facts] = {
-    "Pod": _SPEC,
-    "ReplicationController": _SPEC,
-    "PodTemplate": Facts(CONTENT),
-    "ReplicaSet": _SPEC,
-    "DaemonSet": _SPEC,
-    "StatefulSet": _SPEC,
     "Job": _SPEC,
     "CronJob": _SPEC,
     "PodDisruptionBudget": Facts(SPEC, unconditional_update=False),
@@ -67,25 +59,8 @@ FACTS: dict[str, Facts] = {
     "DeviceClass": _SPEC,
 }
 
-WITH_PODS = frozenset(
-    {
-        *("Pod", "PodTemplate", "ReplicationController", "ReplicaSet"),
-        *("DaemonSet", "StatefulSet", "Job", "CronJob"),
-    }
-)
-"""Kinds that are a pod or hold a template of one."""
-
-RETURNS_OBJECT = frozenset(
-    {
-
-        "Pod", "PodTemplate",
-
-
-    }
-)  # fmt: skip
-"""Kinds whose delete answers with the object instead of a Status
-(`ReturnDeletedObject`).
-"""
+WITH_PODS = frozenset({"Job", "CronJob"})
+"""Kinds that hold a template of a pod."""
 
 # --- create ---------------------------------------------------------------------------
 
@@ -132,83 +107,17 @@ ON_UPDATE: dict[str, Callable[[Object, Object], None]] = {
 # --- subresources ---------------------------------------------------------------------
 
 
-def _update_pod_status(new: Object, old: Object) -> None:
-    prepare_for_status_update(new, old)
-    for key in ("ownerReferences", "deletionTimestamp"):
-        take_over(new["metadata"], old["metadata"], key)
-    status = new.get("status") or {}
-    if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
-        new["status"] = {**status, "qosClass": old["status"]["qosClass"]}
-    status = new.get("status") or {}
-    if status.get("podIP") and not status.get("podIPs"):
-        new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
-    _keep_observed_generations(new, old)
-
-
-def _keep_observed_generations(new: Object, old: Object) -> None:
-    """A client that does not know `observedGeneration` must not erase it."""
-    old_status = old.get("status") or {}
-    status = new.get("status") or {}
-    known: dict[str, list[int]] = {}
-    for condition in old_status.get("conditions") or ():
-        known.setdefault(condition.get("type", ""), []).append(
-            condition.get("observedGeneration", 0)
-        )
-    if not any(map(any, known.values())) and not old_status.get("observedGeneration"):
-        return
-    conditions = []
-    for condition in status.get("conditions") or ():
-        generations = known.get(condition.get("type", ""))
-        generation = generations.pop(0) if generations else 0
-        if generation and not condition.get("observedGeneration"):
-            condition = {**condition, "observedGeneration": generation}
-        conditions.append(condition)
-    status = dict(status)
-    if conditions:
-        status["conditions"] = conditions
-    if not status.get("observedGeneration") and old_status.get("observedGeneration"):
-        status["observedGeneration"] = old_status["observedGeneration"]
-    new["status"] = status
-
-
-def _update_controller_status(new: Object, old: Object) -> None:
-    prepare_for_status_update(new, old)
-    take_over(new["metadata"], old["metadata"], "labels")
-
-
 STATUS: dict[str, Callable[[Object, Object], None]] = {
-    "Pod": _update_pod_status,
-    "ReplicationController": _update_controller_status,
     **dict.fromkeys(
         (
             *("CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration"),
-            *("ValidatingAdmissionPolicy"),
+            "ValidatingAdmissionPolicy",
             *("CertificateSigningRequest", "ResourceClaim"),
         ),
         prepare_for_status_only_update,
     ),
 }
 """Kinds whose `/status` keeps more than the rest of the object."""
-
-
-def _update_ephemeral_containers(new: Object, old: Object) -> None:
-    metadata = new["metadata"]
-    spec = dict(old["spec"])
-    take_over(spec, new.get("spec") or {}, "ephemeralContainers")
-    new["spec"] = spec
-    new["metadata"] = {
-        **old["metadata"],
-        "managedFields": metadata.get("managedFields"),
-        "resourceVersion": metadata.get("resourceVersion"),
-    }
-    take_over(new, old, "status")
-    drop_disabled_on_update(new, old)
-
-
-def _update_resize(new: Object, old: Object) -> None:
-    prepare_resize(new, old)
-    take_over(new, old, "status")
-    drop_disabled_on_update(new, old)
 
 
 def _update_approval(new: Object, old: Object) -> None:
@@ -218,11 +127,5 @@ def _update_approval(new: Object, old: Object) -> None:
 
 
 MORE_SUBRESOURCES: dict[str, dict[str, UpdateStrategy]] = {
-    "Pod": {
-        "ephemeralcontainers": UpdateStrategy(
-            _update_ephemeral_containers, generation=SPEC
-        ),
-        "resize": UpdateStrategy(_update_resize, generation=SPEC),
-    },
     "CertificateSigningRequest": {"approval": UpdateStrategy(_update_approval)},
 }

@@ -8,14 +8,12 @@ from lifecycle.apiserver.registry.unmigrated.table import (
     configuration,
     jobs,
     nodes,
-    pods,
     priorities,
-    workloads,
 )
 
 PRINTERS: dict[str, Printer] = {}
 for _room in (
-    access, admission, autoscaling, configuration, jobs, nodes, pods,
-    priorities, workloads,
+    access, admission, autoscaling, configuration, jobs, nodes,
+    priorities,
 ):  # fmt: skip
     PRINTERS |= _room.PRINTERS

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core.pod import validation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_object_meta,
@@ -25,7 +24,6 @@ from lifecycle.apiserver.registry.unmigrated.validation import (
     jobs,
     policies,
     rbac,
-    workloads,
 )
 
 Create = Callable[[Object], list[FieldError]]
@@ -63,33 +61,6 @@ def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldErro
 
 
 RULES: dict[tuple[str, str], tuple[Create, Update]] = {
-    ("v1", "Pod"): (validation.validate_pod_create, validation.validate_pod_update),
-    ("v1", "PodTemplate"): (
-        workloads.validate_pod_template,
-        lambda new, old: (
-            _metadata_update(new, old) + workloads.validate_pod_template(new)
-        ),
-    ),
-    ("v1", "ReplicationController"): (
-        workloads.validate_replication_controller,
-        workloads.validate_replication_controller_update,
-    ),
-    ("apps/v1", "ReplicaSet"): (
-        workloads.validate_replica_set,
-        workloads.validate_replica_set_update,
-    ),
-    ("apps/v1", "DaemonSet"): (
-        workloads.validate_daemon_set,
-        workloads.validate_daemon_set_update,
-    ),
-    ("apps/v1", "StatefulSet"): (
-        workloads.validate_stateful_set,
-        workloads.validate_stateful_set_update,
-    ),
-    ("apps/v1", "ControllerRevision"): (
-        workloads.validate_controller_revision,
-        workloads.validate_controller_revision_update,
-    ),
     ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
     ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
     ("autoscaling/v1", "HorizontalPodAutoscaler"): (
@@ -165,15 +136,6 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
         "CertificateSigningRequest",
         "status",
     ): certificates.validate_signing_request_update,
-    ("v1", "Pod", "status"): validation.validate_pod_status_update,
-    (
-        "v1",
-        "Pod",
-        "ephemeralcontainers",
-    ): validation.validate_ephemeral_containers_update,
-    ("v1", "Pod", "resize"): validation.validate_pod_resize,
-    ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
-    ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
     (
         "apiregistration.k8s.io/v1",
         "APIService",
@@ -182,6 +144,4 @@ SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 
-CREATE_ONLY: dict[tuple[str, str], Create] = {
-    ("v1", "Binding"): validation.validate_pod_binding
-}
+CREATE_ONLY: dict[tuple[str, str], Create] = {}

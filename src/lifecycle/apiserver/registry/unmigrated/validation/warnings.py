@@ -14,13 +14,6 @@ from lifecycle.apiserver.registry.core.pod.template import (
     name_warnings,
     template_warnings,
 )
-from lifecycle.apiserver.registry.core.pod.warnings import (
-    pod_warnings,
-)
-
-
-def _pod(pod: Object) -> list[str]:
-    return name_warnings(pod, "the Pod's hostname") + pod_warnings(pod)
 
 
 def _template(path: str, *, named: bool = False) -> Callable[[Object], list[str]]:
@@ -36,34 +29,12 @@ def _template(path: str, *, named: bool = False) -> Callable[[Object], list[str]
     return rule
 
 
-def _stateful_set(stateful_set: Object) -> list[str]:
-    warnings = _template("spec.template")(stateful_set)
-    if ((stateful_set.get("spec") or {}).get("revisionHistoryLimit") or 0) < 0:
-        why = (
-            "a negative value retains all historical revisions; a value >= 0 is"
-            " recommended"
-        )
-        warnings.append(f"spec.revisionHistoryLimit: {why}")
-    return warnings
-
-
 RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "Pod"): _pod,
-    ("v1", "PodTemplate"): _template("template"),
-    ("v1", "ReplicationController"): _template("spec.template", named=True),
-    ("apps/v1", "ReplicaSet"): _template("spec.template", named=True),
-    ("apps/v1", "DaemonSet"): _template("spec.template"),
-    ("apps/v1", "StatefulSet"): _stateful_set,
     ("batch/v1", "Job"): _template("spec.template", named=True),
     ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template", named=True),
 }
 
 COUNTED: dict[tuple[str, str], Callable[[Object], list[str]]] = {
-    ("v1", "PodTemplate"): _template("template"),
-    ("v1", "ReplicationController"): _template("spec.template"),
-    ("apps/v1", "ReplicaSet"): _template("spec.template"),
-    ("apps/v1", "DaemonSet"): _template("spec.template"),
-    ("apps/v1", "StatefulSet"): _stateful_set,
     ("batch/v1", "Job"): _template("spec.template"),
     ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template"),
 }

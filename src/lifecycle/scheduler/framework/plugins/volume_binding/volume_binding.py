@@ -157,9 +157,11 @@ class VolumeBinding(
 
 def _claims_of(state: CycleState) -> ClaimState | None:
     """What PreFilter found; None for a pod without claims."""
+    if VolumeBinding.name in state.skip_filter_plugins:
+        return None
     try:
         claims: ClaimState = state.read(VolumeBinding.name)
-    except NotFoundError:
+    except NotFoundError:  # a profile without our PreFilter
         return None
     return claims
 
