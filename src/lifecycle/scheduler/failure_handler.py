@@ -16,13 +16,13 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.framework.interface import PostFilterResult
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError, QueuedPodInfo
-from lifecycle.scheduler.util.background_tasks import BackgroundTasks
-from lifecycle.scheduler.util.pod_conditions import condition_patch
+from lifecycle.scheduler.pod_conditions import condition_patch
 
 log = logging.getLogger(__name__)
 

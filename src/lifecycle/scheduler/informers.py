@@ -10,8 +10,8 @@ from lifecycle.api.labels import Selector
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
+from lifecycle.scheduler.framework.default_selector import default_selector
 from lifecycle.scheduler.framework.listers import Listers
-from lifecycle.scheduler.framework.plugins.helper.spread import default_selector
 
 _OWNERS = {
     "Service": "services",

@@ -26,6 +26,7 @@ from lifecycle.api.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.failure_handler import FailureHandler, record_event
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -41,7 +42,6 @@ from lifecycle.scheduler.schedule_pod import (
     NoNodesAvailable,
     ScheduleResult,
 )
-from lifecycle.scheduler.util.background_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 

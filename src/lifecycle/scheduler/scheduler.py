@@ -27,6 +27,7 @@ from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.config import (
     DEFAULT_SCHEDULER_NAME,
     SchedulerConfiguration,
@@ -42,7 +43,6 @@ from lifecycle.scheduler.informers import SchedulerInformers
 from lifecycle.scheduler.profile import check_queue_sort, new_framework
 from lifecycle.scheduler.schedule_one import ScheduleOne
 from lifecycle.scheduler.schedule_pod import Algorithm
-from lifecycle.scheduler.util.background_tasks import BackgroundTasks
 
 USER = "system:kube-scheduler"
 USER_AGENT = user_agent("kube-scheduler", "scheduler")

@@ -21,7 +21,6 @@ from lifecycle.scheduler.framework.interface import Plugin, PreScorePlugin, Scor
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo, host_ports
 from lifecycle.scheduler.framework.plugins.dynamic_resources import DynamicResources
-from lifecycle.scheduler.framework.plugins.helper.volumes import claim_names
 from lifecycle.scheduler.framework.plugins.image_locality import (
     ImageLocality,
     image_names,
@@ -36,7 +35,7 @@ from lifecycle.scheduler.framework.plugins.node_resources_balanced_allocation im
 from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
 from lifecycle.scheduler.framework.plugins.node_unschedulable import NodeUnschedulable
 from lifecycle.scheduler.framework.plugins.node_volume_limits import NodeVolumeLimits
-from lifecycle.scheduler.framework.plugins.pod_topology_spread.common import (
+from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import (
     HOSTNAME,
     count_pods_match_selector,
 )
@@ -56,6 +55,7 @@ from lifecycle.scheduler.framework.plugins.volume_restrictions import (
 )
 from lifecycle.scheduler.framework.plugins.volume_zone import VolumeZone
 from lifecycle.scheduler.framework.status import SKIP, Status
+from lifecycle.scheduler.framework.volumes import claim_names
 
 
 class Signed(BatchAdapter):

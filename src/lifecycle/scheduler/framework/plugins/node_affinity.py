@@ -22,7 +22,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.normalize_score import (
+from lifecycle.scheduler.framework.normalize_score import (
     default_normalize_score,
 )
 from lifecycle.scheduler.framework.status import SKIP, Status, unresolvable

@@ -25,12 +25,12 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import Listers, SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.volumes import (
+from lifecycle.scheduler.framework.status import SKIP, Status, unschedulable
+from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always
+from lifecycle.scheduler.framework.volumes import (
     claim_names,
     uses_claim,
 )
-from lifecycle.scheduler.framework.status import SKIP, Status, unschedulable
-from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always
 
 ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED = "node(s) exceed max volume count"
 

@@ -21,7 +21,7 @@ from lifecycle.scheduler.framework.interface import (
     ScorePlugin,
 )
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.normalize_score import (
+from lifecycle.scheduler.framework.normalize_score import (
     default_normalize_score,
 )
 from lifecycle.scheduler.framework.status import Status, unresolvable

@@ -23,11 +23,6 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import Listers, SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.volumes import (
-    CLAIM_EVENTS,
-    claim_names,
-    lasting_claims,
-)
 from lifecycle.scheduler.framework.status import (
     SKIP,
     Status,
@@ -35,6 +30,11 @@ from lifecycle.scheduler.framework.status import (
     unschedulable,
 )
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always
+from lifecycle.scheduler.framework.volumes import (
+    CLAIM_EVENTS,
+    claim_names,
+    lasting_claims,
+)
 
 ERR_REASON_DISK_CONFLICT = "node(s) had no available disk"
 ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT = (

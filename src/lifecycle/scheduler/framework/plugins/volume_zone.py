@@ -22,13 +22,13 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import Listers, SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.volumes import (
+from lifecycle.scheduler.framework.status import SKIP, Status, unresolvable
+from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn
+from lifecycle.scheduler.framework.volumes import (
     VOLUME_EVENTS,
     is_delay_binding_mode,
     lasting_claims,
 )
-from lifecycle.scheduler.framework.status import SKIP, Status, unresolvable
-from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn
 
 ERR_REASON_CONFLICT = "node(s) had no available volume zone"
 TOPOLOGY_LABELS = {

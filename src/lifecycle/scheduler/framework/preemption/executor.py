@@ -16,10 +16,10 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.framework.handle import Candidate, Handle
 from lifecycle.scheduler.framework.node_info import PodInfo
-from lifecycle.scheduler.util.background_tasks import BackgroundTasks
-from lifecycle.scheduler.util.pod_conditions import condition_patch
+from lifecycle.scheduler.pod_conditions import condition_patch
 
 
 class Executor:

@@ -29,11 +29,6 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.helper.volumes import (
-    VOLUME_EVENTS,
-    claim_names,
-    is_delay_binding_mode,
-)
 from lifecycle.scheduler.framework.plugins.volume_binding.binder import (
     BindingError,
     PodVolumes,
@@ -41,6 +36,11 @@ from lifecycle.scheduler.framework.plugins.volume_binding.binder import (
 )
 from lifecycle.scheduler.framework.status import SKIP, Status, as_status, unresolvable
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always
+from lifecycle.scheduler.framework.volumes import (
+    VOLUME_EVENTS,
+    claim_names,
+    is_delay_binding_mode,
+)
 
 
 @dataclass(slots=True)
