@@ -36,9 +36,9 @@ class Credulous:
     def __init__(self, ours: Authenticator) -> None:
         self.ours = ours
 
-    def authenticate_request(self, request: Request) -> Identity:
+    async def authenticate_request(self, request: Request) -> Identity:
         try:
-            return self.ours.authenticate_request(request)
+            return await self.ours.authenticate_request(request)
         except AuthenticationError:
             return Identity(ANONYMOUS)
 
@@ -46,8 +46,8 @@ class Credulous:
 class Suspicious(Credulous):
     """No credentials, no entry."""
 
-    def authenticate_request(self, request: Request) -> Identity:
-        identity = self.ours.authenticate_request(request)
+    async def authenticate_request(self, request: Request) -> Identity:
+        identity = await self.ours.authenticate_request(request)
         if identity.user == ANONYMOUS:
             raise AuthenticationError("no credentials provided")
         return identity
@@ -56,8 +56,8 @@ class Suspicious(Credulous):
 class Forgetful(Credulous):
     """Knows names, forgets groups."""
 
-    def authenticate_request(self, request: Request) -> Identity:
-        identity = self.ours.authenticate_request(request)
+    async def authenticate_request(self, request: Request) -> Identity:
+        identity = await self.ours.authenticate_request(request)
         return Identity(UserInfo(identity.user.name), identity.audiences)
 
 

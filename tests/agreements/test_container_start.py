@@ -10,7 +10,7 @@ from lifecycle.agreements import container_start
 from lifecycle.agreements.container_start import container_start_agreement
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet import container_config, security_context
+from lifecycle.kubelet.kuberuntime import container_config, security_context
 from tests.conftest import RECORDINGS
 
 

@@ -11,12 +11,7 @@ from lifecycle.agreements import deployments
 from lifecycle.agreements.deployments import deployment_agreement
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
-from lifecycle.controllers.deployment import (
-    new_replica_set,
-    progress,
-    replica_set_scaling,
-    rolling,
-)
+from lifecycle.controllers.deployment import deployment_control, progress, rolling, sync
 from lifecycle.inspector import open_recording
 
 HASHES, POSTED, RESIZED, STATUSES = (
@@ -55,10 +50,10 @@ def without_annotations(rs: Object, desired: int, maximum: int) -> bool:
     ("module", "part", "wrong", "rows"),
     [
         (deployments, "compute_hash", lambda template: "747d4c55d8", {HASHES}),
-        (new_replica_set, "new_rs_new_replicas", surge_rounded_down, {POSTED}),
+        (sync, "new_rs_new_replicas", surge_rounded_down, {POSTED}),
         (rolling, "max_unavailable", lambda d: 0, {RESIZED}),
         (rolling, "new_rs_new_replicas", surge_rounded_down, {RESIZED}),
-        (replica_set_scaling, "set_replicas_annotations", without_annotations, {RESIZED}),
+        (deployment_control, "set_replicas_annotations", without_annotations, {RESIZED}),
         (progress, "deployment_complete", lambda d, status: False, {STATUSES}),
         (progress, "deployment_progressing", lambda d, status: False, {STATUSES}),
     ],

@@ -8,12 +8,12 @@ import pytest
 
 from lifecycle.agreements.handler_chain import handler_chain_agreement, recorded_events
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.filters.audit import with_audit
 from lifecycle.apiserver.filters.audit_init import with_audit_init
 from lifecycle.apiserver.filters.authentication import with_authentication
 from lifecycle.apiserver.filters.authorization import with_authorization
 from lifecycle.apiserver.filters.request_info import with_request_info
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
 from lifecycle.inspector import open_recording
 
 

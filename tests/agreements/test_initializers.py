@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.initializers import initializers_agreement, resources_of
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.inspector import open_recording
 
 
@@ -17,7 +17,7 @@ def test_the_successors_answer_as_recorded(name: str) -> None:
 
 
 def test_without_policies_the_refusal_is_missed() -> None:
-    def without(server: APIServer) -> None:
+    def without(server: GenericAPIServer) -> None:
         chain = server.config.admission
         chain.use([plugin for plugin in chain.plugins if plugin.name != "ValidatingAdmissionPolicy"])
 

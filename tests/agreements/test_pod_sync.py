@@ -9,8 +9,10 @@ import pytest
 from lifecycle.agreements.played_nodes import played
 from lifecycle.agreements.pod_sync import pod_sync_agreement
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet.cgroups import container, resources
-from lifecycle.kubelet.volumes import empty_dir, manager
+from lifecycle.kubelet.cm import resource_config
+from lifecycle.kubelet.kuberuntime import container_resources
+from lifecycle.kubelet.volume import empty_dir
+from lifecycle.kubelet.volumemanager import volume_manager
 from tests.conftest import RECORDINGS
 
 
@@ -25,10 +27,10 @@ def test_everything_recorded_is_ours(cluster: str) -> None:
 @pytest.mark.parametrize(
     ("module", "part", "wrong", "row"),
     [
-        (resources, "milli_cpu_to_shares", lambda milli: 1024, "cgroups"),
-        (container, "oom_score_adjust", lambda pod, c, memory: 0, "limits"),
+        (resource_config, "milli_cpu_to_shares", lambda milli: 1024, "cgroups"),
+        (container_resources, "oom_score_adjust", lambda pod, c, memory: 0, "limits"),
         (empty_dir, "memory_size", lambda pod, limit, memory: memory, "size"),
-        (manager, "READ_ONLY_PLUGINS", set(), "mounts"),
+        (volume_manager, "READ_ONLY_PLUGINS", set(), "mounts"),
     ],
 )
 def test_a_wrong_rule_turns_its_row_red(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lifecycle.agreements.resource_handling import resource_handling_agreement
 from lifecycle.apiserver.registry.store import ResourceStore
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.inspector import open_recording
 
 
@@ -15,17 +15,17 @@ def test_every_request_is_answered_as_recorded_or_the_difference_has_a_reason() 
 
 
 def test_a_registry_that_ignores_versions_is_found_out() -> None:
-    def forgetful(server: APIServer) -> None:
+    def forgetful(server: GenericAPIServer) -> None:
         store: ResourceStore = server.stores["", "configmaps"]
         update = store.update
 
-        async def without_version(scope, change, **options):  # type: ignore[no-untyped-def]
+        async def without_version(scope, change, validate, **options):  # type: ignore[no-untyped-def]
             async def changed(live):  # type: ignore[no-untyped-def]
                 new = await change(live)
                 new["metadata"].pop("resourceVersion", None)
                 return new
 
-            return await update(scope, changed, **options)
+            return await update(scope, changed, validate, **options)
 
         store.update = without_version  # type: ignore[method-assign]
 

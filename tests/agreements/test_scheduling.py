@@ -12,11 +12,12 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
-from lifecycle.scheduler.framework import Framework
-from lifecycle.scheduler.plugins import node_resources_fit
-from lifecycle.scheduler.plugins.default_binder import DefaultBinder
-from lifecycle.scheduler.plugins.image_locality import ImageLocality
-from lifecycle.scheduler.profile import default_framework
+from lifecycle.scheduler.config import MULTI_POINT_DEFAULTS, Profile
+from lifecycle.scheduler.framework.plugins import node_resources_fit
+from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
+from lifecycle.scheduler.framework.plugins.image_locality import ImageLocality
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.profile import new_framework
 
 
 def different(table: AgreementTable) -> list[str]:
@@ -54,9 +55,8 @@ def test_refusals_are_worded_as_recorded_the_preemptor_s_too(name: str) -> None:
 
 def test_a_wrong_weight_turns_the_scored_pods_red() -> None:
     def heavier() -> Framework:
-        framework = default_framework()
-        next(p for p in framework.score_plugins if isinstance(p, ImageLocality)).weight = 3
-        return framework
+        weights = {**dict(MULTI_POINT_DEFAULTS), ImageLocality.name: 3}
+        return new_framework(Profile(multi_point=tuple(weights.items())))
 
     table = scheduling_agreement(open_recording(), heavier)
     assert len(different(table)) == len(
@@ -79,8 +79,8 @@ def test_every_recorded_binding_is_ours() -> None:
 def test_a_binding_without_uid_or_without_labels_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     bind = DefaultBinder.bind
 
-    async def by_name_only(self: DefaultBinder, client: Any, pod: Object, node: str) -> None:
-        await bind(self, client, {**pod, "metadata": {**pod["metadata"], "uid": ""}}, node)
+    async def by_name_only(self: DefaultBinder, state: Any, pod: Object, node: str) -> None:
+        await bind(self, state, {**pod, "metadata": {**pod["metadata"], "uid": ""}}, node)
 
     monkeypatch.setattr(DefaultBinder, "bind", by_name_only)
     monkeypatch.setattr(PodTopologyLabels, "admit", lambda self, attributes: None)

@@ -9,7 +9,7 @@ import pytest
 
 from lifecycle.agreements.services import services_agreement, slices_for
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry import services as registry
+from lifecycle.apiserver.registry.core.service import store as registry
 from lifecycle.client.indexer import Indexer
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.managed_fields import apply_patch, parent_entries, scale_entries, update_managed_fields
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
+from tests.apiserver.registry.by_kind import set_defaults
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 NOW = "2026-01-01T00:00:00Z"

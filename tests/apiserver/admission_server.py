@@ -11,7 +11,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
@@ -26,8 +27,8 @@ ACCOUNT: Object = {
 class Asker:
     """`warnings` are those of the last answer."""
 
-    def __init__(self, options: AdmissionOptions | None = None) -> None:
-        self.server = APIServer(MemoryStore(), admission=options)
+    def __init__(self, options: AdmissionOptions | None = None, resolver: ServiceResolver | None = None) -> None:
+        self.server = create_server_chain(MemoryStore(), admission=options, webhook_resolver=resolver)
         self.warnings: list[str] = []
 
     async def ask(
@@ -61,18 +62,22 @@ class Asker:
         return response.obj
 
 
-async def started(options: AdmissionOptions | None = None) -> Asker:
-    asker = Asker(options)
+async def started(options: AdmissionOptions | None = None, resolver: ServiceResolver | None = None) -> Asker:
+    asker = Asker(options, resolver)
     await asker.server.start()
     await asker.made(ACCOUNT)
     return asker
 
 
-def play(scene: Callable[[Asker], Awaitable[Any]], options: AdmissionOptions | None = None) -> Any:
+def play(
+    scene: Callable[[Asker], Awaitable[Any]],
+    options: AdmissionOptions | None = None,
+    resolver: ServiceResolver | None = None,
+) -> Any:
     """Run a scene on a fresh server, on virtual time."""
 
     async def main() -> Any:
-        asker = await started(options)
+        asker = await started(options, resolver)
         try:
             return await scene(asker)
         finally:

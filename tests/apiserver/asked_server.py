@@ -8,7 +8,8 @@ from typing import Any
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Object
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
 
@@ -19,7 +20,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 class Asked:
     """Asks as a member of system:masters, or as whoever is named."""
 
-    def __init__(self, server: APIServer) -> None:
+    def __init__(self, server: GenericAPIServer) -> None:
         self.server = server
         self._target = HandlerTarget(server, ("admin", (MASTERS,)))
 
@@ -60,7 +61,7 @@ def asked(scene: Callable[[Asked], Awaitable[None]]) -> None:
     """Play a scene with a server, on virtual time."""
 
     async def main() -> None:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             await scene(Asked(server))

@@ -12,7 +12,9 @@ import orjson
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object, Request
-from lifecycle.apiserver.server import LOOPBACK_USER, APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
+from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.etcd.memory import MemoryStore
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -91,7 +93,7 @@ class Asked:
 class Site:
     """A running server."""
 
-    def __init__(self, server: APIServer) -> None:
+    def __init__(self, server: GenericAPIServer) -> None:
         self.server = server
         self._transport = server.in_process_transport(LOOPBACK_USER)
 
@@ -126,7 +128,7 @@ def on_server(scene: Callable[[Site], Awaitable[Any]]) -> Any:
     """Run a scene against a fresh server, on virtual time."""
 
     async def play() -> Any:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             return await scene(Site(server))

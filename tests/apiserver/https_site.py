@@ -10,8 +10,8 @@ import tempfile
 from types import TracebackType
 from typing import Any
 
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 
 TOKEN = "letmein"
@@ -24,7 +24,7 @@ class Site:
     """`async with Site() as site`: a server, and ways to talk to it. On leaving, nothing may have gone wrong inside."""
 
     def __init__(self) -> None:
-        self.server = APIServer(MemoryStore(), token=TOKEN)
+        self.server = create_server_chain(MemoryStore(), token=TOKEN)
         self.port = 0
         self.troubles: list[str] = []
 

@@ -19,9 +19,9 @@ from cryptography.x509.oid import NameOID
 
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
-from lifecycle.apiserver.filters.impersonation import repeated
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.http.headers import joined_headers
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -63,7 +63,7 @@ class Replay:
     """A server with what kubeadm adds to it, and the identities of the recorder."""
 
     def __init__(self) -> None:
-        self.server = APIServer(MemoryStore())
+        self.server = create_server_chain(MemoryStore())
         self.admin = client_certificate("kubernetes-admin", "kubeadm:cluster-admins")
         self.tokens: dict[str, str] = {}
 
@@ -98,7 +98,7 @@ class Replay:
             method=exchange["method"],
             path=url.path,
             query=parse_qs(url.query, keep_blank_values=True),
-            headers=repeated(headers.items()),
+            headers=joined_headers(headers.items()),
             body=body or b"",
             accepts_object=True,
             peer_certificate=self.admin if exchange["as"] == "admin" else None,

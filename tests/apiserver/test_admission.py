@@ -28,7 +28,8 @@ from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import MOUNT_PATH, ServiceAccount
 from lifecycle.apiserver.authz.authorizer import Decision, Verdict
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.registry.strategies import set_defaults
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.inspector.unrecorded import unrecorded_before
 from tests.apiserver.recorded_exchanges import ROOT, Replay, exchanges
 
@@ -121,7 +122,9 @@ def test_all_mutate_before_any_validates_in_upstreams_order() -> None:
 
 
 def test_creating_a_config_map_touches_almost_no_plugin() -> None:
-    chain = AdmissionChain([*default_plugins(StaticReader(), NameSource(1)), ResourceQuota(StaticReader())])
+    chain = AdmissionChain(
+        [*default_plugins(StaticReader(), NameSource(1), defaulter=set_defaults), ResourceQuota(StaticReader())]
+    )
     assert {plugin.name for plugin in chain.plugins} <= set(ALL_ORDERED_PLUGINS)
 
     def names(row: str, operation: str, subresource: str = "") -> list[str]:

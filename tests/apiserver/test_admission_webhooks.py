@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.webhook_client import Target
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
-from lifecycle.apiserver.go_dial_errors import go_error
+from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
+from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook.go_dial_errors import go_error
+from lifecycle.apiserver.webhook.service_resolver import EndpointResolver
 from tests.apiserver.admission_server import Asker, config_map, play, rules, started, webhooks
 
 
@@ -191,10 +193,25 @@ def test_validating_webhooks_are_asked_side_by_side() -> None:
         assert play(scene) == 201
 
 
+class Nearby:
+    """Finds endpoints as the server does, and sends to this machine instead: nobody lives in 192.0.2.0/24."""
+
+    def __init__(self) -> None:
+        self.reader: ObjectReader = StaticReader()
+        self.found: list[tuple[str, int]] = []
+
+    def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        self.found.append(EndpointResolver(self.reader, external_names=True).resolve_endpoint(namespace, name, port))
+        return "127.0.0.1", self.found[-1][1]
+
+
 def test_a_service_is_called_at_its_endpoints_under_its_own_name() -> None:
+    endpoints = Nearby()
+
     async def scene(asker: Asker) -> list[str]:
         bundle = base64.b64encode(server.ca).decode()
         config = {"service": {"name": "hooks", "namespace": "default", "path": "/h"}, "caBundle": bundle}
+        endpoints.reader = asker.server.reader
         await asker.made(webhooks("Validating", "h", {"clientConfig": config}))
         answers = [await asker.create(config_map())]
         service = {
@@ -214,21 +231,12 @@ def test_a_service_is_called_at_its_endpoints_under_its_own_name() -> None:
             "endpoints": [{"addresses": ["192.0.2.7"], "conditions": {"ready": True}}],
         }
         await asker.made(piece)
-        plugin = next(p for p in asker.server.config.admission.plugins if p.name == "ValidatingAdmissionWebhook")
-        known = plugin.resolve  # type: ignore[attr-defined]
-        found: list[tuple[str, int]] = []
-
-        def resolve(namespace: str, name: str, port: int) -> tuple[str, int]:
-            found.append(known(namespace, name, port))
-            return "127.0.0.1", found[-1][1]  # 192.0.2.0/24 is documentation's: nobody lives there
-
-        plugin.resolve = resolve  # type: ignore[attr-defined]
         answers.append(await asker.create(config_map()))
-        assert found == [("192.0.2.7", server.port)]
+        assert endpoints.found == [("192.0.2.7", server.port)]
         return [str(answer.obj.get("message", answer.status)) for answer in answers if answer.obj]
 
     with WebhookServer(lambda request: {"allowed": True}, ["hooks.default.svc"]) as server:
-        missing, empty, worked = play(scene)
+        missing, empty, worked = play(scene, resolver=endpoints)
     post = 'failed to call webhook: Post "https://hooks.default.svc:443/h?timeout=10s": '
     assert missing.endswith(post + 'service "hooks" not found')
     assert empty.endswith(post + 'no endpoints available for service "hooks"')
@@ -382,4 +390,4 @@ def test_a_configuration_that_cannot_work_is_refused(hook: Object, message: str)
 
 def test_go_words_for_pythons_errors() -> None:
     assert go_error(ConnectionRefusedError(), ("::1", 9)) == "dial tcp [::1]:9: connect: connection refused"
-    assert Target({"service": {"name": "s", "namespace": "n"}}).url == "https://s.n.svc:443/"
+    assert HookClient({"service": {"name": "s", "namespace": "n"}}).url == "https://s.n.svc:443/"

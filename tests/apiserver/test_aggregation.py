@@ -26,10 +26,11 @@ from lifecycle.apiserver.aggregation.discovery import (
     resources_to_discovery,
 )
 from lifecycle.apiserver.aggregation.local_api_services import local_api_services
-from lifecycle.apiserver.aggregation.service_resolver import ClusterIPResolver, EndpointResolver, ResolveError
 from lifecycle.apiserver.extension_server import LookupServer
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.webhook.service_resolver import ClusterIPResolver, EndpointResolver, ResolveError
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.kubeconfig_file import kubeconfig as make_kubeconfig
 from lifecycle.etcd.memory import MemoryStore
@@ -257,7 +258,7 @@ def test_old_discovery_is_told_in_the_new_form() -> None:
 class Joined:
     """A cluster's API server with the glossary server behind it, both on real sockets."""
 
-    def __init__(self, server: APIServer, lookup: LookupServer) -> None:
+    def __init__(self, server: GenericAPIServer, lookup: LookupServer) -> None:
         self.server, self.lookup = server, lookup
 
     async def ask(self, method: str, path: str, user: UserInfo = ROOT, obj: Any = None, **headers: str) -> Response:
@@ -284,7 +285,7 @@ class Joined:
 
 @asynccontextmanager
 async def joined(register: bool = True) -> AsyncIterator[Joined]:
-    server = APIServer(MemoryStore())
+    server = create_server_chain(MemoryStore())
     await server.start()
     port = await server.serve_https()
     authority = server.certificates
@@ -467,7 +468,7 @@ def test_an_impostor_behind_the_service_is_not_believed() -> None:
 
 def test_without_added_servers_nothing_is_between() -> None:
     async def main() -> None:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             assert not server.aggregator.has_remote

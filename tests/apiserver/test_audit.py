@@ -13,13 +13,13 @@ import pytest
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
+from lifecycle.apiserver.audit.backends import WebhookBackend
+from lifecycle.apiserver.audit.options import AuditOptions
+from lifecycle.apiserver.audit.policy import AuditPolicy
+from lifecycle.apiserver.audit.policy_reader import load_policy, read_policy
 from lifecycle.apiserver.filters.audit import AuditLog, with_audit
-from lifecycle.apiserver.filters.audit_backends import WebhookBackend
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.filters.audit_policy import AuditPolicy
-from lifecycle.apiserver.filters.audit_policy_reader import load_policy, read_policy
-from lifecycle.apiserver.server import APIServer
-from lifecycle.apiserver.webhook_client import WebhookError
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.etcd.memory import MemoryStore
 
@@ -87,7 +87,7 @@ def test_the_log_holds_what_the_policy_wants(tmp_path: Path) -> None:
 
     async def main() -> None:
         options = AuditOptions(tmp_path / "policy", tmp_path / "log")
-        server = APIServer(MemoryStore(), audit=options)
+        server = create_server_chain(MemoryStore(), audit=options)
         await server.start()
         try:
             for method, path, obj in (
@@ -131,7 +131,7 @@ class Collector(LoopbackService):
 
 def test_a_webhook_gets_batches_over_https(tmp_path: Path) -> None:
     async def main() -> None:
-        from lifecycle.apiserver.webhook_client import WebhookClient
+        from lifecycle.apiserver.webhook.client import WebhookClient
         from lifecycle.client.transport_https import ConnectionConfig
 
         async with Collector(failures=1) as collector:

@@ -13,13 +13,14 @@ import pytest
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
+from lifecycle.apiserver.audit.context import log_request_object
+from lifecycle.apiserver.audit.event import response_object, source_ips, without_managed_fields
+from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
-from lifecycle.apiserver.filters.audit import AuditLog, log_request_object
-from lifecycle.apiserver.filters.audit_event import response_object, source_ips, without_managed_fields
-from lifecycle.apiserver.filters.audit_policy import AuditPolicy
+from lifecycle.apiserver.filters.audit import AuditLog
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
 from tests.apiserver.recorded_exchanges import RECORDINGS
 
 

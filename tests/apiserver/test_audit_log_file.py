@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from lifecycle.api.clock import Clock, parse_time, run_virtual
-from lifecycle.apiserver.filters.audit_backends import LogBackend
-from lifecycle.apiserver.filters.audit_log_file import DAY, RotatingFile, Rotation
-from lifecycle.apiserver.filters.audit_options import AuditOptions
+from lifecycle.apiserver.audit.backends import LogBackend
+from lifecycle.apiserver.audit.log_file import DAY, RotatingFile, Rotation
+from lifecycle.apiserver.audit.options import AuditOptions
 
 NOON = parse_time("2026-11-22T12:00:00Z")
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.apiserver.filters.audit_policy import AuditPolicy
-from lifecycle.apiserver.filters.audit_policy_reader import load_policy, validate_policy
+from lifecycle.apiserver.audit.policy import AuditPolicy
+from lifecycle.apiserver.audit.policy_reader import load_policy, validate_policy
 
 TIM = UserInfo("tim@k8s.io", ("humans", "developers"))
 RBAC = "rbac.authorization.k8s.io"

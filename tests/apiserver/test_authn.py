@@ -21,7 +21,7 @@ from lifecycle.apiserver.authn.service_account import ISSUER, ServiceAccountToke
 from lifecycle.apiserver.authn.token_request import EXTENDED_SECONDS, WARN_ONLY_SECONDS, TokenRequests
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator, common_name_user_conversion
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import Replay, basic, client_certificate, exchanges
 
 DEFAULT_ACCOUNT: Object = {
@@ -85,7 +85,7 @@ def test_without_a_name_or_a_readable_certificate_there_is_no_user() -> None:
 )
 def test_only_a_named_bearer_token_is_a_credential(header: str, user: str | None) -> None:
     authenticator = Authenticator(BearerTokenAuthenticator(StaticTokenAuthenticator({"good": UserInfo("jane")})))
-    identity = authenticator.authenticate_request(Request("GET", "/", headers={"authorization": header}))
+    identity = asyncio.run(authenticator.authenticate_request(Request("GET", "/", headers={"authorization": header})))
     assert identity.user.name == (user or ANONYMOUS.name)
     assert ("system:authenticated" in identity.user.groups) is (user is not None)
 
@@ -94,7 +94,7 @@ def test_only_a_named_bearer_token_is_a_credential(header: str, user: str | None
 def test_a_token_after_two_spaces_is_overlooked_with_a_warning(header: str, warned: bool) -> None:
     authenticator = BearerTokenAuthenticator(StaticTokenAuthenticator({"good": UserInfo("jane")}))
     request = Request("GET", "/", headers={"authorization": header})
-    assert (authenticator.authenticate_request(request) is None) is (header != "Bearer good a")
+    assert (asyncio.run(authenticator.authenticate_request(request)) is None) is (header != "Bearer good a")
     text = "the provided Authorization header contains extra space before the bearer token, and is ignored"
     assert request.warnings == [text] * warned
 
@@ -104,11 +104,11 @@ def test_an_unknown_token_is_not_anonymous() -> None:
     authenticator = Authenticator(UnionRequestAuthenticator(X509Authenticator(), tokens))
     request = Request("GET", "/", headers={"authorization": "Bearer bad"})
     with pytest.raises(AuthenticationError):
-        authenticator.authenticate_request(request)
+        asyncio.run(authenticator.authenticate_request(request))
     request.peer_certificate = client_certificate("jane")  # a certificate beside it decides first
-    assert authenticator.authenticate_request(request).user.name == "jane"
+    assert asyncio.run(authenticator.authenticate_request(request)).user.name == "jane"
     with pytest.raises(AuthenticationError):
-        Authenticator(tokens, allow_anonymous=False).authenticate_request(Request("GET", "/"))
+        asyncio.run(Authenticator(tokens, allow_anonymous=False).authenticate_request(Request("GET", "/")))
 
 
 def test_a_token_file_lists_users(tmp_path: Any) -> None:

@@ -23,8 +23,7 @@ from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.authn.options import Authentication, AuthenticationOptions, build_authentication, oidc_issuer
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
 from lifecycle.apiserver.authn.websocket_protocol import PREFIX
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.must_ask import MustAsk, answered
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.outside_services import IdentityProvider, Webhook
 
 
@@ -41,13 +40,7 @@ async def whose(authentication: Authentication, header: str = "", **more: Any) -
     if header:
         request.headers["authorization"] = header
 
-    def question() -> Identity:
-        return authentication.authenticator.authenticate_request(request)
-
-    try:
-        return question()
-    except MustAsk as waiting:
-        return await answered(question, waiting)
+    return await authentication.authenticator.authenticate_request(request)
 
 
 def der(authority: CertificateAuthority, name: str, *groups: str) -> bytes:

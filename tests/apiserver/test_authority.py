@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from lifecycle.apiserver import certificates
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
-from lifecycle.apiserver.authority import kept_authority
+from lifecycle.apiserver.pki import certificates
+from lifecycle.apiserver.server.authority import kept_authority
 
 FILES = {"ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"}
 

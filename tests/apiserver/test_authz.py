@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import Any
 
@@ -21,7 +22,7 @@ from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, node_rules, system_namespaces
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import RBAC, Replay, exchanges
 
 # -- the recorded decisions -------------------------------------------------------------------------------------------
@@ -264,17 +265,17 @@ def test_nobody_grants_what_they_do_not_have() -> None:
     check = EscalationCheck(rbac, rbac)
     info = resource_question("create", RBAC, "roles", "new", "n")
     new: Object = {"metadata": {"name": "new", "namespace": "n"}, "rules": [READ_PODS]}
-    check.check(UserInfo("u"), info, new)
+    asyncio.run(check.check(UserInfo("u"), info, new))
     wider = {**new, "rules": [{**READ_PODS, "verbs": ["get", "delete", "create"]}]}
     with pytest.raises(StatusError) as refused:
-        check.check(UserInfo("u", ("g1", "g2")), info, wider)
+        asyncio.run(check.check(UserInfo("u", ("g1", "g2")), info, wider))
     assert refused.value.message == (
         f'roles.{RBAC} "new" is forbidden: user "u" (groups=["g1" "g2"]) is attempting to grant RBAC permissions not currently held:\n'
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete" "create"]}'
     )
-    check.check(UserInfo("u", (MASTERS,)), info, wider)
+    asyncio.run(check.check(UserInfo("u", (MASTERS,)), info, wider))
     stored = {**wider, "metadata": {**wider["metadata"], "finalizers": ["x"]}}
-    check.check(UserInfo("u"), info, wider, old=stored)  # the garbage collector's kind of change
+    asyncio.run(check.check(UserInfo("u"), info, wider, old=stored))  # the garbage collector's kind of change
 
 
 def test_the_verbs_escalate_and_bind_lift_the_check() -> None:
@@ -284,13 +285,13 @@ def test_the_verbs_escalate_and_bind_lift_the_check() -> None:
     rbac = RBACAuthorizer(reader)
     check = EscalationCheck(rbac, rbac)
     role: Object = {"metadata": {"name": "new"}, "rules": [EVERYTHING]}
-    check.check(UserInfo("u"), resource_question("create", RBAC, "roles", "new", "n"), role)
+    asyncio.run(check.check(UserInfo("u"), resource_question("create", RBAC, "roles", "new", "n"), role))
     with pytest.raises(StatusError):
-        check.check(UserInfo("u"), resource_question("create", RBAC, "roles", "new", "m"), role)
+        asyncio.run(check.check(UserInfo("u"), resource_question("create", RBAC, "roles", "new", "m"), role))
     binding: Object = {"metadata": {"name": "b"}, "roleRef": {"kind": "ClusterRole", "name": "r0"}}
-    check.check(UserInfo("u"), resource_question("create", RBAC, "rolebindings", "b", "n"), binding)
+    asyncio.run(check.check(UserInfo("u"), resource_question("create", RBAC, "rolebindings", "b", "n"), binding))
     with pytest.raises(StatusError):
-        check.check(UserInfo("u"), resource_question("create", RBAC, "clusterrolebindings", "b"), binding)
+        asyncio.run(check.check(UserInfo("u"), resource_question("create", RBAC, "clusterrolebindings", "b"), binding))
 
 
 @pytest.mark.parametrize("how", ["create", "patch", "apply", "update"])

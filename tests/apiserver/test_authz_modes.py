@@ -18,7 +18,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.abac import Policy, PolicyLoadError, parse_policy, read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
-from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict, decide
 from lifecycle.apiserver.authz.configuration import (
     ConfiguredAuthorizer,
     build_authorization,
@@ -27,9 +27,9 @@ from lifecycle.apiserver.authz.configuration import (
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, review_spec
-from lifecycle.apiserver.must_ask import MustAsk, answered
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient, read_webhook_kubeconfig
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.outside_services import Webhook
 
@@ -46,13 +46,6 @@ def path(text: str, verb: str = "get") -> RequestInfo:
 
 def on_a_loop(scenario: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(scenario(), 30))  # type: ignore[arg-type]
-
-
-async def decide(authorizer: Authorizer, user: UserInfo, info: RequestInfo) -> Verdict:
-    try:
-        return authorizer.authorize(user, info)
-    except MustAsk as waiting:
-        return await answered(lambda: authorizer.authorize(user, info), waiting)
 
 
 def build(**options: Any) -> Any:
@@ -150,7 +143,11 @@ def webhook_document(file: Path, **more: Any) -> dict[str, Any]:
         **more,
     }
     entry = {"type": "Webhook", "name": "hook", "webhook": webhook}
-    return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration", "authorizers": [entry]}
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthorizationConfiguration",
+        "authorizers": [entry],
+    }
 
 
 def test_a_question_is_an_access_review() -> None:
@@ -188,16 +185,16 @@ def test_the_webhooks_answers_are_kept_for_their_time(tmp_path: Path) -> None:
         async with Webhook(lambda spec: answers[spec["resourceAttributes"]["resource"]]) as webhook:
             hook = build(modes=("Webhook",), webhook_config_file=webhook.write_kubeconfig(tmp_path / "hook"))
             for _ in range(3):
-                assert await decide(hook, JANE, ask()) == Verdict(Decision.ALLOW, "fine")
-                assert (await decide(hook, JANE, ask(resource="secrets"))).decision is Decision.NO_OPINION
-                assert await decide(hook, JANE, ask(resource="nodes")) == Verdict(Decision.DENY, "no")
+                assert await decide(hook.authorize, JANE, ask()) == Verdict(Decision.ALLOW, "fine")
+                assert (await decide(hook.authorize, JANE, ask(resource="secrets"))).decision is Decision.NO_OPINION
+                assert await decide(hook.authorize, JANE, ask(resource="nodes")) == Verdict(Decision.DENY, "no")
             assert len(webhook.requests) == 3
             assert webhook.specs[0]["group"] == list(JANE.groups), "v1beta1 spells it without an s"
-            assert (await decide(hook, UserInfo("root", (MASTERS,)), ask())).allowed
+            assert (await decide(hook.authorize, UserInfo("root", (MASTERS,)), ask())).allowed
             assert len(webhook.requests) == 3, "masters are not asked about"
             long = ask(name="x" * 10_000)
-            await decide(hook, JANE, long)
-            await decide(hook, JANE, long)
+            await decide(hook.authorize, JANE, long)
+            await decide(hook.authorize, JANE, long)
             assert len(webhook.requests) == 5, "very long questions are not kept"
 
     on_a_loop(scenario)
@@ -209,7 +206,7 @@ def test_a_webhook_that_is_away_fails_by_its_policy(tmp_path: Path, policy: str,
         async with Webhook(lambda spec: {"allowed": True}) as webhook:
             file, url = webhook.write_kubeconfig(tmp_path / "hook"), webhook.url
         (tmp_path / "config").write_text(yaml.safe_dump(webhook_document(file, failurePolicy=policy)))
-        verdict = await decide(build(config=tmp_path / "config"), JANE, ask())
+        verdict = await decide(build(config=tmp_path / "config").authorize, JANE, ask())
         assert verdict.decision is decision
         assert verdict.error.startswith(f'Post "{url}/review?timeout=3s": dial tcp 127.0.0.1:')
 
@@ -246,19 +243,19 @@ def test_what_may_pass_is_tried_again_and_no_failure_is_kept(tmp_path: Path, cod
             connection = read_webhook_kubeconfig(webhook.write_kubeconfig(tmp_path / "hook"))
             hook = WebhookAuthorizer(WebhookClient(connection, retry_delay=0), Clock())
             webhook.code = code
-            verdict = await decide(hook, JANE, ask())
+            verdict = await decide(hook.authorize, JANE, ask())
             assert (verdict.decision, bool(verdict.error)) == (Decision.NO_OPINION, True)
             assert len(webhook.requests) == tries
             webhook.code = 201
-            assert (await decide(hook, JANE, ask())).allowed
+            assert (await decide(hook.authorize, JANE, ask())).allowed
             webhook.code = code
-            assert (await decide(hook, JANE, ask())).allowed
+            assert (await decide(hook.authorize, JANE, ask())).allowed
             assert len(webhook.requests) == tries + 1, "kept"
-            assert (await decide(hook, UserInfo("bob"), ask())).error
+            assert (await decide(hook.authorize, UserInfo("bob"), ask())).error
             webhook.code = 201
-            assert await decide(hook, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
+            assert await decide(hook.authorize, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
             webhook.code = code
-            assert await decide(hook, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
+            assert await decide(hook.authorize, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
             assert len(webhook.requests) == 2 * (tries + 1)
 
     on_a_loop(scenario)
@@ -277,15 +274,15 @@ def test_conditions_say_what_a_webhook_wants_to_see(tmp_path: Path) -> None:
             more = {"matchConditions": conditions, "matchConditionSubjectAccessReviewVersion": "v1"}
             config.write_text(yaml.safe_dump(webhook_document(file, **more)))
             hook = build(config=config)
-            assert (await decide(hook, JANE, ask())).decision is Decision.DENY
+            assert (await decide(hook.authorize, JANE, ask())).decision is Decision.DENY
             node = UserInfo("system:node:n", ("system:nodes",))
             for user, info in ((JANE, ask(namespace="bank")), (JANE, path("/x")), (node, ask())):
-                assert (await decide(hook, user, info)).decision is Decision.NO_OPINION
+                assert (await decide(hook.authorize, user, info)).decision is Decision.NO_OPINION
             assert len(webhook.requests) == 1
             text = "request.resourceAttributes.namespace == 'shop'"
             more["matchConditions"] = [{"expression": text}]
             hook.reload(webhook_document(file, failurePolicy="Deny", **{**more}))
-            verdict = await decide(hook, JANE, path("/x"))
+            verdict = await decide(hook.authorize, JANE, path("/x"))
             assert verdict.decision is Decision.DENY
             assert verdict.error == (
                 f"cel evaluation error: expression '{text}' resulted in error: no such key: resourceAttributes"

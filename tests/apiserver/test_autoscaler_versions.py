@@ -9,15 +9,16 @@ import orjson
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.resources import find_resource, resource
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.autoscaler_versions import to_v1, to_v2
-from lifecycle.apiserver.server import LOOPBACK_USER, APIServer
+from lifecycle.apiserver.apis.autoscaler_versions import to_v1, to_v2
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore
+from tests.apiserver.registry.by_kind import set_defaults
 
 V2 = resource("horizontalpodautoscalers.autoscaling")
 V1 = find_resource("autoscaling", "v1", "horizontalpodautoscalers")
@@ -41,7 +42,7 @@ def settled(version: str, **spec: Any) -> Object:
 
 def on_server(ask: Callable[[Client], Awaitable[Any]]) -> Any:
     async def main() -> Any:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             return await ask(Client(server.in_process_transport(LOOPBACK_USER), "test"))

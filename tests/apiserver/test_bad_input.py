@@ -16,8 +16,8 @@ import orjson
 import pytest
 
 from lifecycle.api import protobuf
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.yaml_input import from_yaml
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges
 
@@ -66,7 +66,7 @@ BODIES = [
     created(400, f"{UNREADABLE}json: cannot unmarshal string into Go value of type {STRUCT} (2278", b'"x"'),
     created(400, f"{UNREADABLE}json: cannot unmarshal number into Go value of type {STRUCT} (37)", b"7"),
     created(400, f"{UNREADABLE}invalid character", b"\xff\xfe\xfd"),
-    created(400, f"{UNREADABLE}exceeded max depth ({{\"a\":{{\"a\":", b'{"a":' * 10_001),
+    created(400, f"{UNREADABLE}invalid character '{{' exceeded max depth ({{\"a\":{{\"a\":", b'{"a":' * 10_001),
     Case(400, "exceeded max depth", "POST", "/apis/apps/v1/namespaces/default/controllerrevisions", b'{"metadata":{"name":"x"},"revision":1,"data":' + b'{"a":' * 300 + b"1" + b"}" * 301),
     created(400, 'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion', {"apiVersion": "v1", "kind": "ConfigMapList"}),
     created(400, f'{UNRECOGNIZED}unexpected GroupVersion string: a/b/c ({{"apiVersion": "a/b/c"', b'{"apiVersion": "a/b/c"}'),

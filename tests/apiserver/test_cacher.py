@@ -14,19 +14,20 @@ from lifecycle.api.fields import parse_field_selector
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver import cacher as cacher_module
-from lifecycle.apiserver.cache_watcher import Criteria
-from lifecycle.apiserver.cached_object import with_resource_version
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.endpoints.negotiation import json_frame
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.registry.strategies import strategy_for
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.storage.cacher import cacher as cacher_module
+from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.store import RangeResult, StoreError
 
+SELECTABLE_FIELDS = strategy_for("v1", "Pod").field_labels.selectable_fields
 PODS = resource("pods")
 
 
@@ -38,7 +39,7 @@ def pod(namespace: str, name: str, node: str = "", label: str = "") -> Object:
 
 
 async def started(store: MemoryStore) -> Cacher:
-    made = Cacher(store, PODS, selectable_fields)
+    made = Cacher(store, PODS, SELECTABLE_FIELDS)
     await made.start()
     return made
 
@@ -54,7 +55,7 @@ class Unreadable(MemoryStore):
 
 def test_a_cache_that_could_not_be_filled_can_be_stopped() -> None:
     async def main() -> None:
-        cacher = Cacher(Unreadable(), PODS, selectable_fields)
+        cacher = Cacher(Unreadable(), PODS, SELECTABLE_FIELDS)
         with pytest.raises(StoreError, match="timed out"):
             await cacher.start()
         cacher.catch_up()
@@ -65,7 +66,7 @@ def test_a_cache_that_could_not_be_filled_can_be_stopped() -> None:
 
 def test_a_server_whose_start_failed_says_why_and_stops() -> None:
     async def main() -> None:
-        server = APIServer(Unreadable())
+        server = create_server_chain(Unreadable())
         try:
             with pytest.raises(StoreError, match="timed out"):
                 await server.start()
@@ -133,7 +134,7 @@ def test_list_and_watch_add_up_to_the_list_at_the_end(
         cacher = await started(store)
         await write(store, before)
         cacher.catch_up()
-        rows = [row.obj for row in cacher.candidates(criteria) if criteria.matches(row.obj, selectable_fields)]
+        rows = [row.obj for row in cacher.candidates(criteria) if criteria.matches(row.obj, SELECTABLE_FIELDS)]
         view = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in rows}
         revision = store.revision
         if late:  # the watch starts when everything has happened already
@@ -149,7 +150,7 @@ def test_list_and_watch_add_up_to_the_list_at_the_end(
         wanted = {
             f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": str(obj["revision"])
             for obj in everything
-            if criteria.matches(obj, selectable_fields)
+            if criteria.matches(obj, SELECTABLE_FIELDS)
         }
         assert {key: obj["metadata"]["resourceVersion"] for key, obj in view.items()} == wanted
         await cacher.stop()

@@ -15,9 +15,9 @@ from lifecycle.api.wire import ANONYMOUS, MASTERS, Request, Response, UserInfo
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow, PrivilegedGroups
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import ROOT, Replay
 
 JANE = UserInfo("jane", ("devs",))
@@ -169,7 +169,7 @@ def test_the_whole_server_classifies_and_names_what_it_answers() -> None:
         replay = Replay()
         await replay.start()
         handler = replay.server.handler
-        levels = {level.name: level for level in replay.server.config.chain.flow_control.levels.values()}  # type: ignore[union-attr]
+        levels = {level.name: level for level in replay.server.flow_control.levels.values()}
         for user, path, level in (
             (ROOT, "/api/v1/nodes", "exempt"),
             (UserInfo("jane"), "/healthz", "exempt"),

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.wire import Request
-from lifecycle.apiserver.apiextensions.cel_rules import escaped, validate_rules
+from lifecycle.apiserver.apiextensions.cel_rules import validate_rules
 from lifecycle.apiserver.apiextensions.defaulting import set_schema_defaults
 from lifecycle.apiserver.apiextensions.pruning import prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
+from lifecycle.apiserver.cel.escaping import escaped
 from tests.apiserver.custom_server import (
     APPLY,
     CRONTABS,

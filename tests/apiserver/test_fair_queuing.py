@@ -17,7 +17,8 @@ from lifecycle.apiserver.filters.dropped_requests import DroppedRequests
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, SERVICE_TIME, QueueSet, Ticket, Work, seat_seconds
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
 from lifecycle.apiserver.filters.shuffle_sharding import deal
-from lifecycle.apiserver.filters.work_estimate import Stats, WorkEstimator, max_seats
+from lifecycle.apiserver.filters.work_estimate import WorkEstimator, max_seats
+from lifecycle.apiserver.storage.stats import Stats
 
 NANO = 1e-9
 

@@ -14,12 +14,13 @@ from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, 
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.filters.cors import check_allowed_origins, with_cors
-from lifecycle.apiserver.filters.impersonation import repeated, wanted_user
+from lifecycle.apiserver.filters.impersonation import wanted_user
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user, wrong_with_extra
 from lifecycle.apiserver.filters.max_in_flight import with_max_in_flight_limit
 from lifecycle.apiserver.filters.shutdown import with_retry_after
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.http.headers import joined_headers
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import RBAC
 
 # -- impersonation ----------------------------------------------------------------------------------------------------
@@ -52,22 +53,24 @@ def test_the_old_way_is_one_verb_for_each_part_of_the_identity() -> None:
         rule("impersonate", AUTHN, "uids", "7"),
         rule("impersonate", AUTHN, "userextras/scopes", "view"),
     ]
-    user, constraint = impersonated_user(granting(*parts), BOSS, wanted, LIST_PODS)
+    user, constraint = asyncio.run(impersonated_user(granting(*parts), BOSS, wanted, LIST_PODS))
     assert user == UserInfo("jane", ("devs", "system:authenticated"), "7", {"scopes": ("view",)})
     assert constraint == ""
     for missing in parts:
         with pytest.raises(StatusError):
-            impersonated_user(granting(*(part for part in parts if part is not missing)), BOSS, wanted, LIST_PODS)
+            asyncio.run(
+                impersonated_user(granting(*(part for part in parts if part is not missing)), BOSS, wanted, LIST_PODS)
+            )
 
 
 def test_the_constrained_way_needs_both_halves() -> None:
     on, who = rule("impersonate-on:user-info:list", "", "pods"), rule("impersonate:user-info", AUTHN, "users", "jane")
-    user, constraint = impersonated_user(granting(on, who), BOSS, UserInfo("jane"), LIST_PODS)
+    user, constraint = asyncio.run(impersonated_user(granting(on, who), BOSS, UserInfo("jane"), LIST_PODS))
     assert (user.name, constraint) == ("jane", "impersonate:user-info")
     with pytest.raises(StatusError, match="cannot impersonate-on:user-info:list resource"):
-        impersonated_user(granting(who), BOSS, UserInfo("jane"), LIST_PODS)
+        asyncio.run(impersonated_user(granting(who), BOSS, UserInfo("jane"), LIST_PODS))
     with pytest.raises(StatusError, match='cannot impersonate:user-info resource "users"'):
-        impersonated_user(granting(on), BOSS, UserInfo("jane"), LIST_PODS)
+        asyncio.run(impersonated_user(granting(on), BOSS, UserInfo("jane"), LIST_PODS))
 
 
 def test_nodes_and_accounts_have_modes_and_groups_of_their_own() -> None:
@@ -76,14 +79,14 @@ def test_nodes_and_accounts_have_modes_and_groups_of_their_own() -> None:
         rule("impersonate-on:arbitrary-node:list", "", "pods"),
         rule("impersonate:arbitrary-node", AUTHN, "nodes", "n"),
     ]
-    user, _ = impersonated_user(granting(*rules), BOSS, node, LIST_PODS)
+    user, _ = asyncio.run(impersonated_user(granting(*rules), BOSS, node, LIST_PODS))
     assert user.groups == ("system:nodes", "system:authenticated")
     account = UserInfo("system:serviceaccount:a:b")
     rules = [
         rule("impersonate-on:serviceaccount:list", "", "pods"),
         rule("impersonate:serviceaccount", AUTHN, "serviceaccounts", "b"),
     ]
-    user, _ = impersonated_user(granting(*rules), BOSS, account, LIST_PODS)
+    user, _ = asyncio.run(impersonated_user(granting(*rules), BOSS, account, LIST_PODS))
     assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:a", "system:authenticated")
 
 
@@ -129,7 +132,7 @@ def test_for_many_groups_or_extras_it_is_first_asked_whether_any_would_do(
 ) -> None:
     """As in upstream's `constrained_impersonation_test.go`."""
     authorizer = Asked(*allowed)
-    user, constraint = impersonated_user(authorizer, BOSS, wanted, LIST_PODS)
+    user, constraint = asyncio.run(impersonated_user(authorizer, BOSS, wanted, LIST_PODS))
     assert (user.name, constraint) == ("bob", "impersonate:user-info")
     assert authorizer.questions == ["impersonate-on:user-info:list", "users bob", *asked]
 
@@ -153,13 +156,13 @@ def test_the_constrained_way_is_strict_about_extras(extra: dict[str, tuple[str, 
     assert wrong_with_extra(extra) == wrong
     if wrong:
         with pytest.raises(StatusError, match=re.escape(wrong)):
-            impersonated_user(Asked(), BOSS, UserInfo("bob", (), "", extra), LIST_PODS)
+            asyncio.run(impersonated_user(Asked(), BOSS, UserInfo("bob", (), "", extra), LIST_PODS))
 
 
 def test_a_constrained_impersonator_never_becomes_a_master() -> None:
     rules = [rule("impersonate-on:user-info:list", "", "pods"), rule("impersonate:user-info", AUTHN, "*")]
     with pytest.raises(StatusError, match="impersonating the system:masters group is not allowed"):
-        impersonated_user(granting(*rules), BOSS, UserInfo("jane", (MASTERS,)), LIST_PODS)
+        asyncio.run(impersonated_user(granting(*rules), BOSS, UserInfo("jane", (MASTERS,)), LIST_PODS))
 
 
 def test_an_associated_node_is_the_one_the_accounts_token_names() -> None:
@@ -182,10 +185,10 @@ def test_an_associated_node_is_the_one_the_accounts_token_names() -> None:
         }
     )
     authorizer = RBACAuthorizer(binding)
-    user, constraint = impersonated_user(authorizer, agent, UserInfo("system:node:here"), LIST_PODS)
+    user, constraint = asyncio.run(impersonated_user(authorizer, agent, UserInfo("system:node:here"), LIST_PODS))
     assert (user.name, constraint) == ("system:node:here", "impersonate:associated-node")
     with pytest.raises(StatusError):
-        impersonated_user(authorizer, agent, UserInfo("system:node:there"), LIST_PODS)
+        asyncio.run(impersonated_user(authorizer, agent, UserInfo("system:node:there"), LIST_PODS))
 
 
 def test_headers_say_whom_to_be_and_a_group_alone_is_an_error() -> None:
@@ -195,7 +198,7 @@ def test_headers_say_whom_to_be_and_a_group_alone_is_an_error() -> None:
         ("Impersonate-Group", "b"),
         ("Impersonate-Extra-A%2fb", "c"),
     ]
-    assert wanted_user(repeated(lines)) == UserInfo("jane", ("a", "b"), "", {"a/b": ("c",)})
+    assert wanted_user(joined_headers(lines)) == UserInfo("jane", ("a", "b"), "", {"a/b": ("c",)})
     assert wanted_user({"accept": "x"}) is None
     with pytest.raises(StatusError) as refused:
         wanted_user({"impersonate-group": "a"})

@@ -9,12 +9,12 @@ import pytest
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.audit.log_file import Rotation
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.filters.audit_log_file import Rotation
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.flags import server_flags
 from lifecycle.apiserver.non_resource.flagz import Flagz, shown
+from lifecycle.apiserver.server.flags import server_flags
 from tests.apiserver.asked_server import Asked, asked
 
 OBJECT = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz"

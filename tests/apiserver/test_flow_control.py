@@ -13,14 +13,15 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.queue_set import Work
 from lifecycle.apiserver.filters.seat_borrowing import Claim, SeatDemand, compute_concurrency_allocation
-from lifecycle.apiserver.filters.work_estimate import Stats, WorkEstimator
+from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.non_resource.flow_control_dump import dump, tabulated
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.storage.stats import Stats
 
 GROUP = "flowcontrol.apiserver.k8s.io/v1"
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Request, Response, WatchFrame
-from lifecycle.apiserver import https
-from lifecycle.apiserver.certificates import CertificateAuthority
 from lifecycle.apiserver.endpoints.negotiation import json_frame
-from lifecycle.apiserver.https import MAX_BODY, HTTPSServer
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.server import https
+from lifecycle.apiserver.server.https import MAX_BODY, HTTPSServer
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 LARGE = b"0123456789" * 20_000

@@ -19,8 +19,7 @@ from lifecycle.apiserver.authn.configuration import ConfiguredTokens, validate_a
 from lifecycle.apiserver.authn.id_token_verifier import untrusted_issuer
 from lifecycle.apiserver.authn.jwt import ES256
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
-from lifecycle.apiserver.cel.unescaping import unescaped, without_escapes
-from lifecycle.apiserver.must_ask import MustAsk, answered
+from lifecycle.apiserver.cel.escaping import unescaped, without_escapes
 from lifecycle.cluster.outside_services import IdentityProvider
 
 NOW = 1257894000
@@ -63,10 +62,7 @@ def entry(provider: IdentityProvider, mappings: Object, audiences: list[str] | N
 
 
 async def whose(tokens: JWTAuthenticator, token: str) -> Identity | None:
-    try:
-        return tokens.authenticate_token(token)
-    except MustAsk as waiting:
-        return await answered(lambda: tokens.authenticate_token(token), waiting)
+    return await tokens.authenticate_token(token)
 
 
 def with_provider(scenario: Callable[[Provider], Awaitable[None]]) -> None:

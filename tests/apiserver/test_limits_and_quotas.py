@@ -16,7 +16,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.test_admission import attributes, pod, refused
 
 

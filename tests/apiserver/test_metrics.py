@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Request, UserInfo
 from lifecycle.apiserver.filters.metrics import BUCKETS, Histogram
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
@@ -18,7 +18,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 def families(*asked: tuple[str, str]) -> dict[str, list[tuple[dict[str, str], float]]]:
     async def main() -> str:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         try:
             for method, path in asked:
@@ -71,7 +71,7 @@ def test_a_histogram_holds_each_length_once() -> None:
 
 def test_the_debug_tables_are_served_to_those_who_may() -> None:
     async def main() -> None:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         path = "/debug/api_priority_and_fairness/dump_priority_levels"
         answer = await server.handler(Request("GET", path, user=ROOT))
@@ -86,9 +86,9 @@ def test_the_debug_tables_are_served_to_those_who_may() -> None:
 
 def test_a_server_that_goes_sends_new_requests_away_and_still_tells_how_it_is() -> None:
     async def main() -> None:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
-        server._stopping = True
+        server.signals.shutdown_initiated = True
         answer = await server.handler(Request("GET", PODS, user=ROOT))
         assert (answer.status, answer.headers["Retry-After"], answer.headers["Connection"]) == (429, "5", "close")
         assert answer.body == b"The apiserver is shutting down, please try again later.\n"
@@ -102,9 +102,9 @@ def test_a_server_that_goes_sends_new_requests_away_and_still_tells_how_it_is() 
 
 def test_before_it_is_complete_nothing_is_not_found() -> None:
     async def main() -> None:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
-        server._started = False
+        server.signals.has_been_ready = False
         answer = await server.handler(Request("GET", "/apis/later.example.org/v1", user=ROOT))
         assert answer.status == 503
         assert answer.obj is not None
@@ -113,7 +113,7 @@ def test_before_it_is_complete_nothing_is_not_found() -> None:
             == "the request has been made before all known HTTP paths have been installed, please try again"
         )
         assert answer.headers["Retry-After"] == "5"
-        server._started = True
+        server.signals.has_been_ready = True
         assert (await server.handler(Request("GET", "/apis/later.example.org/v1", user=ROOT))).status == 404
         await server.stop()
 

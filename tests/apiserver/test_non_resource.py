@@ -58,7 +58,7 @@ def non_resource(exchange: dict[str, Any]) -> bool:
 
 
 def test_recorded_discovery_is_answered_alike() -> None:
-    handler = NonResourceHandler(address=RECORDED_ADDRESS)
+    handler = NonResourceHandler(address=lambda: RECORDED_ADDRESS)
     differ = {}
     exchanges = [exchange for exchange in recorded("discovery") if non_resource(exchange)]
     assert len(exchanges) > 30
@@ -104,7 +104,7 @@ def test_the_client_chooses_between_aggregated_and_legacy_discovery() -> None:
 
 
 def test_the_server_names_its_own_address() -> None:
-    found = content(ask(NonResourceHandler(address="127.0.0.1:4711"), "/api"))
+    found = content(ask(NonResourceHandler(address=lambda: "127.0.0.1:4711"), "/api"))
     assert found["serverAddressByClientCIDRs"][0]["serverAddress"] == "127.0.0.1:4711"
 
 

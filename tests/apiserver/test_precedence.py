@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.precedence import ATTENTION, Precedence
+from lifecycle.apiserver.server.precedence import ATTENTION, Precedence
 
 
 def test_nobody_waits_while_it_is_quiet_outside() -> None:

@@ -15,7 +15,7 @@ from lifecycle.apiserver.filters.priority_and_fairness import FlowController, wi
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.queue_set import Work
 from lifecycle.apiserver.filters.shuffle_sharding import deal, hash_flow_id
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 
 FLOW = ("schema", "jane")
 

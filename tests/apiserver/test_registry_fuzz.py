@@ -22,7 +22,7 @@ from lifecycle.api import protobuf
 from lifecycle.api.resources import all_resources
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import ROOT, exchanges
 
@@ -47,7 +47,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.server = APIServer(MemoryStore())
+        self.server = create_server_chain(MemoryStore())
         self.loop.run_until_complete(self.server.start())
         account = {
             "apiVersion": "v1",

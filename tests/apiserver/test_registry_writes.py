@@ -19,7 +19,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, UserInfo
-from lifecycle.apiserver.bootstrap.reconcile import reconciled
+from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 

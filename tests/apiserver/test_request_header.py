@@ -12,9 +12,10 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.apiserver.authn.request_header import RequestHeaderAuthenticator, RequestHeaderConfig
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
-from lifecycle.apiserver.certificates import CertificateAuthority
 from lifecycle.apiserver.filters.authentication import with_authentication
-from lifecycle.apiserver.filters.impersonation import repeated, unescaped_extra_key, wanted_user
+from lifecycle.apiserver.filters.impersonation import wanted_user
+from lifecycle.apiserver.http.headers import joined_headers, unescaped_extra_key
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
 USER = ("X-Remote-User",)
 UID = ("X-Remote-Uid",)
@@ -34,7 +35,7 @@ def proxy() -> tuple[bytes, bytes]:
 def asked(lines: str) -> Request:
     """A request with such header lines, on the proxy's connection."""
     pairs = [line.partition(": ") for line in lines.split("; ") if line]
-    headers = repeated((key, value) for key, _, value in pairs)
+    headers = joined_headers((key, value) for key, _, value in pairs)
     return Request("GET", "/", headers=headers, peer_certificate=proxy()[1])
 
 
@@ -144,4 +145,4 @@ def test_nobody_further_in_sees_credentials_or_the_word_of_a_proxy() -> None:
 
 def test_of_a_header_sent_twice_the_first_counts_unless_it_is_a_list_of_protocols() -> None:
     lines = [("Accept", "a"), ("accept", "b"), ("Sec-WebSocket-Protocol", "v5"), ("Sec-WebSocket-Protocol", "v4")]
-    assert repeated(lines) == {"accept": "a", "sec-websocket-protocol": "v5, v4"}
+    assert joined_headers(lines) == {"accept": "a", "sec-websocket-protocol": "v5, v4"}

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster import like
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.target import HandlerTarget
@@ -33,7 +34,7 @@ ANSWERS = {"storage": 75, "discovery": 36, "objects": 23, "corpus": 90, "authn":
 class Paced:
     """A target that is asked as quickly as people ask, so that controllers get a word in between two questions."""
 
-    def __init__(self, server: APIServer) -> None:
+    def __init__(self, server: GenericAPIServer) -> None:
         self._target = HandlerTarget(server)
 
     async def request(
@@ -45,7 +46,7 @@ class Paced:
 
 async def on_server(scenario: str) -> AgreementTable:
     """The API server alone."""
-    server = APIServer(MemoryStore())
+    server = create_server_chain(MemoryStore())
     likeness = like.read(KIND)
     await server.start(lambda store: like.plant(store, likeness))
     try:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.apiserver import cache_watcher, https
+from lifecycle.apiserver.server import https
+from lifecycle.apiserver.storage.cacher import cache_watcher
 from tests.apiserver.https_site import CONFIG_MAPS, Site, config_map, read_answer, request_bytes
 
 PROMPT = 0.5

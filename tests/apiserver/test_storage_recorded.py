@@ -21,7 +21,7 @@ from lifecycle.api import protobuf
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster import like
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import RECORDINGS, ROOT, exchanges
@@ -56,7 +56,7 @@ class Replay:
     def __init__(self, recording: str) -> None:
         self.recording = recording
         self.store = MemoryStore()
-        self.server = APIServer(self.store)
+        self.server = create_server_chain(self.store)
         self.names: dict[str, str] = {}
 
     async def start(self) -> None:

@@ -14,7 +14,7 @@ from tests.fake_api import FakeAPI
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -136,7 +136,7 @@ def test_a_list_can_be_streamed_where_the_server_can(supported: bool) -> None:
     async def main() -> None:
         requests: list[Request] = []
         fake = FakeAPI()
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         transport: Any = fake
         if supported:
             await server.start()

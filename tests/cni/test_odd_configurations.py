@@ -7,13 +7,17 @@ is left out.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifecycle.cni.go_json import unmarshal
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.cni.errors import CNIError
+from lifecycle.cni.invoke import decode_result, plugin_err
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.plugins.go_structs import BOOL, INT, IP, STRING, STRINGS, Slice, Struct, misfit
 from tests.conftest import unavailable
@@ -115,3 +119,30 @@ def test_what_is_no_json_is_refused_as_go_does() -> None:
     with pytest.raises(ValueError, match=r"^invalid character ']' looking for beginning of value$"):
         unmarshal("[1,]")
     assert unmarshal('{"a": [1, {"b": "}"}]}') == {"a": [1, {"b": "}"}]}
+
+
+@pytest.mark.parametrize(
+    ("stdout", "complaint"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b"oops", "invalid character 'o' looking for beginning of value"),
+        (b"[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ],
+)
+def test_a_result_that_is_none_is_refused_as_go_does(stdout: bytes, complaint: str) -> None:
+    with pytest.raises(CNIError, match=f"^{re.escape(f'failed to unmarshal raw result: {complaint}')}$"):
+        decode_result("{}", stdout)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "complaint"),
+    [
+        (b"oops", "invalid character 'o' looking for beginning of value"),
+        (b"[]", "json: cannot unmarshal array into Go value of type types.Error"),
+        (b'{"code":"x"}', "json: cannot unmarshal string into Go struct field Error.code of type uint"),
+    ],
+)
+def test_a_plugin_s_complaint_that_is_none_is_told_with_go_s(stdout: bytes, complaint: str) -> None:
+    error = plugin_err(stdout, b"", 1)
+    assert str(error).endswith(f"error parsing its diagnostic message {go_quote(stdout.decode())}: {complaint}")
+    assert plugin_err(b'{"code":11,"msg":"m","details":"d"}', b"", 1).code == 11

@@ -12,7 +12,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client, Transport
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.etcd.memory import MemoryStore
@@ -126,7 +126,7 @@ class SmallCluster:
 @asynccontextmanager
 async def small_cluster(*, nodes: int = 2, controllers: str = "*") -> AsyncIterator[SmallCluster]:
     clock = Clock()
-    server = APIServer(MemoryStore(), clock=clock, names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
     await server.start()
     admin = UserInfo("admin", ("system:masters", "system:authenticated"))
     witness = Witness(server.in_process_transport(admin))

@@ -13,11 +13,9 @@ from lifecycle.client.event_correlator import COMBINED, EventCorrelator
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
-from lifecycle.controllers.deployment.fenceposts import new_rs_new_replicas
-from lifecycle.controllers.deployment.new_replica_set import new_replica_set
-from lifecycle.controllers.deployment.replica_set_selection import find_new_replica_set
+from lifecycle.controllers.deployment.deployment_util import find_new_replica_set, new_rs_new_replicas
 from lifecycle.controllers.deployment.revisions import set_new_replica_set_annotations
-from lifecycle.controllers.deployment.rollout_status import calculate_status
+from lifecycle.controllers.deployment.sync import calculate_status, new_replica_set
 from lifecycle.controllers.endpoints.endpoints_controller import new_endpoints
 from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
 from lifecycle.controllers.endpointslice.reconciler import Reconciler

@@ -14,9 +14,9 @@ from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.daemonset.daemon_pods import daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
 from lifecycle.controllers.daemonset.rolling_update import rolling_update
-from lifecycle.controllers.deployment.pod_template_hash import compute_hash
 from lifecycle.controllers.history.revisions import new_revision, template_patch
 from lifecycle.controllers.pod_readiness import is_pod_ready
+from lifecycle.controllers.pod_template_hash import compute_hash
 from lifecycle.inspector import Recording
 
 SETS = resource("daemonsets.apps")

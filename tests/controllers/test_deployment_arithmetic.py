@@ -9,21 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import (
+from lifecycle.controllers.deployment.deployment_util import (
+    by_size_newer,
+    by_size_older,
+    deployment_complete,
+    deployment_progressing,
+    equal_ignore_hash,
+    find_active_or_latest,
+    find_new_replica_set,
+    find_old_replica_sets,
     max_surge,
     max_unavailable,
     new_rs_new_replicas,
     replicas_of,
     resolve_fenceposts,
-)
-from lifecycle.controllers.deployment.proportional_scaling import proportional_sizes
-from lifecycle.controllers.deployment.replica_set_selection import (
-    by_size_newer,
-    by_size_older,
-    equal_ignore_hash,
-    find_active_or_latest,
-    find_new_replica_set,
-    find_old_replica_sets,
 )
 from lifecycle.controllers.deployment.revisions import (
     MAX_REPLICAS,
@@ -33,7 +32,7 @@ from lifecycle.controllers.deployment.revisions import (
     max_revision,
     set_new_replica_set_annotations,
 )
-from lifecycle.controllers.deployment.rollout_status import deployment_complete, deployment_progressing
+from lifecycle.controllers.deployment.sync import proportional_sizes
 
 
 def a_deployment(desired: int, surge: int | str = "25%", unavailable: int | str = "25%", **status: Any) -> Object:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
@@ -17,17 +18,13 @@ from lifecycle.controllers.manager import ControllerManager
 from lifecycle.controllers.node_lifecycle.health import first_health, unknown_conditions
 from lifecycle.controllers.node_lifecycle.zones import ZoneQueue, ZoneState, compute_zone_state, eviction_rate
 from lifecycle.controllers.pod_conditions import disruption_target
-from lifecycle.controllers.pod_readiness import get_condition
 from lifecycle.controllers.taint_eviction.taint_eviction_controller import patience
 
 NODES = resource("nodes")
 
 
 async def kill(cluster: RehearsedCluster, name: str) -> None:
-    task = next(task for task in cluster._tasks if task.get_name() == name)
-    cluster._tasks.remove(task)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await cluster.stop_component(name)
 
 
 async def node(cluster: RehearsedCluster, name: str) -> Object:

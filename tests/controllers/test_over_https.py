@@ -9,7 +9,7 @@ from tests.controllers.small_cluster import DEPLOYMENTS, PODS, deployment
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 from lifecycle.controllers.manager import ControllerManager
@@ -19,7 +19,7 @@ from lifecycle.etcd.memory import MemoryStore
 def test_a_deployment_becomes_pods() -> None:
     async def main() -> None:
         clock = Clock()
-        server = APIServer(MemoryStore(), clock=clock, names=NameSource(1))
+        server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
         await server.start()
         port = await server.serve_https()
         certificates = server.certificates

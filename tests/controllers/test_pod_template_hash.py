@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.pod_template_hash import compute_hash
 from lifecycle.controllers.fnv import fnv32a
 from lifecycle.controllers.go_dump import dump_for_hash
+from lifecycle.controllers.pod_template_hash import compute_hash
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 

@@ -18,7 +18,8 @@ from lifecycle.cluster.cluster import ClusterConfig
 from lifecycle.cluster.nodes import kind_nodes
 from lifecycle.cluster.rehearsal import RehearsedCluster
 from lifecycle.controllers.manager import ControllerManager
-from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from lifecycle.scheduler.scheduler import Scheduler
 
 T = TypeVar("T")
@@ -46,11 +47,13 @@ class Accident(RehearsedCluster):
         """A new kubelet over the containers that the old one has left."""
         shape = next(shape for shape in kind_nodes(self.config.nodes) if shape.name == name)
         user = UserInfo(f"system:node:{name}", ("system:nodes", "system:authenticated"))
-        kubelet = self.kubelets[name] = Kubelet(
-            self.client("kubelet", user), name, self.runtimes[name], clock=self.clock, names=self.names,
-            node_ip=shape.address, pod_cidr=shape.pod_cidr or None, taints=list(shape.taints), capacity=dict(shape.capacity),
+        config = KubeletConfiguration(
+            name, shape.address, shape.pod_cidr, taints=list(shape.taints), capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
         )  # fmt: skip
+        kubelet = self.kubelets[name] = new_main_kubelet(
+            config, Dependencies(self.client("kubelet", user), self.runtimes[name], self.clock)
+        )
         self._run(f"kubelet {name}", kubelet.run)
 
     def start_controllers(self, identity: str = "") -> None:
@@ -77,7 +80,7 @@ class Accident(RehearsedCluster):
     def start_scheduler(self) -> None:
         """One more scheduler."""
         client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
-        scheduler = Scheduler(client, SharedInformerFactory(client), clock=self.clock, names=self.names, rng_seed=1)
+        scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=self.clock, rng_seed=1)
         self._run("scheduler", scheduler.run)
 
     # -- what a user does and sees ------------------------------------------------------------------------------------

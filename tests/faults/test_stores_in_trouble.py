@@ -140,7 +140,8 @@ def small_disk(place: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", ["disk", "limit"])
 def test_a_disk_that_fills_up_is_a_status_and_the_server_serves_on(tmp_path: Path, kind: str) -> None:
-    """Writes are refused, reads go on, the signal ends it with 0, and with room again everything acknowledged is there."""
+    """Writes are refused, reads go on, also after a restart, the signal ends it with 0, and with room again all that was
+    acknowledged is there."""
     acknowledged, place = [], tmp_path / "disk"
     with contextlib.ExitStack() as stack:
         if kind == "disk":
@@ -164,6 +165,10 @@ def test_a_disk_that_fills_up_is_a_status_and_the_server_serves_on(tmp_path: Pat
             code, errors = cluster.end()
             assert code == 0
             assert "Traceback" not in errors
+        with up(tmp_path, "sqlite:disk/c.db", *BARE, file_size=(6 << 20) * (kind == "limit")) as cluster:
+            assert cluster.names() == set(acknowledged)
+            assert cluster.ask("DELETE", f"{CONFIG_MAPS}/{acknowledged[0]}")[0] == 500  # a deletion takes room, too
+            assert cluster.end()[0] == 0
         (tmp_path / "c.db").write_bytes((place / "c.db").read_bytes())
         if (place / "c.db-wal").exists():
             (tmp_path / "c.db-wal").write_bytes((place / "c.db-wal").read_bytes())

@@ -10,7 +10,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
-from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.admission_server import rules, webhooks
 from tests.faults.scene import DEPLOYMENTS, PODS, Accident, deployment, happen, pod, ready
 

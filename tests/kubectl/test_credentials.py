@@ -15,7 +15,7 @@ import pytest
 
 from lifecycle.api.clock import format_time, run_virtual
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.client.transport_https import HTTPSTransport
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService
 from lifecycle.kubectl.credentials.exec_plugin import ExecPlugin

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,18 @@ from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cri.runtime import Runtime
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
-from lifecycle.kubelet.local_pods import LocalNode
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
+from lifecycle.kubelet.local_pod_host import LocalPodHost
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from lifecycle.kubelet.server.listener import Listen
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 from tests.cri.private_containerd import private_containerd
 from tests.cri.subjects import registry, sandbox_runtime
 
@@ -36,7 +39,7 @@ PATIENCE = 40.0
 class RealNode:
     """`image`: a shell with the usual tools. `kubelets`: every kubelet that was started, the newest last."""
 
-    server: APIServer
+    server: GenericAPIServer
     admin: Client
     runtime: Runtime
     image: str
@@ -65,19 +68,19 @@ class RealNode:
 
     async def start(self, **settings: Any) -> Kubelet:
         user, groups = node_user(NODE)
-        kubelet = Kubelet(
-            Client(self.server.in_process_transport(UserInfo(user, groups)), "kubelet"),
+        client = Client(self.server.in_process_transport(UserInfo(user, groups)), "kubelet")
+        given = {f.name for f in fields(Dependencies)} & settings.keys()
+        dependencies = {name: settings.pop(name) for name in given}
+        config = KubeletConfiguration(
             NODE,
-            self.runtime,
-            clock=self.clock,
-            names=NameSource(1),
-            node_ip="127.0.0.1",
-            pod_cidr="10.244.1.0/24",
+            "127.0.0.1",
+            "10.244.1.0/24",
             local=self.local_node(),
             listen=Listen(port=0),
             static_pod_path=self.where / "manifests",
             **settings,
         )
+        kubelet = new_main_kubelet(config, Dependencies(client, self.runtime, self.clock, **dependencies))
         self.kubelets.append(kubelet)
         self.task = asyncio.create_task(kubelet.run())
         return kubelet
@@ -97,8 +100,8 @@ class RealNode:
     def tear_down(self) -> None:
         """The kubelets' directories and cgroups."""
         for kubelet in self.kubelets[-1:]:
-            assert kubelet.syncer.local is not None
-            kubelet.syncer.local.tear_down()
+            assert isinstance(kubelet.host, LocalPodHost)
+            kubelet.host.tear_down()
 
     async def until(self, name: str, done: Callable[[Object], bool]) -> Object:
         """The pod as soon as it is so. Raises AssertionError with its status if that takes too long."""
@@ -180,7 +183,7 @@ async def _runtime(kind: str, where: Path) -> AsyncIterator[Runtime]:
 async def real_node(kind: str, where: Path) -> AsyncIterator[RealNode]:
     """A node with a running kubelet over `sandbox` or `containerd`. Nothing of it is left afterwards."""
     clock = Clock()
-    server = APIServer(MemoryStore(), clock=clock, names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
     await server.start()
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"

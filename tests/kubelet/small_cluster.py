@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +12,16 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.etcd.memory import MemoryStore
-from lifecycle.kubelet import kubelet as kubelet_module
-from lifecycle.kubelet.kubelet import Kubelet, node_user
+from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.scheduler import scheduler as scheduler_module
 from lifecycle.scheduler.scheduler import Scheduler
 
@@ -28,7 +31,7 @@ CONTROL_PLANE_TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect":
 
 @dataclass
 class SmallCluster:
-    server: APIServer
+    server: GenericAPIServer
     clock: Clock
     names: NameSource
     admin: Client
@@ -73,30 +76,34 @@ class SmallCluster:
 
 
 @asynccontextmanager
-async def small_cluster(*, latency: float = 0.0, nodes: tuple[str, ...] = NODES) -> AsyncIterator[SmallCluster]:
+async def small_cluster(
+    *,
+    latency: float = 0.0,
+    nodes: tuple[str, ...] = NODES,
+    summary: Callable[[], Awaitable[Summary]] | None = None,
+) -> AsyncIterator[SmallCluster]:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"
     )
     cluster = SmallCluster(server, clock, names, admin)
     client = cluster.client(scheduler_module.USER_AGENT, scheduler_module.USER)
-    cluster.scheduler = Scheduler(client, SharedInformerFactory(client), clock=clock, names=names, rng_seed=1)
+    cluster.scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=clock, rng_seed=1)
     cluster.run(cluster.scheduler)
     for i, name in enumerate(nodes):
         user, groups = node_user(name)
         runtime = cluster.runtimes[name] = HollowRuntime(clock=clock, names=names, latency=latency)
-        cluster.kubelets[name] = kubelet = Kubelet(
-            cluster.client(kubelet_module.USER_AGENT, user, groups),
+        config = KubeletConfiguration(
             name,
-            runtime,
-            clock=clock,
-            names=names,
-            node_ip=f"172.19.0.{2 + (i - 1) % len(nodes)}",
-            pod_cidr=f"10.244.{i}.0/24",
+            f"172.19.0.{2 + (i - 1) % len(nodes)}",
+            f"10.244.{i}.0/24",
             taints=[CONTROL_PLANE_TAINT] if "control-plane" in name else [],
         )
+        client = cluster.client(USER_AGENT, user, groups)
+        kubelet = new_main_kubelet(config, Dependencies(client, runtime, clock, summary=summary))
+        cluster.kubelets[name] = kubelet
         cluster.run(kubelet)
     await asyncio.sleep(1)
     await cluster.untaint()

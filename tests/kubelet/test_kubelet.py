@@ -12,8 +12,11 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.backoff import Backoff
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.kubelet.backoff import Backoff
+from lifecycle.kubelet.kubelet import USER_AGENT, node_user
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
@@ -181,16 +184,10 @@ def test_a_kubelet_that_restarts_finds_its_pods_again() -> None:
             await asyncio.gather(task, return_exceptions=True)
             cluster.kubelets.clear()
             old = cluster.runtimes["lifecycle-worker"]
-            from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
-
             user, groups = node_user("lifecycle-worker")
-            again = Kubelet(
-                cluster.client(USER_AGENT, user, groups),
-                "lifecycle-worker",
-                old,
-                clock=cluster.clock,
-                node_ip="172.19.0.2",
-                pod_cidr="10.244.0.0/24",
+            again = new_main_kubelet(
+                KubeletConfiguration("lifecycle-worker", "172.19.0.2", "10.244.0.0/24"),
+                Dependencies(cluster.client(USER_AGENT, user, groups), old, cluster.clock),
             )
             cluster.run(again)
             await asyncio.sleep(2)
@@ -275,7 +272,7 @@ def test_the_lease_is_renewed_every_ten_seconds_and_the_status_every_five_minute
     async def main() -> None:
         async with small_cluster(nodes=ONE_NODE) as cluster:
             counts: dict[str, int] = {}
-            client = cluster.kubelets["lifecycle-worker"]._client
+            client = cluster.kubelets["lifecycle-worker"].registration._client
             inner = client.transport.round_trip
 
             async def counted(request: Request) -> Response:

@@ -20,8 +20,8 @@ from lifecycle.cri.runtime import (
     PodSandboxConfig,
     PodSandboxMetadata,
 )
-from lifecycle.kubelet.container_gc import ContainerGC, GCPolicy
-from lifecycle.kubelet.pleg import DIED, REMOVED, STARTED, GenericPLEG, generate_events
+from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC, GCPolicy
+from lifecycle.kubelet.pleg.generic import DIED, REMOVED, STARTED, GenericPLEG, generate_events
 from tests.kubelet.small_cluster import small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx
 

@@ -7,22 +7,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.kubelet import kubelet as kubelet_module
-from lifecycle.kubelet.kubelet import Kubelet, node_user
-from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.startup_metrics import POD_START, POD_WORKER_START, Histogram
+from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
+from lifecycle.kubelet.local_pod_host import LocalPodHost
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START, Histogram
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
 NODE = "lifecycle-worker"
 
 
 @asynccontextmanager
-async def with_disk(tmp_path: Path, **settings: object) -> AsyncIterator[tuple[SmallCluster, Kubelet, HollowRuntime]]:
+async def with_disk(tmp_path: Path, **settings: Any) -> AsyncIterator[tuple[SmallCluster, Kubelet, HollowRuntime]]:
     """One node that has a directory for a disk and another for a cgroup tree."""
     tree = tmp_path / "cgroup"
     for controller in ("cpu", "memory", "pids"):
@@ -31,10 +33,9 @@ async def with_disk(tmp_path: Path, **settings: object) -> AsyncIterator[tuple[S
         user, groups = node_user(NODE)
         runtime = cluster.runtimes[NODE] = HollowRuntime(clock=cluster.clock, names=cluster.names)
         local = LocalNode(tmp_path / "kubelet", tree, cgroup_version=1, cluster_dns=("10.96.0.10",))
-        client = cluster.client(kubelet_module.USER_AGENT, user, groups)
-        kubelet = cluster.kubelets[NODE] = Kubelet(
-            client, NODE, runtime, clock=cluster.clock, node_ip="172.19.0.2", pod_cidr="10.244.1.0/24", local=local, **settings  # type: ignore[arg-type]
-        )  # fmt: skip
+        client = cluster.client(USER_AGENT, user, groups)
+        config = KubeletConfiguration(NODE, "172.19.0.2", "10.244.1.0/24", local=local, **settings)
+        kubelet = cluster.kubelets[NODE] = new_main_kubelet(config, Dependencies(client, runtime, cluster.clock))
         cluster.run(kubelet)
         await asyncio.sleep(1)
         await cluster.untaint()
@@ -79,8 +80,8 @@ def test_all_is_made_and_nothing_is_left(tmp_path: Path) -> None:
             (access,) = (base / "volumes/kubernetes.io~projected").iterdir()
             assert {p.name for p in access.glob("[!.]*")} == {"ca.crt", "namespace", "token"}
             assert (access / "token").read_text().count(".") == 2
-            local = kubelet.syncer.local
-            assert local is not None
+            local = kubelet.host
+            assert isinstance(local, LocalPodHost)
             assert local.cgroups is not None
             assert local.cgroups.all_pods().keys() == {uid}
             (container,) = await runtime.list_containers()
@@ -128,9 +129,9 @@ def test_a_finished_pod_keeps_no_volumes_but_its_directories_until_it_is_deleted
             base = tmp_path / "kubelet/pods" / uid
             assert list((base / "volumes/kubernetes.io~projected").iterdir()) == []
             assert (base / "containers/c").is_dir()
-            assert kubelet.syncer.local is not None
-            assert kubelet.syncer.local.cgroups is not None
-            assert kubelet.syncer.local.cgroups.all_pods() == {}
+            assert isinstance(kubelet.host, LocalPodHost)
+            assert kubelet.host.cgroups is not None
+            assert kubelet.host.cgroups.all_pods() == {}
 
     run_virtual(main())
 
@@ -178,9 +179,9 @@ def test_starting_a_pod_is_counted_once(tmp_path: Path) -> None:
             for name in ("a", "b"):
                 await cluster.create_pod(pod(name))
             await asyncio.sleep(200)
-            counts = kubelet.syncer.metrics.counts()
+            counts = kubelet.metrics.counts()
             assert (counts[POD_WORKER_START], counts[POD_START]) == (2, 2)
-            assert f"{POD_START}_count 2" in kubelet.syncer.metrics.text()
+            assert f"{POD_START}_count 2" in kubelet.metrics.text()
 
     run_virtual(main())
 
@@ -202,10 +203,14 @@ def test_less_time_to_end_may_be_given_later_but_never_more(tmp_path: Path) -> N
             await asyncio.sleep(5)
             await cluster.admin.delete(resource("pods"), "p", "default", grace_period=60)
             await asyncio.sleep(1)
-            assert kubelet.pod_workers._pods[uid].grace_period == 60
+            worker = kubelet.pods.get(uid)
+            assert worker is not None
+            assert worker.grace_period == 60
             await cluster.admin.delete(resource("pods"), "p", "default", grace_period=5)
             await asyncio.sleep(1)
-            assert kubelet.pod_workers._pods[uid].grace_period == 5
+            worker = kubelet.pods.get(uid)
+            assert worker is not None
+            assert worker.grace_period == 5
             await asyncio.sleep(10)
             assert await cluster.pods("default") == {}
 

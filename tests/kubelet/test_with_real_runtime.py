@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,12 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.runtime import PodSandboxState
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import parse_threshold
+from lifecycle.kubelet.stats.summary import Observation, Summary, node_summary
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
 from tests.kubelet.real_node import NODE, RealNode, real_node
-from tests.kubelet.test_server import SPDY, ask, exec_over_websocket, spdy_session, text
+from tests.kubelet.server.test_server import SPDY, ask, exec_over_websocket, spdy_session, text
 
 KINDS = ("sandbox", "containerd")
 FOREVER = ["sh", "-c", "trap exit TERM; while true; do sleep 0.1; done"]
@@ -469,11 +467,18 @@ def test_a_machine_short_of_memory_gives_up_a_pod(kind: str, tmp_path: Path) -> 
     """The machine has what it has, so the threshold is beyond it; what the pod uses is measured."""
 
     async def scene(node: RealNode) -> None:
+        short = False
+
+        async def summary() -> Summary:
+            measured = await node_summary(node.runtime)
+            plenty = {"memory.available": Observation(1 << 61, 1 << 61)}
+            return measured if short else Summary(plenty, measured.pods)
+
+        await node.stop()
+        await node.start(summary=summary, eviction_hard=[parse_threshold("memory.available", "1Ei")])
         await node.run_pod("greedy", {"name": "c", "command": FOREVER})
         await node.until("greedy", ready("c"))
-        everything = [parse_threshold("memory.available", "1Ei")]
-        manager = attach(node.kubelet, node.admin, node.clock, partial(node_summary, node.runtime), everything)
-        assert await manager.synchronize() is not None
+        short = True
         status = (await node.until("greedy", lambda p: bool(p["status"]["phase"] == "Failed")))["status"]
         assert status["reason"] == "Evicted"
         assert status["message"].startswith(

@@ -8,12 +8,18 @@ from typing import Any
 
 from lifecycle.api.labels import Selector, selector_from_labels
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.framework import CycleState, FitError
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.schedule_one import Algorithm, ScheduleResult
-from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.listers import Listers
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.runtime.options import Options
+from lifecycle.scheduler.framework.types import FitError
+from lifecycle.scheduler.profile import new_framework
+from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
 
 
 def make_node(
@@ -55,12 +61,16 @@ class Model:
         seed: int = 1,
         find_selector: Callable[[Object], Selector | None] = by_app,
         percentage: int = 0,
+        framework: Framework | None = None,
+        **listers: Any,
     ) -> None:
         self.cache = Cache()
         for node in nodes:
             self.cache.add_node(node)
         self.snapshot = Snapshot()
-        self.framework = default_framework(find_selector=find_selector)
+        self.nominator = Nominator()
+        options = Options(Listers(find_selector=find_selector, **listers), self.nominator)
+        self.framework = framework or new_framework(Profile(), options)
         self.algorithm = Algorithm(
             self.framework,
             self.snapshot,

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from lifecycle.scheduler.config import parse_configuration, with_ignored_resources
-from lifecycle.scheduler.extender import ExtenderError, HTTPExtender, extender_config
-from lifecycle.scheduler.framework import CycleState, FitError
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.default_preemption import Candidate
+from lifecycle.scheduler.config import extender_config, parse_configuration, with_ignored_resources
+from lifecycle.scheduler.extender import HTTPExtender
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.schedule_one import Algorithm
+from lifecycle.scheduler.schedule_pod import Algorithm
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 Answers = dict[str, Callable[[Any], Any]]
@@ -53,7 +54,7 @@ def with_server(answers: Answers, play: Callable[[str, list[tuple[str, Any]]], C
 
 def algorithm(*names: str) -> Algorithm:
     snapshot = snapshot_of(make_node(name) for name in names)
-    return Algorithm(default_framework(), snapshot, rng=random.Random(1), batch=False)
+    return Algorithm(default_framework(), snapshot, rng=random.Random(1))
 
 
 async def decide(extender: HTTPExtender, *names: str, **spec: Any) -> Any:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.resources import resource
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.config import ConfigurationError, merge_plugin_set, parse_configuration
-from lifecycle.scheduler.framework import CycleState
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.historical.policy import GenericScheduler, PolicyError, parse_policy, plugins_of
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.profile import new_framework
-from lifecycle.scheduler.snapshot import Snapshot
 from tests.scheduler.cluster_model import make_node, make_pod
 
 API = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -25,7 +25,7 @@ API = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerCon
 def test_a_configuration_without_profiles_has_the_default_one() -> None:
     [profile] = parse_configuration(API).profiles
     framework = new_framework(profile)
-    weights = {p.name: p.weight for p in framework.score_plugins}
+    weights = framework.score_plugin_weight
     assert profile.scheduler_name == "default-scheduler"
     assert weights["TaintToleration"] == 3
     assert weights["NodeAffinity"] == 2
@@ -44,7 +44,9 @@ def test_a_single_point_can_differ_from_the_others() -> None:
     score = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit", "weight": 7}]}
     configuration = parse_configuration({**API, "profiles": [{"schedulerName": "packer", "plugins": {"score": score}}]})
     framework = new_framework(configuration.profiles[0])
-    assert [(p.name, p.weight) for p in framework.score_plugins] == [("NodeResourcesFit", 7)]
+    assert [(p.name, framework.score_plugin_weight[p.name]) for p in framework.score_plugins] == [
+        ("NodeResourcesFit", 7)
+    ]
     assert "TaintToleration" in {p.name for p in framework.filter_plugins}
 
 
@@ -85,7 +87,7 @@ def test_two_profiles_of_one_process_decide_differently() -> None:
     async def scene(cluster: RehearsedCluster) -> tuple[list[str], list[str]]:
         client = cluster.client("kube-scheduler")
         informers = SharedInformerFactory(client)
-        scheduler = Scheduler(client, informers, clock=cluster.clock, rng_seed=1, configuration=configuration)
+        scheduler = Scheduler.new(client, informers, clock=cluster.clock, rng_seed=1, configuration=configuration)
         informers.start()
         running = asyncio.create_task(scheduler.run())
         container = {"name": "c", "image": "nginx:1.27", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
@@ -188,8 +190,8 @@ def test_predicates_and_priorities_choose_as_their_plugins_do(
     fit = [node for node in nodes if framework.run_filter_plugins(state, pod, node) is None]
     assert [node.name for node in then.find_nodes_that_fit(pod, nodes)[0]] == [node.name for node in fit]
     if len(fit) > 1:
-        active = framework.run_pre_score_plugins(state, pod, fit, snapshot)
-        table = framework.run_score_plugins(state, pod, fit, active)
+        assert framework.run_pre_score_plugins(state, pod, fit, snapshot) is None
+        table = framework.run_score_plugins(state, pod, fit)
         totals = [sum(column) for column in zip(*table.values(), strict=True)]
         now = [node.name for node, total in zip(fit, totals, strict=True) if total == max(totals)]
         assert then.best(pod, nodes) == now

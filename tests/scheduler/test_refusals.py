@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import Diagnosis, FitError
-from lifecycle.scheduler.scheduler import NOTE_LENGTH_LIMIT, truncate_message
+from lifecycle.scheduler.failure_handler import NOTE_LENGTH_LIMIT, truncate_message
+from lifecycle.scheduler.framework.types import Diagnosis, FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
 

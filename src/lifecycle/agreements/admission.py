@@ -17,7 +17,7 @@ from typing import Any
 from lifecycle.agreements.asked_again import Tamper, asked_again
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import Recording
 
@@ -46,7 +46,7 @@ def admission_agreement(
 def chain_with(without: Collection[str], more: Collection[Plugin]) -> Tamper:
     """Changes a server's plugins. Raises ValueError for a name that no plugin has."""
 
-    def tamper(server: APIServer) -> None:
+    def tamper(server: GenericAPIServer) -> None:
         chain = server.config.admission
         unknown = set(without) - {plugin.name for plugin in chain.plugins}
         if unknown:

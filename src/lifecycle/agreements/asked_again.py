@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from lifecycle.api.wire import MASTERS, Request
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget
@@ -40,7 +40,7 @@ PREPARATION = 0.2
 give it its service account.
 """
 
-Tamper = Callable[[APIServer], None]
+Tamper = Callable[[GenericAPIServer], None]
 """Changes something in a server that has been started: how a reader's own stage gets
 in.
 """
@@ -50,7 +50,7 @@ class Asker(HandlerTarget):
     """Sends recorded requests to a server, each as whoever sent it."""
 
     def __init__(
-        self, server: APIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN
+        self, server: GenericAPIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN
     ) -> None:
         super().__init__(server, admin)
         self._shown: bytes | None = self._certificate

@@ -16,7 +16,7 @@ from lifecycle.agreements.asked_again import MASTER, OURS, ask_again, asked_agai
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.union import Authenticator
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.compare.normalise import Normaliser
@@ -30,7 +30,7 @@ ABOUT_ITSELF = "/version"
 class Judged(Protocol):
     """Somebody who authenticates requests, as `Authenticator` does."""
 
-    def authenticate_request(self, request: Request) -> Identity:
+    async def authenticate_request(self, request: Request) -> Identity:
         """Who sent the request. Raises AuthenticationError."""
         ...
 
@@ -42,7 +42,7 @@ def authentication_agreement(
     place of ours.
     """
 
-    def tamper(server: APIServer) -> None:
+    def tamper(server: GenericAPIServer) -> None:
         if instead is not None:
             ours = server.config.authenticator
             judged = instead(copy.copy(ours))

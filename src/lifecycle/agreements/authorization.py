@@ -20,14 +20,14 @@ from urllib.parse import parse_qs, urlsplit
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.always import PrivilegedGroups
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.authorizer import Authorizer, at_once
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.inspector import Exchange, Recording
@@ -101,7 +101,7 @@ def authorization_agreement(
     results: dict[str, Comparison] = defaultdict(Comparison)
     allowed: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for user, info, theirs in questions(recording):
-        verdict = judged.authorize(user, info)
+        verdict = at_once(judged.authorize(user, info))
         ours: Object = {"allowed": verdict.allowed}
         if verdict.reason:
             ours["reason"] = verdict.reason
@@ -190,7 +190,7 @@ def _refusals(
             user = UserInfo(
                 name, (*((group,) if group else ()), "system:authenticated")
             )
-            verdict = authorizer.authorize(user, info)
+            verdict = at_once(authorizer.authorize(user, info))
             ours: Any = (
                 None
                 if verdict.allowed

@@ -17,14 +17,15 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
-from lifecycle.scheduler.plugins.default_binder import DefaultBinder
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
 
 PODS, NODES = resource("pods"), resource("nodes")
 
@@ -85,9 +86,8 @@ class _Listening:
 async def binding_request(metadata: Object, node: str) -> list[Any]:
     """What our binder sends for a pod: path, object, method."""
     transport = _Listening()
-    await DefaultBinder().bind(
-        Client(transport, "scheduler"), {"metadata": metadata}, node
-    )
+    binder = DefaultBinder(Client(transport, "scheduler"))
+    await binder.bind(CycleState(), {"metadata": metadata}, node)
     return transport.asked
 
 
@@ -95,7 +95,7 @@ async def bound_again(
     nodes: list[Object], pods: list[tuple[Object, Object]]
 ) -> list[Object]:
     """What a binding changes, for each pod, on a server of ours with these nodes."""
-    server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
     await server.start()
     try:
         client = Client(
@@ -132,7 +132,10 @@ async def bound_again(
             }
             body = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec}
             before = await client.create(PODS, body, namespace)
-            await DefaultBinder().bind(client, before, bound["spec"]["nodeName"])
+            node_name = bound["spec"]["nodeName"]
+            status = await DefaultBinder(client).bind(CycleState(), before, node_name)
+            if status is not None:
+                raise status.as_error()
             done.append(
                 _difference(
                     before,

@@ -22,8 +22,8 @@ from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.cgroups.container import linux_container_resources
-from lifecycle.kubelet.container_config import generate_container_config
+from lifecycle.kubelet.kuberuntime.container_config import generate_container_config
+from lifecycle.kubelet.kuberuntime.container_resources import linux_container_resources
 
 INSPECTED = "nodes-inspect-containers"
 STARTING = ("Pulling", "Pulled", "Created", "Started")

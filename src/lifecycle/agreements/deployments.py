@@ -32,11 +32,11 @@ from lifecycle.client.store import meta_namespace_key
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
-from lifecycle.controllers.deployment.pod_template_hash import compute_hash
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import POD_TEMPLATE_HASH
+from lifecycle.controllers.deployment.deployment_util import POD_TEMPLATE_HASH
 from lifecycle.controllers.deployment.revisions import revision as number_of
+from lifecycle.controllers.pod_template_hash import compute_hash
 from lifecycle.inspector import Recording
 from lifecycle.kubectl.commands.rollout_history import (
     revision_to_restore,

@@ -27,13 +27,17 @@ from lifecycle.api.wire import (
     UserInfo,
     WatchFrame,
 )
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
-from lifecycle.apiserver.filters.audit import AuditLog, annotate
-from lifecycle.apiserver.filters.audit_policy import AuditPolicy
+from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.metrics import RequestMetrics
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.inspector import Recording

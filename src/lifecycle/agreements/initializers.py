@@ -17,7 +17,8 @@ from lifecycle.agreements.asked_again import OURS, Asker, Tamper, asked_again
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
@@ -46,7 +47,7 @@ ACCOUNT: Object = {
 class Stage:
     """`client` sees what everybody sees, `all_seeing` asks for what is hidden."""
 
-    server: APIServer
+    server: GenericAPIServer
     client: Client
     all_seeing: Client
 
@@ -66,7 +67,7 @@ def with_initializers(
 
     async def main() -> Any:
         options = AdmissionOptions(feature_gates=["Initializers"] if gate else [])
-        server = APIServer(MemoryStore(), admission=options)
+        server = create_server_chain(MemoryStore(), admission=options)
         await server.start()
         transport = server.in_process_transport(ADMIN)
         stage = Stage(
@@ -117,7 +118,7 @@ def initializers_agreement(
     ]
 
     async def main() -> list[Any]:
-        server = APIServer(MemoryStore())
+        server = create_server_chain(MemoryStore())
         await server.start()
         if tamper is not None:
             tamper(server)

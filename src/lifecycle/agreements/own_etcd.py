@@ -17,7 +17,9 @@ from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.resource_handling import ADMIN
-from lifecycle.apiserver.server import APIServer
+from lifecycle.api.version import user_agent
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.etcd.etcd import EtcdStore
 from lifecycle.etcd.store import StoreError
@@ -26,7 +28,7 @@ ABSENT = "etcd is not installed here (Debian: etcd-server); what follows was lef
 PATIENCE = 15.0
 
 
-def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
+def with_own_etcd(scene: Callable[[GenericAPIServer, Client], Awaitable[Any]]) -> Any:
     """What the scene returns, played on an API server over a real etcd; a line that
     says why not, where there is none.
     """
@@ -39,12 +41,14 @@ def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
             url, command = _command(binary or "", Path(place))
             process = await asyncio.to_thread(_started, command)
             try:
-                server = APIServer(await _opened(url))
+                server = create_server_chain(await _opened(url))
                 await server.start()
                 try:
                     return await scene(
                         server,
-                        Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"),
+                        Client(
+                            server.in_process_transport(ADMIN), user_agent("kubectl")
+                        ),
                     )
                 finally:
                     await server.stop()

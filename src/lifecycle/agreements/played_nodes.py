@@ -23,17 +23,20 @@ from lifecycle.api.pod_dns import parse_resolv_conf
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.one_node import NotingRuntime
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.cgroups.manager import CgroupManager
+from lifecycle.kubelet.cm.cgroup_manager import CgroupManager
 from lifecycle.kubelet.kubelet import Kubelet, node_user
-from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.volumes.empty_dir import NotedMounter
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
+from lifecycle.kubelet.local_pod_host import LocalPodHost
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.volume.empty_dir import NotedMounter
 
 NAMESPACE = "kubelet"
 ROOT = "/var/lib/kubelet"
@@ -117,7 +120,7 @@ def played(
 
 async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(
@@ -206,7 +209,7 @@ def node_pids(recording: Recording, name: str) -> int:
 
 
 def _kubelet(
-    server: APIServer,
+    server: GenericAPIServer,
     node: Object,
     directory: Path,
     clock: Clock,
@@ -236,18 +239,16 @@ def _kubelet(
             ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")
         ),
     )
-    kubelet = Kubelet(
-        Client(server.in_process_transport(UserInfo(user, groups)), "kubelet"),
+    config = KubeletConfiguration(
         name,
-        runtime,
-        clock=clock,
-        names=names,
-        node_ip=address,
-        pod_cidr=node["spec"]["podCIDR"],
+        address,
+        node["spec"]["podCIDR"],
         labels=node["metadata"]["labels"],
         capacity=node["status"]["capacity"],
         local=local,
     )
+    client = Client(server.in_process_transport(UserInfo(user, groups)), "kubelet")
+    kubelet = new_main_kubelet(config, Dependencies(client, runtime, clock))
     return kubelet, runtime, directory
 
 
@@ -338,8 +339,8 @@ async def _look(
             found.contents[inside] = ("file", mode, path.read_text(errors="replace"))
         if path.name == "etc-hosts":
             found.hosts[by_uid[path.parent.name]] = path.read_text()
-    assert kubelet.syncer.local is not None
-    mounter = kubelet.syncer.local.volumes.mounter
+    assert isinstance(kubelet.host, LocalPodHost)
+    mounter = kubelet.host.volumes.mounter
     assert isinstance(mounter, NotedMounter)
     for path, size in mounter.tmpfs.items():
         found.tmpfs[

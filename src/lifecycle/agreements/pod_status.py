@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -33,9 +34,15 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
-from lifecycle.kubelet.conditions import containers_ready, initialized, ready
-from lifecycle.kubelet.phase import FAILED, get_phase, is_terminal
-from lifecycle.kubelet.status_manager import merge_pod_status
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
+from lifecycle.kubelet.status.generate import (
+    containers_ready,
+    initialized,
+    ready,
+)
+from lifecycle.kubelet.status.status_manager import (
+    merge_pod_status,
+)
 
 SCENARIO, NAMESPACE = "kubelet", "kubelet"
 STEP = 0.15
@@ -254,7 +261,7 @@ def asked_again(table: AgreementTable, theirs: Played) -> None:
                 public = merge_pod_status(
                     before,
                     {"phase": computed, "conditions": []},
-                    not is_terminal(status["phase"]),
+                    not is_pod_phase_terminal(status["phase"]),
                 )
                 phases += compare(public["phase"], status["phase"], path=f"/{name}")
                 conditions += compare(
@@ -290,7 +297,7 @@ def phase_of(pod: Object) -> str:
         .evict
     ):
         return FAILED
-    return get_phase(spec, statuses, is_terminal(status["phase"]))
+    return get_phase(spec, statuses, is_pod_phase_terminal(status["phase"]))
 
 
 def conditions_of(spec: Object, status: Object, phase: str) -> Object:

@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 
 from lifecycle.agreements.asked_again import Tamper
 from lifecycle.api.tracing import Span, listening
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster import like
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -35,7 +37,7 @@ def resource_handling_agreement(
     """A row for each recorded request of the scenario."""
 
     async def main() -> AgreementTable:
-        server, likeness = APIServer(MemoryStore()), like.read(recording.path)
+        server, likeness = create_server_chain(MemoryStore()), like.read(recording.path)
         await server.start(lambda store: like.plant(store, likeness))
         try:
             if tamper is not None:
@@ -50,7 +52,7 @@ def resource_handling_agreement(
 
 
 def on_a_server(
-    scene: Callable[[APIServer, Client], Awaitable[T]],
+    scene: Callable[[GenericAPIServer, Client], Awaitable[T]],
     store: Store | None = None,
     **options: Any,
 ) -> T:
@@ -59,13 +61,14 @@ def on_a_server(
     """
 
     async def main() -> T:
-        server = APIServer(
+        server = create_server_chain(
             store or MemoryStore(), admission=AdmissionOptions(), **options
         )
         await server.start()
         try:
             return await scene(
-                server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2")
+                server,
+                Client(server.in_process_transport(ADMIN), user_agent("kubectl")),
             )
         finally:
             await server.stop()
@@ -74,12 +77,13 @@ def on_a_server(
 
 
 def stages_of(
-    scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None
+    scene: Callable[[GenericAPIServer, Client], Awaitable[Any]],
+    store: Store | None = None,
 ) -> list[Span]:
     """The spans of the server's work while a scene plays, by when they began."""
     spans: list[Span] = []
 
-    async def heard(server: APIServer, client: Client) -> None:
+    async def heard(server: GenericAPIServer, client: Client) -> None:
         with listening(spans.append):
             await scene(server, client)
 

@@ -19,15 +19,18 @@ from textwrap import shorten
 from typing import Any
 
 from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.inspector import Recording
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.framework import CycleState, FitError, Framework
-from lifecycle.scheduler.node_info import PodInfo
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.schedule_one import Algorithm
-from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.schedule_pod import Algorithm
 
 Scores = dict[str, dict[str, int]]
 """Plugin → node → weighted score."""
@@ -141,7 +144,7 @@ def decide_again(
     placed.
     """
     cache, snapshot, plugins = Cache(), Snapshot(), framework()
-    algorithm = Algorithm(plugins, snapshot, batch=False)
+    algorithm = Algorithm(plugins, snapshot)
     for node in noted(recording, "nodes as the scheduler sees them"):
         cache.add_node(node)
     for pod in noted(recording, "pods already there"):
@@ -161,11 +164,13 @@ def decide_again(
             result = algorithm.schedule_pod(state, info)
             decision.host, decision.scores = result.suggested_host, result.scores
         except FitError as error:
-            nominated, message = plugins.run_post_filter_plugins(
-                state, info, snapshot, error.diagnosis.statuses
+            nominating, status = on_virtual_time(
+                plugins.run_post_filter_plugins(
+                    state, info, snapshot, error.diagnosis.node_to_status
+                )
             )
-            decision.nominated = nominated or ""
-            error.diagnosis.post_filter_message = message
+            decision.nominated = nominating.nominated_node_name if nominating else ""
+            error.diagnosis.post_filter_message = status.message if status else ""
             decision.refusal = str(error)
         if decision.recorded_host:
             cache.add_pod(settled)

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
 from lifecycle.api.wire import Object
@@ -90,17 +91,7 @@ def show(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
-    text = orjson.dumps(value).decode()
-    for char, escaped in (
-        ("&", "\\u0026"),
-        ("<", "\\u003c"),
-        (">", "\\u003e"),
-        ("\u2028", "\\u2028"),
-        ("\u2029", "\\u2029"),
-    ):
-        if char in text:
-            text = text.replace(char, escaped)
-    return text
+    return html_escape(orjson.dumps(value).decode())
 
 
 def required(field: str, detail: str = "") -> FieldError:

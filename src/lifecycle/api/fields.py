@@ -2,7 +2,7 @@ r"""Field selectors: the few fields by which the server itself can filter
 (`status.phase=Running,spec.nodeName!=a`).
 
 Only `=`, `==` and `!=`; a backslash protects `\`, `,` and `=` in values. Which fields a
-kind knows is the registry's business (`lifecycle.api.strategy`); here is only the
+kind knows is the registry's business (`apiserver.registry`); here is only the
 grammar and the matching.
 
 Upstream: `apimachinery/pkg/fields/selector.go` (`ParseSelector`, `splitTerms`,

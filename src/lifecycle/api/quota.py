@@ -15,10 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.pod_totals import names_pod_level, pod_total
+from lifecycle.api.pod_resources import (
+    PodResourcesOptions,
+    is_pod_level_resources_set,
+    pod_limits,
+    pod_requests,
+)
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]
@@ -38,6 +43,12 @@ POD_NAMES = REQUIRED | {
 DEVICES_OF_CLASS = ".deviceclass.resource.k8s.io/devices"
 ALL_DEVICES = 32
 """How many devices a claim can get at most: `AllocationResultsMaxSize`."""
+
+IN_FORCE = PodResourcesOptions(use_status_resources=True)
+"""A pod is charged for what its containers hold, also while they are resized. What is
+in force for the pod itself does not count: a resize of its own resources is charged as
+it is wanted.
+"""
 
 PLAIN_COUNTS = frozenset(
     {
@@ -79,7 +90,7 @@ def _pod_usage(pod: Object, used: Usage) -> Usage:
     counted = {"count/pods": ONE}
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return counted  # it exists, but uses nothing any more
-    return used | _compute_usage(pod_total(pod, "requests"), pod_total(pod, "limits"))
+    return used | _compute_usage(pod_requests(pod, IN_FORCE), pod_limits(pod, IN_FORCE))
 
 
 def _compute_usage(requests: Usage, limits: Usage) -> Usage:
@@ -223,7 +234,11 @@ def missing_requirements(
     Nobody has to where the pod speaks for all of its containers. Upstream:
     `podEvaluator.Constraints`.
     """
-    if resource.group or resource.plural != "pods" or names_pod_level(obj["spec"]):
+    if (
+        resource.group
+        or resource.plural != "pods"
+        or is_pod_level_resources_set(obj["spec"])
+    ):
         return ""
     complaints = []
     spec = obj["spec"]
@@ -265,7 +280,7 @@ def _pod_in_scope(requirement: Object, pod: Object) -> bool:
     if scope in ("Terminating", "NotTerminating"):
         return is_terminating(pod) is (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        quality = (pod.get("status") or {}).get("qosClass") or pod_qos_class(pod)
+        quality = get_pod_qos(pod)
         return (quality == "BestEffort") is (scope == "BestEffort")
     if scope == "PriorityClass":
         name = spec.get("priorityClassName")

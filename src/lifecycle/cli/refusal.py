@@ -30,16 +30,6 @@ class Misused(Refusal):
     exit_code = 2
 
 
-class Interrupted(Refusal):
-    """A signal came before the command had done what it is for: 128 and the signal's
-    number, as a shell says it.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__("ended by a signal before the cluster was ready")
-        self.exit_code = 128 + number  # type: ignore[misc] # click has it on the class
-
-
 class Words(click.Group):
     """The command with all its words: what click would say in four lines it says in
     one.

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import Interrupted, refusals
+from lifecycle.cli.refusal import Refusal, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -174,8 +174,8 @@ def up(
     component that --without leaves out.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
-    from lifecycle.apiserver.filters.audit_log_file import Rotation
-    from lifecycle.apiserver.filters.audit_options import AuditOptions
+    from lifecycle.apiserver.audit.log_file import Rotation
+    from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
@@ -206,7 +206,10 @@ def up(
         config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(config, kubeconfig, context))
+            too_early = runner.run(_serve(config, kubeconfig, context))
+    if too_early:  # as a shell says it: 128 and the signal's number
+        Refusal("ended by a signal before the cluster was ready").show()
+        click.get_current_context().exit(128 + too_early)
 
 
 def _stop(waiting: asyncio.Future[int], number: int) -> None:
@@ -215,7 +218,10 @@ def _stop(waiting: asyncio.Future[int], number: int) -> None:
         waiting.set_result(number)
 
 
-async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
+async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
+    """Until a signal comes. Returns its number if that was before the cluster was
+    ready, else 0.
+    """
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
@@ -235,7 +241,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
-            raise Interrupted(waiting.result())
+            return waiting.result()
         await starting
         favour_throughput()
         print(f"ready {cluster.url}", flush=True)
@@ -257,6 +263,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         if failing.done():
             await failing
         failing.cancel()
+        return 0
     finally:
         waiting.cancel()
         await cluster.stop()

@@ -65,9 +65,9 @@ class ExpiredError(Exception):
     """The server no longer has the revision: list again."""
 
 
-class Backoff:
+class BackoffManager:
     """Pauses of 0.8 s doubling up to 30 s, each with up to as much again in jitter;
-    back to the start after two good minutes.
+    back to the start after two good minutes. Upstream: `wait.BackoffManager`.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Reflector:
         self._rng = random.Random(
             f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}"
         )
-        self._backoff = Backoff(self._rng)
+        self._backoff = BackoffManager(self._rng)
         self._unavailable = False
         """Whether the server refused the revision we are at even for a list: then only
         the newest will do.

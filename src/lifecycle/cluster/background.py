@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kubernetes import client as official
 
     from lifecycle.apiserver.admission.options import AdmissionOptions
+    from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.authn.options import AuthenticationOptions
     from lifecycle.apiserver.authz.modes import AuthorizationOptions
-    from lifecycle.apiserver.filters.audit_options import AuditOptions
     from lifecycle.cluster.nodes import NodeShape
 
 T = TypeVar("T")

@@ -24,17 +24,18 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authority import kept_authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.authority import kept_authority
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
@@ -55,10 +56,11 @@ from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.stats.summary import node_summary
 from lifecycle.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -140,13 +142,6 @@ class ClusterConfig:
         check_address(self.store)
 
 
-def component_user_agent(component: str) -> str:
-    """As the real components call themselves; the part before `/` becomes the field
-    manager.
-    """
-    return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
-
-
 class Cluster:
     """A cluster. `await start()` returns when the API answers and all nodes are Ready;
     `await stop()` ends everything it started.
@@ -157,7 +152,7 @@ class Cluster:
         self.config = config
         self.clock = Clock()
         self.names = NameSource(config.seed)
-        self.server: APIServer
+        self.server: GenericAPIServer
         self.kubelets: dict[str, Kubelet] = {}
         self.runtimes: dict[str, HollowRuntime] = {}
         self.machines: LinuxMachines | GivenContainerd | None = None
@@ -168,6 +163,8 @@ class Cluster:
         """The cluster's DNS; None if it was left out, or if nothing listens on sockets
         at all (`https=False`).
         """
+        self.scheduler: Scheduler | None = None
+        """None if it was left out."""
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -195,7 +192,7 @@ class Cluster:
         except BaseException:
             await store.close()
             raise
-        self.server = APIServer(
+        self.server = create_server_chain(
             store,
             authority=authority,
             clock=self.clock,
@@ -206,9 +203,8 @@ class Cluster:
             admission=self.config.admission,
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
+            signing_key=shared_key() if not self.config.https else None,
         )
-        if not self.config.https and authority is None:
-            self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
         await self.server.start(
             (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
@@ -248,14 +244,13 @@ class Cluster:
                 UserInfo("system:kube-scheduler", ("system:authenticated",)),
             )
             self._informers = SharedInformerFactory(client)
-            scheduler = Scheduler(
+            self.scheduler = Scheduler.new(
                 client,
                 self._informers,
                 clock=self.clock,
-                names=self.names,
                 rng_seed=self.config.seed,
             )
-            self._run("scheduler", scheduler.run)
+            self._run("scheduler", self.scheduler.run)
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
@@ -301,33 +296,30 @@ class Cluster:
                 latency=self.config.latency,
                 images=shape.images or KIND_IMAGES,
             )
-        kubelet = Kubelet(
-            self.client("kubelet", user),
+        config = KubeletConfiguration(
             shape.name,
-            runtime,
-            clock=self.clock,
-            names=self.names,
-            node_ip=shape.address,
-            pod_cidr=shape.pod_cidr or None,
+            shape.address,
+            shape.pod_cidr,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             **real,
+        )
+        kubelet = new_main_kubelet(
+            config,
+            Dependencies(
+                self.client("kubelet", user),
+                runtime,
+                self.clock,
+                summary=partial(node_summary, runtime) if real else None,
+            ),
         )
         if self.proxies is not None:
             self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
-        if self.machines is not None:
-            measure, hard = (
-                partial(node_summary, runtime),
-                parse_thresholds(KIND_EVICTION_HARD),
-            )
-            eviction_manager = attach(
-                kubelet, self.client("kubelet", user), self.clock, measure, hard
-            )
-            self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""
@@ -397,6 +389,16 @@ class Cluster:
         if hasattr(self, "server"):
             await self.server.stop()
 
+    async def stop_component(self, name: str) -> None:
+        """End one of them and nothing else, as if it had crashed: `scheduler`,
+        `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
+        """
+        running = {task.get_name(): task for task in self._tasks}
+        task = running[name]
+        self._tasks.remove(task)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""
         assert self._failed is not None
@@ -409,9 +411,7 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(
-            self.server.in_process_transport(user), component_user_agent(component)
-        )
+        return Client(self.server.in_process_transport(user), user_agent(component))
 
     @property
     def url(self) -> str:

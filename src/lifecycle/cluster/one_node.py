@@ -22,14 +22,15 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
-from lifecycle.kubelet.local_pods import LocalNode
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
+from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 
 T = TypeVar("T")
 NODE = "lifecycle-worker"
@@ -163,7 +164,7 @@ async def _play(
     scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]
 ) -> T:
     clock, names = Clock(), NameSource(1)
-    server = APIServer(MemoryStore(), clock=clock, names=names)
+    server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
         server.in_process_transport(
@@ -184,19 +185,16 @@ async def _play(
     runtime = NotingRuntime(clock=clock, names=names)
     asked: list[tuple[str, str]] = []
     user, groups = node_user(NODE)
-    kubelet = Kubelet(
-        Client(
-            _Noting(server.in_process_transport(UserInfo(user, groups)), asked),
-            "kubelet",
-        ),
+    transport = _Noting(server.in_process_transport(UserInfo(user, groups)), asked)
+    config = KubeletConfiguration(
         NODE,
-        runtime,
-        clock=clock,
-        names=names,
-        node_ip="172.19.0.2",
-        pod_cidr="10.244.1.0/24",
+        "172.19.0.2",
+        "10.244.1.0/24",
         local=LocalNode(directory / "kubelet", **options),
         **settings,
+    )
+    kubelet = new_main_kubelet(
+        config, Dependencies(Client(transport, "kubelet"), runtime, clock)
     )
     stage = OneNode(admin, kubelet, runtime, directory, clock, asked=asked)
     kubelet.syncer.on_step = lambda step, pod: stage.steps.append(

@@ -24,8 +24,8 @@ import yaml
 
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.https import HTTPSServer
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.server.https import HTTPSServer
 
 HOUR = 3600
 

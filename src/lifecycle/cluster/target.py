@@ -5,7 +5,7 @@ A question is method, path, headers and bytes, and the answer status, headers an
 exactly as over HTTPS: the whole handler chain and the encoding are passed through, just
 no socket. On virtual time a watch that lasts five minutes takes none.
 
-Upstream: none; `lifecycle.inspector.runner.Target` is the contract.
+Upstream: none; `lifecycle.inspector.runner.Responder` is the contract.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
 from lifecycle.apiserver.filters.warning import warning_headers
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 
 KIND_ADMIN = ("kubernetes-admin", ("kubeadm:cluster-admins",))
 """Who the recorded admin certificate speaks for; a cluster made with `--like` knows the
@@ -34,7 +34,7 @@ class HandlerTarget:
     """
 
     def __init__(
-        self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN
+        self, server: GenericAPIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN
     ) -> None:
         self._server = server
         certificate, _ = server.certificates.client_certificate(*user)

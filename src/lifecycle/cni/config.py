@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.go_format import go_json_type
+from lifecycle.api.go_json.decode import unmarshal_object
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.versions import CURRENT, greater_than, parse_version
 
 DEFAULT_CONF_DIR = "/etc/cni/net.d"
@@ -107,7 +108,7 @@ def network_conf_from(text: str) -> NetworkConfigList:
             raise CNIError(f"{_PARSING}: no plugins in list")
         for index, plugin in enumerate(raw["plugins"]):
             try:
-                plugins.append(plugin_conf_from(marshal(plugin)))
+                plugins.append(plugin_conf_from(marshal(plugin, sort_keys=True)))
             except CNIError as why:
                 raise why.wrapped(f"failed to parse plugin config {index}") from None
     elif flags["loadOnlyInlinedPlugins"]:
@@ -146,7 +147,8 @@ def conf_list_from_conf(plugin: PluginConfig) -> NetworkConfigList:
     version = plugin.network.get("cniVersion", "")
     return network_conf_from(
         marshal(
-            {"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]}
+            {"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]},
+            sort_keys=True,
         )
     )
 
@@ -224,7 +226,7 @@ def inject_conf(original: PluginConfig, values: Mapping[str, Any]) -> PluginConf
         if value is None:
             raise CNIError(f"key '{key}' value must not be nil")
         config[key] = value
-    return plugin_conf_from(marshal(config))
+    return plugin_conf_from(marshal(config, sort_keys=True))
 
 
 _PARSING = "error parsing configuration list"
@@ -279,21 +281,9 @@ def _go_type(value: Any) -> str:
 
 def _decoded(text: str, prefix: str) -> dict[str, Any]:
     try:
-        value = unmarshal(text)
+        return unmarshal_object(text)
     except ValueError as why:
         raise CNIError(f"{prefix}: {why}") from None
-    if not isinstance(value, dict):
-        raise CNIError(
-            f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of"
-            " type map[string]interface {}"
-        )
-    return value
-
-
-def _json_kind(value: Any) -> str:
-    return {str: "string", bool: "bool", list: "array"}.get(
-        type(value), "number" if value is not None else "null"
-    )
 
 
 def _read(path: str | Path) -> str:

@@ -13,16 +13,16 @@ in the environment, the retry when a plugin's file is just being written.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal, unmarshal_object
 from lifecycle.cni import results
 from lifecycle.cni.errors import UNKNOWN, CNIError
-from lifecycle.cni.go_json import go_quoted
+from lifecycle.cni.plugins.go_structs import STRING, Scalar, Struct, misfit
 from lifecycle.cni.versions import CURRENT, decode_version_info
 
 
@@ -65,7 +65,7 @@ def find_in_path(plugin: str, paths: Sequence[str]) -> str:
         if os.path.isfile(candidate):
             return candidate
     raise CNIError(
-        f"failed to find plugin {go_quoted(plugin)} in path [{' '.join(paths)}]"
+        f"failed to find plugin {go_quote(plugin)} in path [{' '.join(paths)}]"
     )
 
 
@@ -78,22 +78,28 @@ def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
                 f"netplugin failed with no error message: {status}", UNKNOWN
             )
         return CNIError(
-            f"netplugin failed: {go_quoted(stderr.decode(errors='replace'))}: {status}",
+            f"netplugin failed: {go_quote(stderr.decode(errors='replace'))}: {status}",
             UNKNOWN,
         )
     try:
-        said = json.loads(stdout)
-        return CNIError(
-            str(said.get("msg", "")),
-            int(said.get("code", 0)),
-            str(said.get("details", "")),
-        )
-    except (ValueError, AttributeError) as why:
-        text = go_quoted(stdout.decode(errors="replace"))
+        error = unmarshal(stdout)
+        if complaint := misfit(error, _ERROR):
+            raise ValueError(complaint)
+    except ValueError as why:
+        text = go_quote(stdout.decode(errors="replace"))
         return CNIError(
             f"netplugin failed but error parsing its diagnostic message {text}: {why}",
             UNKNOWN,
         )
+    error = error or {}
+    return CNIError(
+        error.get("msg") or "", error.get("code") or 0, error.get("details") or ""
+    )
+
+
+_ERROR = Struct(
+    {"code": Scalar("number", "uint"), "msg": STRING, "details": STRING}, "types.Error"
+)
 
 
 def exec_plugin_now(
@@ -162,15 +168,13 @@ def decode_result(netconf: str, stdout: bytes) -> results.Result:
     """The result that a plugin printed. One without a version is taken to have the
     configuration's. Raises CNIError.
     """
-    version = json.loads(netconf).get("cniVersion") or "0.1.0"
+    version = unmarshal_object(netconf).get("cniVersion") or "0.1.0"
     try:
-        raw: Any = json.loads(stdout)
-    except ValueError:
-        why = "unexpected end of JSON input" if not stdout.strip() else "not JSON"
+        raw = unmarshal_object(stdout)
+    except ValueError as why:
         raise CNIError(f"failed to unmarshal raw result: {why}") from None
-    raw = raw or {}
-    said = raw.get("cniVersion")
-    version = said if isinstance(said, str) and said else version
+    given = raw.get("cniVersion")
+    version = given if isinstance(given, str) and given else version
     return results.create(version, {**raw, "cniVersion": version})
 
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.cni import results
 from lifecycle.cni.config import NetworkConfigList, PluginConfig, inject_conf
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import go_quoted
 from lifecycle.cni.invoke import (
     Args,
     decode_result,
@@ -113,7 +113,7 @@ class CNIConfig:
             self.cache.add(result, network.text, network.name, rt)
         except OSError as why:
             raise CNIError(
-                f"failed to set network {go_quoted(network.name)} cached result: {why}"
+                f"failed to set network {go_quote(network.name)} cached result: {why}"
             ) from None
         return result
 
@@ -125,7 +125,7 @@ class CNIConfig:
         """
         if not greater_than_or_equal_to(network.cni_version, "0.4.0"):
             raise CNIError(
-                f"configuration version {go_quoted(network.cni_version)} does not"
+                f"configuration version {go_quote(network.cni_version)} does not"
                 " support the CHECK command"
             )
         if network.disable_check:
@@ -134,7 +134,7 @@ class CNIConfig:
             result = self.cache.result(network.name, network.cni_version, rt)
         except CNIError as why:
             raise why.wrapped(
-                f"failed to get network {go_quoted(network.name)} cached result"
+                f"failed to get network {go_quote(network.name)} cached result"
             ) from None
         for plugin in network.plugins:
             await self._without_result(network, plugin, "CHECK", result, rt)
@@ -230,7 +230,7 @@ class CNIConfig:
                 ):
                     raise CNIError(
                         f"plugin {plugin.type} does not support config version"
-                        f" {go_quoted(version)}"
+                        f" {go_quote(version)}"
                     )
             except CNIError as why:
                 complaints.append(str(why))
@@ -282,5 +282,5 @@ class CNIConfig:
 
 
 def _described(plugin: PluginConfig) -> str:
-    name = f" name={go_quoted(plugin.name)}" if plugin.name else ""
-    return f"type={go_quoted(plugin.type)}{name}"
+    name = f" name={go_quote(plugin.name)}" if plugin.name else ""
+    return f"type={go_quote(plugin.type)}{name}"

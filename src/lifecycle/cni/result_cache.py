@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.cni import results
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import go_quoted, marshal
 
 CNI_CACHE_V1 = "cniCacheV1"
 DEFAULT_CACHE_DIR = "/var/lib/cni"
@@ -79,7 +80,7 @@ class ResultCache:
     def path(self, name: str, rt: RuntimeConf) -> Path:
         """Raises CNIError if a part of the file's name is missing."""
         if not (name and rt.container_id and rt.if_name):
-            parts = (go_quoted(name), go_quoted(rt.container_id), go_quoted(rt.if_name))
+            parts = (go_quote(name), go_quote(rt.container_id), go_quote(rt.if_name))
             raise CNIError(
                 "cache file path requires network name ({}), container ID ({}), and"
                 " interface name ({})".format(*parts)
@@ -92,7 +93,7 @@ class ResultCache:
         """Keep a result; for root's eyes only."""
         path = self.path(name, rt)
         self._results.mkdir(mode=0o700, parents=True, exist_ok=True)
-        info = cached_info(json.loads(marshal(result)), config, name, rt)
+        info = cached_info(unmarshal(marshal(result)), config, name, rt)
         with open(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w"
         ) as file:
@@ -108,7 +109,7 @@ class ResultCache:
         there is none. Raises CNIError.
         """
         try:
-            raw = json.loads(self.path(name, rt).read_text())
+            raw = unmarshal(self.path(name, rt).read_text())
         except OSError:
             return None
         except ValueError as why:
@@ -121,8 +122,7 @@ class ResultCache:
             return results.convert(result, version)
         except CNIError as why:
             raise why.wrapped(
-                "failed to convert cached result to config version"
-                f" {go_quoted(version)}"
+                f"failed to convert cached result to config version {go_quote(version)}"
             ) from None
 
     def config(self, name: str, rt: RuntimeConf) -> tuple[str, RuntimeConf] | None:
@@ -130,16 +130,16 @@ class ResultCache:
         is kept. Raises CNIError.
         """
         try:
-            raw = json.loads(self.path(name, rt).read_text())
+            raw = unmarshal(self.path(name, rt).read_text())
         except OSError:
             return None
         except ValueError as why:
             raise CNIError(
-                f"failed to unmarshal cached network {go_quoted(name)} config: {why}"
+                f"failed to unmarshal cached network {go_quote(name)} config: {why}"
             ) from None
         if raw.get("kind") != CNI_CACHE_V1:
             raise CNIError(
-                f"read cached network {go_quoted(name)} config has wrong kind:"
+                f"read cached network {go_quote(name)} config has wrong kind:"
                 f" {raw.get('kind', '')}"
             )
         kept = replace(
@@ -155,7 +155,7 @@ class ResultCache:
             return
         for path in sorted(self._results.iterdir()):
             try:
-                raw = json.loads(path.read_text())
+                raw = unmarshal(path.read_text())
             except (OSError, ValueError):
                 continue
             if (
@@ -180,5 +180,8 @@ class ResultCache:
 
 def _marshalled(info: Mapping[str, Any]) -> str:
     """A struct whose maps are sorted: Go's order."""
-    parts = [f"{marshal(key)}:{marshal(value)}" for key, value in info.items()]
+    parts = [
+        f"{marshal(key)}:{marshal(value, sort_keys=True)}"
+        for key, value in info.items()
+    ]
     return "{" + ",".join(parts) + "}"

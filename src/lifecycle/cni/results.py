@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.go_json.encode import marshal_indent
 from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal
 
 Result = dict[str, Any]
 
@@ -91,7 +91,7 @@ def shown(result: Result) -> str:
     """The text that a plugin prints: structs in the order of their fields up to 0.4.0,
     sorted keys from 1.0.0 on.
     """
-    return marshal(result, sort=result["cniVersion"] in V1XX, indent=True)
+    return marshal_indent(result, sort_keys=result["cniVersion"] in V1XX)
 
 
 def ip_addresses(result: Result) -> list[str]:

@@ -7,10 +7,10 @@ Upstream: `containernetworking/cni`, `pkg/version` (`ParseVersion`,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from lifecycle.api.go_json.decode import unmarshal_object
 from lifecycle.cni.errors import CNIError
 
 CURRENT = "1.1.0"
@@ -58,7 +58,7 @@ def version_info(supported: Sequence[str] = ALL) -> dict[str, Any]:
 def decode_version_info(text: str | bytes) -> list[str]:
     """The versions that a plugin says it supports. Raises CNIError."""
     try:
-        info = json.loads(text)
+        info = unmarshal_object(text)
     except ValueError as why:
         raise CNIError(f"decoding version info: {why}") from None
     if not info.get("cniVersion"):

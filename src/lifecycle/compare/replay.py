@@ -1,8 +1,8 @@
 """The embedded cluster, asked the same as the recorded one.
 
 `compare_cluster` puts a scenario's questions to anything that answers requests (see
-`lifecycle.inspector.runner.Target`) and compares the answers with a recording, exactly
-as two recordings are compared.
+`lifecycle.inspector.runner.Responder`) and compares the answers with a recording,
+exactly as two recordings are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.scenarios import BY_MOMENT, add_watches, compare_exchanges
 from lifecycle.inspector import InspectorError, Recording
-from lifecycle.inspector.runner import Target, run_scenario
+from lifecycle.inspector.runner import Responder, run_scenario
 from lifecycle.inspector.scenario import (
     Scenario,
     Step,
@@ -26,7 +26,7 @@ from lifecycle.inspector.scenario import (
 
 
 async def compare_cluster(
-    target: Target,
+    target: Responder,
     recording: Recording,
     scenario: str,
     *,

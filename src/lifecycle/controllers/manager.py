@@ -18,6 +18,7 @@ from typing import Protocol
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.version import user_agent
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.clusterrole_aggregation import (
@@ -84,7 +85,7 @@ from lifecycle.controllers.validating_admission_policy_status import (
     ValidatingAdmissionPolicyStatusController,
 )
 
-USER_AGENT = "kube-controller-manager/v1.36.2 (linux/amd64) kubernetes/$Format"
+COMMAND = "kube-controller-manager"
 
 
 class Controller(Protocol):
@@ -230,7 +231,7 @@ class ControllerManager:
                 continue
             own = Client(
                 client.transport,
-                f"{USER_AGENT}/{account}",
+                user_agent(COMMAND, account),
                 headers=_without_agent(client),
             )
             identity = own if account == OWN_IDENTITY else make_client(account)
@@ -247,7 +248,7 @@ class ControllerManager:
 
     @staticmethod
     def _default_client(client: Client, account: str) -> Client:
-        agent = f"{USER_AGENT}/system:serviceaccount:kube-system:{account}"
+        agent = user_agent(COMMAND, f"system:serviceaccount:kube-system:{account}")
         return Client(client.transport, agent, headers=_without_agent(client))
 
     async def run(self) -> None:

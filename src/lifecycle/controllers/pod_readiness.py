@@ -1,14 +1,13 @@
 """Questions that controllers ask of a pod.
 
-Upstream: `pkg/api/v1/pod/util.go` (`IsPodReady`, `IsPodAvailable`, `GetPodCondition`),
+Upstream: `pkg/api/v1/pod/util.go` (`IsPodReady`, `IsPodAvailable`),
 `pkg/controller/controller_utils.go` (`IsPodActive`, `IsPodTerminating`), v1.36.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from lifecycle.api.clock import parse_time
+from lifecycle.api.conditions import get_condition, is_status_condition_true
 from lifecycle.api.wire import Object
 
 
@@ -17,19 +16,11 @@ def pod_phase(pod: Object) -> str:
     return str((pod.get("status") or {}).get("phase") or "Pending")
 
 
-def get_condition(obj: Object, condition_type: str) -> dict[str, Any] | None:
-    """The condition of that type in `status.conditions`."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        if condition["type"] == condition_type:
-            found: dict[str, Any] = condition
-            return found
-    return None
-
-
 def is_pod_ready(pod: Object) -> bool:
     """Whether its `Ready` condition is true."""
-    condition = get_condition(pod, "Ready")
-    return condition is not None and condition["status"] == "True"
+    return is_status_condition_true(
+        (pod.get("status") or {}).get("conditions"), "Ready"
+    )
 
 
 def is_pod_available(pod: Object, min_ready_seconds: int, now: float) -> bool:

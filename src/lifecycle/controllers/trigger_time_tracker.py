@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.wire import Object
-from lifecycle.controllers.pod_readiness import get_condition
 
 
 @dataclass(slots=True)

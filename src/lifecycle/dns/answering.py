@@ -25,7 +25,7 @@ from lifecycle.dns.records import (
     SERVFAIL,
     Answer,
     Record,
-    Target,
+    RecordTarget,
     fqdn,
 )
 
@@ -150,7 +150,7 @@ class Answerer:
             if address not in found.additional:
                 found.additional.append(address)
 
-    def _address(self, target: Target, zone: str) -> Record:
+    def _address(self, target: RecordTarget, zone: str) -> Record:
         """A target's address, its name in the zone as the asker spells it."""
         return Record(
             target.name.removesuffix(self.plugin.zone) + zone,

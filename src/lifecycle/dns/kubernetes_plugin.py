@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from lifecycle.dns.records import Target, fqdn
+from lifecycle.dns.records import RecordTarget, fqdn
 from lifecycle.dns.request_name import (
     POD,
     SVC,
@@ -57,7 +57,7 @@ class KubernetesPlugin:
         self.zone = zone
         self.dns_service = dns_service
 
-    def targets(self, name: str, qtype: str) -> list[Target]:
+    def targets(self, name: str, qtype: str) -> list[RecordTarget]:
         """What a lower-case name leads to; empty: it exists, with nothing to lead to.
         Raises NameDoesNotExist.
         """
@@ -82,13 +82,13 @@ class KubernetesPlugin:
             raise NameDoesNotExist(name)
         return ""
 
-    def pointed(self, name: str) -> list[Target]:
+    def pointed(self, name: str) -> list[RecordTarget]:
         """Whether a name exists, for a question about pointers: our own server's short
         name does not. Raises NameDoesNotExist.
         """
         return self._records(name)
 
-    def name_servers(self) -> list[Target]:
+    def name_servers(self) -> list[RecordTarget]:
         """The zone's name servers: the DNS Service's addresses, named as the Service
         is.
         """
@@ -97,7 +97,7 @@ class KubernetesPlugin:
         if service is None:
             return []
         return [
-            Target(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}")
+            RecordTarget(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}")
             for ip in service_ips(service)
         ]
 
@@ -120,7 +120,7 @@ class KubernetesPlugin:
             ]
         return list(dict.fromkeys(names))
 
-    def _records(self, name: str) -> list[Target]:
+    def _records(self, name: str) -> list[RecordTarget]:
         try:
             request = parse_request(name, self.zone)
         except InvalidRequest as error:
@@ -137,7 +137,7 @@ class KubernetesPlugin:
             else self._find_services(request)
         )
 
-    def _find_pod(self, request: RequestName) -> list[Target]:
+    def _find_pod(self, request: RequestName) -> list[RecordTarget]:
         text = request.service
         v4 = text.count("-") == 3 and "--" not in text
         try:
@@ -146,15 +146,17 @@ class KubernetesPlugin:
             raise NameDoesNotExist(text) from error
         if "%" in text:  # an address with a scope is not one that a pod has
             raise NameDoesNotExist(text)
-        return [Target(str(ip), 0, f"{text}.{request.namespace}.{POD}.{self.zone}")]
+        return [
+            RecordTarget(str(ip), 0, f"{text}.{request.namespace}.{POD}.{self.zone}")
+        ]
 
-    def _find_services(self, request: RequestName) -> list[Target]:
+    def _find_services(self, request: RequestName) -> list[RecordTarget]:
         service = self.index.service(request.namespace, request.service)
         if service is None:
             raise NameDoesNotExist(request.service)
         spec = service["spec"]
         if spec.get("type") == "ExternalName":
-            target = Target(spec.get("externalName", ""))
+            target = RecordTarget(spec.get("externalName", ""))
             if (
                 request.endpoint
                 or request.port
@@ -162,7 +164,7 @@ class KubernetesPlugin:
                 or target.type != "CNAME"
             ):
                 raise NameDoesNotExist(request.service)
-            return [Target(fqdn(target.host))]
+            return [RecordTarget(fqdn(target.host))]
         below = f"{request.service}.{request.namespace}.{SVC}.{self.zone}"
         if spec.get("clusterIP") in (None, "", "None") or request.endpoint:
             found = self._find_endpoints(request, below)
@@ -171,7 +173,7 @@ class KubernetesPlugin:
                 p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)
             ]
             found = [
-                Target(ip, port.number, below)
+                RecordTarget(ip, port.number, below)
                 for port in ports
                 for ip in service_ips(service)
             ]
@@ -179,8 +181,8 @@ class KubernetesPlugin:
             raise NameDoesNotExist(request.service)
         return found
 
-    def _find_endpoints(self, request: RequestName, below: str) -> list[Target]:
-        found: list[Target] = []
+    def _find_endpoints(self, request: RequestName, below: str) -> list[RecordTarget]:
+        found: list[RecordTarget] = []
         for endpoint_slice in self.index.slices_of(request.namespace, request.service):
             ports = [
                 p
@@ -190,7 +192,9 @@ class KubernetesPlugin:
             for address in ready_addresses(endpoint_slice):
                 if request.endpoint in ("", address.label.lower()):
                     found += [
-                        Target(address.ip, port.number, f"{address.label}.{below}")
+                        RecordTarget(
+                            address.ip, port.number, f"{address.label}.{below}"
+                        )
                         for port in ports
                     ]
         return found

@@ -36,7 +36,7 @@ class Answer:
     authoritative: bool = True
 
 
-class Target(NamedTuple):
+class RecordTarget(NamedTuple):
     """What a name leads to: `host` is an address or another name, `name` the name the
     target itself is known by (for SRV).
     """

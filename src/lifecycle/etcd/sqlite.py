@@ -18,6 +18,11 @@ earlier state, never a torn one). `"FULL"` waits for the disk at each commit, as
 does; that is about 1 ms for each turn of the loop in which something was written, and
 meanwhile the loop stands.
 
+On a full disk everything can be read, also after a restart, and nothing can be written,
+not even a deletion: it is one more row, and gives room only when it is compacted. etcd
+keeps some room back for deletions (its quota lies below the disk's size); here room has
+to be made outside.
+
 Upstream: no part of Kubernetes; kine (`pkg/logstructured/sqllog`) has the idea of a log
 as the table. Left out: several processes on one file (the file is locked while it is
 open).

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet.phase import get_phase, is_terminal
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
 
 CONTRACT = """\
 get_phase(spec, statuses, pod_is_terminal) -> "Pending" | "Running" | "Succeeded" | "Failed"
@@ -139,7 +140,7 @@ def _recorded() -> Iterator[Case]:
         label = f"{pod['metadata']['name']} at {pod['metadata']['resourceVersion']}"
         if label not in seen:
             seen.add(label)
-            over = is_terminal(status["phase"])
+            over = is_pod_phase_terminal(status["phase"])
             yield _case(
                 "the recorded pods", label, status["phase"], pod["spec"], statuses, over
             )
@@ -163,7 +164,7 @@ def _held_back(spec: Object, status: Object) -> bool:
     return (
         (over or hopeless)
         and spec.get("restartPolicy") != "Always"
-        and not is_terminal(status["phase"])
+        and not is_pod_phase_terminal(status["phase"])
     )
 
 

@@ -14,7 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 

@@ -10,12 +10,12 @@ from random import Random
 
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import (
+from lifecycle.controllers.deployment.deployment_util import (
+    find_new_replica_set,
     max_surge,
     max_unavailable,
     new_rs_new_replicas,
 )
-from lifecycle.controllers.deployment.replica_set_selection import find_new_replica_set
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 

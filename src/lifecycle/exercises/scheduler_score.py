@@ -13,9 +13,9 @@ from lifecycle.agreements.scheduling import logged_scores, noted, pods_of
 from lifecycle.api.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
-from lifecycle.scheduler.framework import CycleState
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
 
 CONTRACT = """\
 score(pod, node, pods) -> int from 0 to 100

@@ -211,8 +211,8 @@ def _write(file: Path, lines: Iterable[dict[str, Any]]) -> None:
 
 
 class LiveTarget:
-    """A live cluster as a `runner.Target`, through the official client's own connection
-    pool.
+    """A live cluster as a `runner.Responder`, through the official client's own
+    connection pool.
     """
 
     def __init__(self, cluster: LiveCluster) -> None:

@@ -1,7 +1,7 @@
 """Putting a scenario's questions to a cluster.
 
-A `Target` is anything that answers a request: the embedded cluster's handler chain, its
-HTTPS port, or a live cluster through the official client. What it answers becomes
+A `Responder` is anything that answers a request: the embedded cluster's handler chain,
+its HTTPS port, or a live cluster through the official client. What it answers becomes
 `Exchange`s, the same as in a recording.
 """
 
@@ -39,7 +39,7 @@ service account.
 """
 
 
-class Target(Protocol):
+class Responder(Protocol):
     """Somebody who answers. `body` is empty when nothing is sent; header names come in
     any case.
     """
@@ -52,7 +52,7 @@ class Target(Protocol):
 
 
 async def run_scenario(
-    target: Target,
+    target: Responder,
     scenario: Scenario,
     *,
     pause: float = 1.0,
@@ -102,7 +102,7 @@ async def run_scenario(
 
 
 async def _ask(
-    target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float
+    target: Responder, scenario: str, step: Step, answers: dict[int, Any], start: float
 ) -> Exchange:
     path, body = resolve(step.path, answers), resolve(step.body, answers)
     headers = {"Accept": step.accept, "User-Agent": "recorder", **step.headers}
@@ -162,11 +162,11 @@ def _decoded(answer: bytes, content_type: str) -> Any:
     return text
 
 
-async def _settle(target: Target, namespace: str, patience: float) -> None:
+async def _settle(target: Responder, namespace: str, patience: float) -> None:
     """Wait until every Deployment of a namespace is done, no pod is on its way, and
     nothing lingers once they are gone.
     """
-    settled: Callable[[Target, str], Awaitable[bool]] = _is_settled
+    settled: Callable[[Responder, str], Awaitable[bool]] = _is_settled
     async with asyncio.timeout(patience):
         calm = 0
         while calm < 2:
@@ -174,7 +174,7 @@ async def _settle(target: Target, namespace: str, patience: float) -> None:
             await asyncio.sleep(POLL)
 
 
-async def _is_settled(target: Target, namespace: str) -> bool:
+async def _is_settled(target: Responder, namespace: str) -> bool:
     async def items(path: str) -> list[Any]:
         _, _, answer = await target.request(
             "GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b""

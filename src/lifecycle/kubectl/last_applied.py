@@ -7,8 +7,8 @@ Upstream: `kubectl/pkg/util/apply.go` (`GetModifiedConfiguration`,
 
 from __future__ import annotations
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.printing.key_order import in_key_order
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -22,12 +22,12 @@ def modified_configuration(obj: Object) -> Object:
         key: value for key, value in _annotations(obj).items() if key != LAST_APPLIED
     }
     plain = {**obj, "metadata": {**obj.get("metadata", {}), "annotations": annotations}}
-    return _annotated(plain, go_json(in_key_order(plain)).decode())
+    return _annotated(plain, marshal(in_key_order(plain)))
 
 
 def with_saved_configuration(obj: Object) -> Object:
     """A generated object, with the annotation: fields in declared order."""
-    return _annotated(obj, go_json(obj).decode())
+    return _annotated(obj, marshal(obj))
 
 
 def _annotations(obj: Object) -> dict[str, str]:

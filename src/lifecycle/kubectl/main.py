@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lifecycle.api.clock import Clock
-from lifecycle.kubectl import kubeconfig
+from lifecycle.kubectl import kubeconfig, source_lines
 from lifecycle.kubectl.command import (
     COMMANDS,
     own_flags,
@@ -122,7 +122,11 @@ def _tell_files(flags: GlobalFlags, environ: Mapping[str, str], err: Writer) -> 
     for path in kubeconfig.loading_precedence(flags["kubeconfig"], environ):
         if path.exists():
             told = f"Config loaded from file:  {path}"
-            err.write(plain_klog_line(told, source="loader.go:407", now=Clock().now()))
+            err.write(
+                plain_klog_line(
+                    told, source=source_lines.LOADER_WARNING, now=Clock().now()
+                )
+            )
 
 
 def _command_path(command: str, words: Sequence[str]) -> str:

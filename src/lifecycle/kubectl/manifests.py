@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import wrong_type
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.api.yaml_reader import read_yaml
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.printing.key_order import in_key_order
 
@@ -163,25 +164,13 @@ def _check_kind(document: Any, source: str) -> None:
         )
 
 
-_JSON_TYPES: dict[type, str] = {
-    list: "array",
-    str: "string",
-    bool: "bool",
-    int: "number",
-    float: "number",
-}
-
-
 def _check_object(obj: Any, source: str) -> None:
     """Kind and metadata must make sense to any reader. Raises CommandError."""
     why = ""
     if not isinstance(obj, dict):
-        why = (
-            f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type"
-            " unstructured.detector"
-        )
+        why = wrong_type(obj, "unstructured.detector")
     elif not obj.get("kind"):
-        why = f"Object 'Kind' is missing in '{go_json(in_key_order(obj)).decode()}'"
+        why = f"Object 'Kind' is missing in '{marshal(in_key_order(obj))}'"
     elif obj.get("metadata"):
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")

@@ -8,11 +8,11 @@ Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import marshal_indent
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
@@ -31,11 +31,7 @@ GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace(
 
 def to_json(obj: Any) -> str:
     """Indented by four, with Go's escapes, keys as they come."""
-    text = json.dumps(obj, indent=4, ensure_ascii=False)
-    return (
-        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-        + "\n"
-    )
+    return marshal_indent(obj) + "\n"
 
 
 def typed(obj: Object) -> Object:

@@ -22,7 +22,7 @@ NOTHING_NAMED = (
 
 
 @dataclass(slots=True, frozen=True)
-class Target:
+class ResourceTuple:
     """One object, or all objects of a type if `name` is empty."""
 
     resource: Resource
@@ -76,7 +76,7 @@ def check_form(args: Sequence[str]) -> None:
 
 def targets(
     mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None
-) -> list[Target]:
+) -> list[ResourceTuple]:
     """What the arguments name, in order; `warn` is told about short names with several
     meanings.
 
@@ -88,11 +88,17 @@ def targets(
     check_form(args)
     if "/" in args[0]:
         pairs = [arg.split("/") for arg in args]
-        return [Target(mapper.resource_for(kind, warn), name) for kind, name in pairs]
+        return [
+            ResourceTuple(mapper.resource_for(kind, warn), name) for kind, name in pairs
+        ]
     resources = [
         resource
         for kind in args[0].split(",")
         for resource in mapper.category(kind) or [mapper.resource_for(kind, warn)]
     ]
     names = args[1:]
-    return [Target(resource, name) for resource in resources for name in names or [""]]
+    return [
+        ResourceTuple(resource, name)
+        for resource in resources
+        for name in names or [""]
+    ]

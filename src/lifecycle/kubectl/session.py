@@ -27,7 +27,7 @@ from lifecycle.kubectl.discovery.discovery_client import (
 from lifecycle.kubectl.failures import NoMatchError
 from lifecycle.kubectl.request.warnings import WarningWriter
 from lifecycle.kubectl.request.wire import USER_AGENT
-from lifecycle.kubectl.resource_args import Target, targets
+from lifecycle.kubectl.resource_args import ResourceTuple, targets
 from lifecycle.kubectl.rest_mapper import RESTMapper, rest_mapper_for
 
 JSON = "application/json"
@@ -102,7 +102,7 @@ class Session:
         self._mapper = None
         return look(await self.mapper())
 
-    async def targets(self, args: Sequence[str]) -> list[Target]:
+    async def targets(self, args: Sequence[str]) -> list[ResourceTuple]:
         """What the arguments of a command name. Raises CommandError."""
         return await self._looked_up(
             lambda mapper: targets(mapper, args, self._warn_once)

@@ -21,6 +21,7 @@ from lifecycle.kubectl.flags import Parsed, flag
 from lifecycle.kubectl.manifests import Manifest, read_manifests
 from lifecycle.kubectl.resource_args import check_no_names
 from lifecycle.kubectl.session import JSON, Session
+from lifecycle.kubectl.source_lines import KUBECTL_SCHEME
 
 FILES = (
     flag("filename", "slice", short="f"),
@@ -120,7 +121,7 @@ def local_objects(p: Parsed) -> list[Found]:
             version = go_quote(manifest.obj.get("apiVersion", ""))
             raise CommandError(
                 f"unable to decode {go_quote(manifest.source)}: no kind {shown} is"
-                f' registered for version {version} in scheme "pkg/scheme/scheme.go:28"'
+                f' registered for version {version} in scheme "{KUBECTL_SCHEME}"'
             )
         found.append(Found(resource, manifest.obj, manifest.source))
     return found

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.pod_util import FAILED
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.phase import FAILED
 
 REASON = "DeadlineExceeded"
 MESSAGE = "Pod was active on the node longer than the specified deadline"

@@ -18,94 +18,43 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from enum import Enum
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerEventResponse, ContainerEventType
-from lifecycle.kubelet.phase import is_terminal
-from lifecycle.kubelet.pleg import RELIST_PERIOD
-from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import BACK_OFF_PERIOD
+from lifecycle.kubelet.pleg.generic import RELIST_PERIOD
+from lifecycle.kubelet.pod_sync_status import PodSyncStatus, PodSyncStatuses, State
 from lifecycle.kubelet.sync_pod import PodSyncer
 
 log = logging.getLogger(__name__)
 
 
-class State(Enum):
-    """Where a pod is on its way."""
-
-    SYNC = "sync"
-    TERMINATING = "terminating"
-    TERMINATED = "terminated"
-
-
-class PodSyncStatus:
-    """One pod's worker."""
-
-    __slots__ = (
-        "deadline_timer",
-        "ended",
-        "grace_period",
-        "late_news",
-        "pending",
-        "pod",
-        "retry_timer",
-        "started",
-        "state",
-        "status_fn",
-        "stopping",
-        "task",
-    )
-
-    def __init__(self, pod: Object) -> None:
-        self.pod = pod
-        self.state = State.SYNC
-        self.pending = False
-        self.grace_period: float | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.retry_timer: asyncio.TimerHandle | None = None
-        self.deadline_timer: asyncio.TimerHandle | None = None
-        self.stopping: asyncio.Task[None] | None = None
-        self.ended: asyncio.Future[None] | None = None
-        self.started: dict[str, float] = {}
-        self.late_news = False
-        self.status_fn: Callable[[Object], Object] | None = None
-
-    def cancel_timers(self) -> None:
-        """Nothing more on its own."""
-        for timer in (self.retry_timer, self.deadline_timer):
-            if timer is not None:
-                timer.cancel()
-        self.retry_timer = self.deadline_timer = None
-
-
 class PodWorkers:
-    """Workers by pod uid."""
+    """Drives the pods of a `PodSyncStatuses` by a `PodSyncer`.
 
-    def __init__(self, clock: Clock, rng: random.Random) -> None:
+    `sync_frequency`: seconds after which a pod is looked at again though nothing
+    happened, 0 for never. Upstream: 60, and up to half as much again, so that not all
+    come at once.
+    """
+
+    def __init__(
+        self,
+        pods: PodSyncStatuses,
+        syncer: PodSyncer,
+        clock: Clock,
+        rng: random.Random,
+        sync_frequency: float = 0.0,
+    ) -> None:
+        self._pods = pods
+        self._syncer = syncer
         self._clock = clock
         self._rng = rng
-        self._pods: dict[str, PodSyncStatus] = {}
+        self._sync_frequency = sync_frequency
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
-        self.sync_frequency = 0.0
-        """Seconds after which a pod is looked at again though nothing happened; 0:
-        never. Upstream: 60, and up to half as much again, so that not all come at once.
-        """
-        self.syncer: PodSyncer
-
-    # -- questions ---------------------------------------------------------------------
-
-    def could_have_running_containers(self, uid: str) -> bool:
-        """True until the pod is known to have ended."""
-        known = self._pods.get(uid)
-        return known is not None and known.state is not State.TERMINATED
-
-    def is_terminated(self, uid: str) -> bool:
-        """Whether nothing of the pod runs any more."""
-        known = self._pods.get(uid)
-        return known is None or known.state is State.TERMINATED
 
     async def wait_terminated(self, uid: str) -> None:
         """Wait until nothing of the pod runs any more."""
@@ -116,38 +65,18 @@ class PodWorkers:
             known.ended = asyncio.get_running_loop().create_future()
         await asyncio.shield(known.ended)
 
-    def active_pods(self) -> list[Object]:
-        """The pods that have not ended."""
-        return [
-            known.pod
-            for known in self._pods.values()
-            if known.state is not State.TERMINATED
-        ]
-
-    def all_pods(self) -> list[Object]:
-        """Every pod that has a worker, also those that have ended."""
-        return [known.pod for known in self._pods.values()]
-
-    def known(self, uid: str) -> bool:
-        """Whether there is a worker."""
-        return uid in self._pods
-
     # -- requests ----------------------------------------------------------------------
 
     def update_pod(self, pod: Object) -> None:
         """The pod is new, or it changed."""
-        uid = pod["metadata"]["uid"]
-        known = self._pods.get(uid)
-        if known is None:
-            known = self._pods[uid] = PodSyncStatus(pod)
-        known.pod = pod
+        known = self._pods.get_or_add(pod)
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
             self._terminate(
                 known, float(metadata.get("deletionGracePeriodSeconds") or 0)
             )
         elif (
-            is_terminal((pod.get("status") or {}).get("phase"))
+            is_pod_phase_terminal((pod.get("status") or {}).get("phase"))
             and known.state is State.SYNC
         ):
             self._terminate(known, None)
@@ -198,7 +127,7 @@ class PodWorkers:
 
     def forget(self, uid: str) -> None:
         """The pod is gone and has ended."""
-        known = self._pods.pop(uid, None)
+        known = self._pods.remove(uid)
         if known is not None:
             known.cancel_timers()
 
@@ -211,12 +140,12 @@ class PodWorkers:
         on.
         """
         self._closing = True
-        for known in self._pods.values():
+        for known in self._pods.all():
             known.cancel_timers()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.syncer.stop()
+        await self._syncer.stop()
 
     # -- work --------------------------------------------------------------------------
 
@@ -262,7 +191,7 @@ class PodWorkers:
             known.task = None
 
     async def _transaction(self, known: PodSyncStatus) -> None:
-        syncer = self.syncer
+        syncer = self._syncer
         if known.state is State.SYNC:
             meta = known.pod["metadata"]
             with span(
@@ -279,8 +208,8 @@ class PodWorkers:
             elif retry_after is not None:
                 self._retry(known, retry_after)
             else:
-                if self.sync_frequency:
-                    self._retry(known, self.sync_frequency)
+                if self._sync_frequency:
+                    self._retry(known, self._sync_frequency)
                 elif (refresh := syncer.refresh_tokens_at(known.pod)) is not None:
                     self._retry(
                         known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False
@@ -333,7 +262,7 @@ class PodWorkers:
             or known.pod["spec"].get("activeDeadlineSeconds") is None
         ):
             return
-        deadline = self.syncer.deadline(known.pod)
+        deadline = self._syncer.deadline(known.pod)
         if deadline is not None:
             delay = max(deadline - self._clock.now(), 0.0)
             known.deadline_timer = asyncio.get_running_loop().call_later(

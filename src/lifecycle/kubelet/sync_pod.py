@@ -7,75 +7,103 @@ everything, report how it ended. `sync_terminated_pod` when nothing runs: let th
 go. Each may be called again after a failure.
 
 Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`, `SyncTerminatingPod`,
-`SyncTerminatedPod`), v1.36. On a node that is not there (no `local`), cgroups and
-directories are left out and volumes are only looked at.
+`SyncTerminatedPod`), v1.36. What a node keeps for a pod is its `PodHost`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.conditions import (
+    is_status_condition_true,
+    replace_or_append_condition,
+)
+from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
-from lifecycle.kubelet.admit import is_static_pod
-from lifecycle.kubelet.conditions import condition
-from lifecycle.kubelet.images import ImageManager
-from lifecycle.kubelet.local_pods import LocalPods
-from lifecycle.kubelet.phase import FAILED, is_terminal
-from lifecycle.kubelet.pod_actions import compute_pod_actions
-from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
-from lifecycle.kubelet.probes.manager import ProbeManager
-from lifecycle.kubelet.pull_secrets import get_pull_secrets_for_pod
-from lifecycle.kubelet.restart_all import CONDITION as RESTARTING_CONDITION
-from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD, RuntimeManager
-from lifecycle.kubelet.startup_metrics import StartupMetrics
-from lifecycle.kubelet.status import generate_api_pod_status
-from lifecycle.kubelet.status_manager import StatusManager
-from lifecycle.kubelet.token_manager import TokenManager
-from lifecycle.kubelet.volumes import ObjectReferences, token_projections
-from lifecycle.kubelet.volumes.payloads import VolumeError
+from lifecycle.kubelet.container.ref import PodEvent
+from lifecycle.kubelet.container.restart_all import CONDITION as RESTARTING_CONDITION
+from lifecycle.kubelet.container.runtime import PodStatus
+from lifecycle.kubelet.container.runtime_helper import GetObject
+from lifecycle.kubelet.images.image_manager import ImageManager
+from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
+from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
+from lifecycle.kubelet.kubelet_pods.pull_secrets import get_pull_secrets_for_pod
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import (
+    BACK_OFF_PERIOD,
+    RuntimeManager,
+)
+from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
+from lifecycle.kubelet.pod.mirror_client import MirrorPods
+from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
+from lifecycle.kubelet.pod_host import PodHost
+from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
+from lifecycle.kubelet.prober.prober_manager import ProbeManager
+from lifecycle.kubelet.status.generate import condition
+from lifecycle.kubelet.status.status_manager import StatusManager
+from lifecycle.kubelet.types.pod_update import is_static_pod
+from lifecycle.kubelet.volume.payloads import VolumeError
 
-PodEvent = Callable[[Object, str, str, str, str], None]
+
+def on_pod_sandbox_ready(statuses: StatusManager, pod: Object) -> None:
+    """The one condition that changes in the middle of a transaction. Upstream:
+    `OnPodSandboxReady`.
+    """
+    status = statuses.get_pod_status(pod["metadata"]["uid"])
+    if status is not None:
+        ready = condition("PodReadyToStartContainers", True)
+        conditions = replace_or_append_condition(status["conditions"], ready)
+        statuses.set_pod_status(pod, {**status, "conditions": conditions})
+
+
+def _nobody_watches(step: str, pod: Object) -> None:
+    pass
 
 
 class PodSyncer:
     """The three transactions. One per node.
 
-    `local`: the machine, if there is one. `active_pods`: the pods that have not ended.
-    `make_mirror_pod` shows a static pod to the API server. `network_error()`: why pods
-    cannot be connected now. `on_step` is told of every step of `sync_pod`, by
-    upstream's order.
-    """
+    `pods` knows which pods there are. `mirror_pods` shows a static pod to the API
+    server. `network_error()`: why pods cannot be connected now.
 
-    local: LocalPods | None = None
-    images: ImageManager | None = None
-    active_pods: Callable[[], Iterable[Object]] = staticmethod(tuple)
-    make_mirror_pod: Callable[[Object], None] | None = None
-    network_error: Callable[[], str] = staticmethod(str)
-    on_step: Callable[[str, Object], None] | None = None
+    Who wants to see the steps of `sync_pod`, by upstream's order, may put a function in
+    `on_step`.
+    """
 
     def __init__(
         self,
         manager: RuntimeManager,
         statuses: StatusManager,
         probes: ProbeManager,
-        references: ObjectReferences,
+        host: PodHost,
+        images: ImageManager,
+        pods: PodSyncStatuses,
+        mirror_pods: MirrorPods,
         clock: Clock,
+        *,
         node_ip: str,
+        get_object: GetObject,
+        network_error: Callable[[], str],
         event: PodEvent,
     ) -> None:
         self._manager = manager
         self._statuses = statuses
         self._probes = probes
-        self._references = references
+        self._host = host
+        self._images = images
+        self._pods = pods
+        self._mirror_pods = mirror_pods
         self._clock = clock
         self._node_ip = node_ip
+        self._get_object = get_object
+        self._network_error = network_error
         self._event = event
-        self.tokens = TokenManager(references.client, clock)
+        self._active_deadline = ActiveDeadlineHandler(
+            statuses.get_pod_status, clock.now
+        )
         self.metrics = StartupMetrics()
-        self.active_deadline = ActiveDeadlineHandler(statuses.get_pod_status, clock.now)
-        manager.on_pod_sandbox_ready = self._sandbox_ready
+        self.on_step: Callable[[str, Object], None] = _nobody_watches
 
     async def stop(self) -> None:
         """Wait for nothing any more."""
@@ -101,27 +129,11 @@ class PodSyncer:
         for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
             if container.get("readinessProbe") or container.get("startupProbe"):
                 for run in runtime.history(container["name"])[:1]:
-                    self._probes.expect(run.id, container, _told(pod, run.id))
-
-    def _sandbox_ready(self, pod: Object) -> None:
-        """The one condition that changes in the middle of a transaction. Upstream:
-        `OnPodSandboxReady`.
-        """
-        status = self._statuses.get_pod_status(pod["metadata"]["uid"])
-        if status is not None:
-            ready = condition("PodReadyToStartContainers", True)
-            conditions = [
-                ready if c["type"] == ready["type"] else c for c in status["conditions"]
-            ]
-            self._statuses.set_pod_status(pod, {**status, "conditions": conditions})
+                    self._probes.expect(run.id, container, _last_reported(pod, run.id))
 
     def deadline(self, pod: Object) -> float | None:
         """When the pod has to be over (seconds of the clock), if ever."""
-        return self.active_deadline.deadline(pod)
-
-    def _step(self, name: str, pod: Object) -> None:
-        if self.on_step is not None:
-            self.on_step(name, pod)
+        return self._active_deadline.deadline(pod)
 
     async def sync_pod(self, pod: Object) -> tuple[bool, float | None]:
         """Whether the pod is over, and in how many seconds to try again what failed
@@ -130,12 +142,12 @@ class PodSyncer:
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if self._statuses.get_pod_status(uid) is None:
-            self._step("metrics", pod)
+            self.on_step("metrics", pod)
             self.metrics.worker_started(uid, self._clock.now())
-        self._step("status", pod)
+        self.on_step("status", pod)
         status = self._status(pod, runtime)
-        verdict = self.active_deadline.should_evict(pod)
-        if verdict.evict and not is_terminal(status["phase"]):
+        verdict = self._active_deadline.should_evict(pod)
+        if verdict.evict and not is_pod_phase_terminal(status["phase"]):
             self._event(pod, "Normal", verdict.reason, verdict.message, "")
             self._statuses.set_pod_status(
                 pod, _failed(status, verdict.reason, verdict.message)
@@ -150,14 +162,14 @@ class PodSyncer:
                 parse_time(created) if created else self._clock.now(),
                 self._clock.now(),
             )
-        if is_terminal(status["phase"]):
+        if is_pod_phase_terminal(status["phase"]):
             return True, None
         retry = await self._prepare(pod)
         if retry is not None:
             return False, retry
         await self._pull_secrets(pod)
         self._probes.add_pod(pod)
-        self._step("runtime", pod)
+        self.on_step("runtime", pod)
         actions = compute_pod_actions(
             pod,
             runtime,
@@ -171,83 +183,52 @@ class PodSyncer:
         """Cgroups, the mirror pod, directories, volumes. None: all there; else in how
         many seconds to try again.
         """
-        local, not_ready = self.local, self.network_error()
+        not_ready = self._network_error()
         if not_ready and not pod["spec"].get("hostNetwork"):
-            self._event(
-                pod,
-                "Warning",
-                "NetworkNotReady",
-                f"network is not ready: {not_ready}",
-                "",
-            )
+            message = f"network is not ready: {not_ready}"
+            self._event(pod, "Warning", "NetworkNotReady", message, "")
             return BACK_OFF_PERIOD
         try:
-            if local is not None:
-                self._step("cgroups", pod)
-                local.ensure_cgroups(pod, self.active_pods())
+            self.on_step("cgroups", pod)
+            self._host.ensure_cgroups(pod, self._pods.active_pods())
         except OSError as error:
             message = f"unable to ensure pod container exists: {error}"
             self._event(pod, "Warning", "FailedToCreatePodContainer", message, "")
             return BACK_OFF_PERIOD
-        if self.make_mirror_pod is not None and is_static_pod(pod):
-            self.make_mirror_pod(pod)
+        if is_static_pod(pod):
+            self._mirror_pods.try_reconcile(pod)
         try:
-            if local is not None:
-                self._step("directories", pod)
-                local.make_directories(pod)
+            self.on_step("directories", pod)
+            self._host.make_directories(pod)
         except OSError as error:
             message = f"error making pod data directories: {error}"
             self._event(pod, "Warning", "FailedToMakePodDataDirectories", message, "")
             return BACK_OFF_PERIOD
-        self._step("volumes", pod)
-        if local is not None:
-            result = await local.mount(pod)
-            failures, retry = result.failures, result.retry_after
-            if result.timed_out:
-                self._event(pod, "Warning", "FailedMount", result.timed_out, "")
-        else:
-            failures = [
-                *await self._references.unmountable_volumes(pod),
-                *await self._fetch_tokens(pod),
-            ]
-            retry = BACK_OFF_PERIOD if failures else None
-        for volume, why in failures:
+        self.on_step("volumes", pod)
+        mounted = await self._host.mount(pod)
+        if mounted.timed_out:
+            self._event(pod, "Warning", "FailedMount", mounted.timed_out, "")
+        for volume, why in mounted.failures:
             message = f'MountVolume.SetUp failed for volume "{volume}" : {why}'
             self._event(pod, "Warning", "FailedMount", message, "")
-        return retry
-
-    async def _fetch_tokens(self, pod: Object) -> list[tuple[str, str]]:
-        """On a node without disk the tokens of the pod's volumes are asked for all the
-        same. Volumes that failed, and why.
-        """
-        failures = []
-        for volume, source in token_projections(pod):
-            try:
-                await self.tokens.get_service_account_token(
-                    pod,
-                    source.get("audience", ""),
-                    source.get("expirationSeconds", 3600),
-                )
-            except LookupError as error:
-                failures.append((volume, f"failed to fetch token: {error.args[0]}"))
-        return failures
+        return mounted.retry_after
 
     def refresh_tokens_at(self, pod: Object) -> float | None:
         """When a token of the pod wants to be replaced (seconds of the clock); None if
         it has none.
         """
-        return self.tokens.refresh_at(pod["metadata"]["uid"])
+        return self._host.tokens.refresh_at(pod["metadata"]["uid"])
 
     async def _pull_secrets(self, pod: Object) -> None:
-        self._step("pull secrets", pod)
-        if self.images is None or not pod["spec"].get("imagePullSecrets"):
+        self.on_step("pull secrets", pod)
+        if not pod["spec"].get("imagePullSecrets"):
             return
         secrets = await get_pull_secrets_for_pod(
             pod,
-            self._references.get,
+            self._get_object,
             lambda kind, reason, message: self._event(pod, kind, reason, message, ""),
         )
-        self.images.use_pull_secrets(pod["metadata"]["uid"], secrets)
+        self._images.use_pull_secrets(pod["metadata"]["uid"], secrets)
 
     def reject_pod(self, pod: Object, reason: str, message: str) -> None:
         """The pod fails before anything of it is started. Upstream: `rejectPod`."""
@@ -293,23 +274,19 @@ class PodSyncer:
             self._statuses.set_pod_status(
                 pod, self._status(pod, runtime, terminal=True)
             )
-        if self.local is not None:
-            try:
-                self.local.release(pod, self.active_pods())
-            except (VolumeError, OSError) as error:
-                self._event(pod, "Warning", "FailedUnMount", str(error), "")
-        self.tokens.delete_for_pod(uid)
+        try:
+            self._host.release(pod, self._pods.active_pods())
+        except (VolumeError, OSError) as error:
+            self._event(pod, "Warning", "FailedUnMount", str(error), "")
+        self._host.tokens.delete_for_pod(uid)
         self._statuses.terminate_pod(pod)
 
 
 def _restarts_all(status: Object) -> bool:
-    return any(
-        c["type"] == RESTARTING_CONDITION and c["status"] == "True"
-        for c in status["conditions"]
-    )
+    return is_status_condition_true(status["conditions"], RESTARTING_CONDITION)
 
 
-def _told(pod: Object, container_id: str) -> Object | None:
+def _last_reported(pod: Object, container_id: str) -> Object | None:
     """What the API server knows of a run, if it knows of it."""
     status = pod.get("status") or {}
     entries = [

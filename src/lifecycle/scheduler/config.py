@@ -21,10 +21,9 @@ from typing import Any
 
 import yaml
 
-from lifecycle.scheduler.extender import ExtenderConfig, extender_config
-
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
+DEFAULT_EXTENDER_TIMEOUT = 5.0
 
 MULTI_POINT_DEFAULTS: tuple[tuple[str, int], ...] = (
     ("SchedulingGates", 0),
@@ -51,14 +50,44 @@ MULTI_POINT_DEFAULTS: tuple[tuple[str, int], ...] = (
 `profile.py`).
 """
 
-PER_POINT = ("preEnqueue", "filter", "postFilter", "score")
-_ALSO = {"preFilter": "filter", "preScore": "score"}
+PER_POINT = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+)
+"""The extension points, in the order in which a pod passes them."""
 
 
 class ConfigurationError(ValueError):
     """The configuration cannot be used; the text says where and why, as upstream's
     validation does.
     """
+
+
+@dataclass(slots=True, frozen=True)
+class ExtenderConfig:
+    """One extender as configured. `http_timeout` in seconds."""
+
+    url_prefix: str
+    filter_verb: str = ""
+    prioritize_verb: str = ""
+    preempt_verb: str = ""
+    bind_verb: str = ""
+    weight: int = 1
+    http_timeout: float = DEFAULT_EXTENDER_TIMEOUT
+    node_cache_capable: bool = False
+    ignorable: bool = False
+    managed_resources: frozenset[str] = frozenset()
+    ignored_by_scheduler: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -72,6 +101,22 @@ class Profile:
     points: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     args: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     percentage_of_nodes_to_score: int | None = None
+
+    def at(self, point: str) -> tuple[tuple[str, int], ...]:
+        """Names and weights of the plugins to be called at a point, in order."""
+        return self.points.get(point, self.multi_point)
+
+    def plugin_names(self) -> tuple[str, ...]:
+        """Every plugin that is called somewhere, once."""
+        everywhere = (self.multi_point, *self.points.values())
+        return tuple(dict.fromkeys(name for point in everywhere for name, _ in point))
+
+    def score_weights(self) -> dict[str, int]:
+        """What scores are multiplied by: as the score point says, else as multiPoint
+        does; 1 where neither does.
+        """
+        weights = {**dict(self.multi_point), **dict(self.points.get("score", ()))}
+        return {name: weight or 1 for name, weight in weights.items()}
 
 
 @dataclass(slots=True)
@@ -150,12 +195,9 @@ def _profile(entry: Mapping[str, Any]) -> Profile:
     profile.multi_point = merge_plugin_set(
         MULTI_POINT_DEFAULTS, plugins.get("multiPoint") or {}
     )
-    for given, changes in plugins.items():
-        point = _ALSO.get(given, given)
+    for point, changes in plugins.items():
         if point in PER_POINT:
-            profile.points[point] = _at_point(
-                profile.points.get(point, profile.multi_point), changes
-            )
+            profile.points[point] = _at_point(profile.multi_point, changes)
     for config in entry.get("pluginConfig") or ():
         profile.args[config["name"]] = config.get("args") or {}
     return profile
@@ -212,19 +254,58 @@ def merge_plugin_set(
 def _at_point(
     multi_point: Sequence[tuple[str, int]], changes: Mapping[str, Any]
 ) -> tuple[tuple[str, int], ...]:
-    """At a single point, plugins named there come before those that multiPoint
-    brings.
+    """At a single point: first those of multiPoint that are named here again, as they
+    are named here; then the others of multiPoint; then those named only here.
     """
     disabled = {entry["name"] for entry in changes.get("disabled") or ()}
     own = [
-        (entry["name"], int(entry.get("weight") or 0))
+        (entry["name"], int(entry.get("weight") or 1))
         for entry in changes.get("enabled") or ()
     ]
-    names = {name for name, _ in own}
-    weights = dict(multi_point)
-    rest = (
-        []
-        if "*" in disabled
-        else [(n, w) for n, w in multi_point if n not in disabled and n not in names]
+    if "*" in disabled:
+        return tuple(own)
+    anywhere = {name for name, _ in multi_point if name not in disabled}
+    named = {name for name, _ in own}
+    return (
+        *(entry for entry in own if entry[0] in anywhere),
+        *(e for e in multi_point if e[0] in anywhere and e[0] not in named),
+        *(entry for entry in own if entry[0] not in anywhere),
     )
-    return (*((name, weight or weights.get(name, 0)) for name, weight in own), *rest)
+
+
+def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
+    """Read one entry of `extenders`. Raises ValueError for a prioritizer without a
+    positive weight.
+    """
+    if entry.get("prioritizeVerb") and entry.get("weight", 0) <= 0:
+        text = "must have a positive weight applied to it"
+        raise ValueError(
+            f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}"
+        )
+    managed = entry.get("managedResources") or ()
+    return ExtenderConfig(
+        entry["urlPrefix"],
+        entry.get("filterVerb", ""),
+        entry.get("prioritizeVerb", ""),
+        entry.get("preemptVerb", ""),
+        entry.get("bindVerb", ""),
+        entry.get("weight", 1),
+        _seconds(entry.get("httpTimeout")),
+        bool(entry.get("nodeCacheCapable")),
+        bool(entry.get("ignorable")),
+        frozenset(item["name"] for item in managed),
+        frozenset(item["name"] for item in managed if item.get("ignoredByScheduler")),
+    )
+
+
+def _seconds(given: str | float | None) -> float:
+    if given is None:
+        return DEFAULT_EXTENDER_TIMEOUT
+    if isinstance(given, int | float):
+        return float(given)
+    units = (("ms", 0.001), ("s", 1.0), ("m", 60.0))
+    return next(
+        float(given[: -len(unit)]) * factor
+        for unit, factor in units
+        if given.endswith(unit)
+    )

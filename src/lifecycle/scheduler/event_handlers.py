@@ -10,11 +10,14 @@ Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`,
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.cluster_events import (
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.framework.events import (
     NODE_ADDED,
     NODE_DELETED,
     POD_ADDED,
@@ -22,10 +25,9 @@ from lifecycle.scheduler.cluster_events import (
     node_events,
     pod_events,
 )
-from lifecycle.scheduler.framework import ClusterEvent
-from lifecycle.scheduler.node_info import PodInfo
-from lifecycle.scheduler.nominator import Nominator
-from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.types import ClusterEvent
+from lifecycle.scheduler.informers import SchedulerInformers
 
 TERMINAL = ("Succeeded", "Failed")
 
@@ -37,8 +39,9 @@ def key_of(obj: Object) -> str:
 
 
 class EventHandlers:
-    """Handlers for the informers of pods and nodes (and claims). `responsible` says
-    whether a pod is ours to schedule.
+    """Handlers for the informers of pods, nodes and the rest. `responsible` says
+    whether a pod is ours to schedule; `reject_waiting_pod` ends the wait of one that is
+    gone, by its uid.
     """
 
     def __init__(
@@ -47,11 +50,13 @@ class EventHandlers:
         queue: SchedulingQueue,
         nominator: Nominator,
         responsible: Callable[[Object], bool],
+        reject_waiting_pod: Callable[[str], bool] = lambda uid: False,
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._nominator = nominator
         self._responsible = responsible
+        self._reject_waiting_pod = reject_waiting_pod
 
     # -- pods --------------------------------------------------------------------------
 
@@ -73,7 +78,7 @@ class EventHandlers:
                 self._cache.remove_pod(new)
                 self._queue.move_all(POD_DELETED, new, None)
             self._queue.delete(key)
-            self._nominator.remove(key)
+            self._nominator.delete_nominated_pod_if_exists(key)
             return
         if not new["spec"].get("nodeName"):
             if key in self._cache or not self._responsible(new):
@@ -98,7 +103,8 @@ class EventHandlers:
         """A pod is gone."""
         key = key_of(pod)
         self._queue.delete(key)
-        self._nominator.remove(key)
+        self._nominator.delete_nominated_pod_if_exists(key)
+        self._reject_waiting_pod(pod["metadata"].get("uid", ""))
         if key in self._cache:
             self._cache.remove_pod(pod)
             self._queue.move_all(POD_DELETED, pod, None)
@@ -128,17 +134,17 @@ class EventHandlers:
             (pod.get("status") or {}).get("nominatedNodeName") or ""
             for pod in (old, new)
         )
-        node = after or ("" if before else self._nominator.node_of(key))
+        node = after or ("" if before else self._nominator.nominated_node_of(key))
         if node:
-            self._nominator.add(PodInfo(new), node)
+            self._nominator.add_nominated_pod(PodInfo(new), node)
         else:
-            self._nominator.remove(key)
+            self._nominator.delete_nominated_pod_if_exists(key)
 
     def _assigned(self, pod: Object) -> None:
         key = key_of(pod)
         self._cache.add_pod(pod)
         self._queue.delete(key)
-        self._nominator.remove(key)
+        self._nominator.delete_nominated_pod_if_exists(key)
         self._queue.move_all(POD_ADDED, None, pod)
 
     # -- nodes and the rest ------------------------------------------------------------
@@ -179,3 +185,21 @@ class EventHandlers:
             ),
             lambda old: self._queue.move_all(ClusterEvent(kind, "Delete"), old, None),
         )
+
+
+async def add_all_event_handlers(
+    informers: SchedulerInformers, handlers: EventHandlers
+) -> None:
+    """Hear of everything. Pods come last, once the rest is known: else the first ones
+    would be decided in a cluster that looks empty.
+    """
+    informers.nodes.add_event_handler(
+        handlers.node_added, handlers.node_updated, handlers.node_deleted
+    )
+    for kind, informer in informers.others.items():
+        informer.add_event_handler(*handlers.other(kind))
+    await asyncio.gather(*(i.wait_for_sync() for i in informers.all_but_pods()))
+    informers.pods.add_event_handler(
+        handlers.pod_added, handlers.pod_updated, handlers.pod_deleted
+    )
+    await informers.pods.wait_for_sync()

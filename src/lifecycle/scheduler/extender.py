@@ -14,85 +14,22 @@ TLS client certificates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
 import orjson
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import (
-    MAX_NODE_SCORE,
-    Diagnosis,
-    unresolvable,
-    unschedulable,
-)
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.default_preemption import Candidate
+from lifecycle.scheduler.config import ExtenderConfig
+from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
+from lifecycle.scheduler.framework.interface import MAX_NODE_SCORE
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.status import unresolvable, unschedulable
+from lifecycle.scheduler.framework.types import Diagnosis
 
 MAX_EXTENDER_PRIORITY = 10
-DEFAULT_EXTENDER_TIMEOUT = 5.0
 NAME = "extender"
-
-
-class ExtenderError(Exception):
-    """The extender could not be asked, or said no. The text is what users see."""
-
-
-@dataclass(slots=True, frozen=True)
-class ExtenderConfig:
-    """One extender as configured. `http_timeout` in seconds."""
-
-    url_prefix: str
-    filter_verb: str = ""
-    prioritize_verb: str = ""
-    preempt_verb: str = ""
-    bind_verb: str = ""
-    weight: int = 1
-    http_timeout: float = DEFAULT_EXTENDER_TIMEOUT
-    node_cache_capable: bool = False
-    ignorable: bool = False
-    managed_resources: frozenset[str] = frozenset()
-    ignored_by_scheduler: frozenset[str] = frozenset()
-
-
-def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
-    """Read one entry of `extenders`. Raises ValueError for a prioritizer without a
-    positive weight.
-    """
-    if entry.get("prioritizeVerb") and entry.get("weight", 0) <= 0:
-        text = "must have a positive weight applied to it"
-        raise ValueError(
-            f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}"
-        )
-    managed = entry.get("managedResources") or ()
-    return ExtenderConfig(
-        entry["urlPrefix"],
-        entry.get("filterVerb", ""),
-        entry.get("prioritizeVerb", ""),
-        entry.get("preemptVerb", ""),
-        entry.get("bindVerb", ""),
-        entry.get("weight", 1),
-        _seconds(entry.get("httpTimeout")),
-        bool(entry.get("nodeCacheCapable")),
-        bool(entry.get("ignorable")),
-        frozenset(item["name"] for item in managed),
-        frozenset(item["name"] for item in managed if item.get("ignoredByScheduler")),
-    )
-
-
-def _seconds(given: str | float | None) -> float:
-    if given is None:
-        return DEFAULT_EXTENDER_TIMEOUT
-    if isinstance(given, int | float):
-        return float(given)
-    units = (("ms", 0.001), ("s", 1.0), ("m", 60.0))
-    return next(
-        float(given[: -len(unit)]) * factor
-        for unit, factor in units
-        if given.endswith(unit)
-    )
 
 
 class HTTPExtender:
@@ -106,6 +43,21 @@ class HTTPExtender:
     def name(self) -> str:
         """Its address."""
         return self.config.url_prefix
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether a pod may be scheduled without its answer."""
+        return self.config.ignorable
+
+    @property
+    def is_binder(self) -> bool:
+        """Whether it binds pods itself."""
+        return bool(self.config.bind_verb)
+
+    @property
+    def supports_preemption(self) -> bool:
+        """Whether it has a say in who is pushed out."""
+        return bool(self.config.preempt_verb)
 
     def is_interested(self, pod: Object) -> bool:
         """Whether it manages something the pod asks for; one without managed resources
@@ -151,9 +103,9 @@ class HTTPExtender:
                     " not found in the input node list"
                 )
         for name, reason in (answer.get("FailedNodes") or {}).items():
-            diagnosis.add(name, unschedulable(self.name, reason))
+            diagnosis.set(name, unschedulable(self.name, reason))
         for name, reason in (answer.get("FailedAndUnresolvableNodes") or {}).items():
-            diagnosis.add(name, unresolvable(self.name, reason))
+            diagnosis.set(name, unresolvable(self.name, reason))
         return [by_name[name] for name in left]
 
     async def prioritize(

@@ -1,323 +1,282 @@
-"""One pod, one node: the decision.
+"""One pod, from its turn in the queue to its node.
 
-    find the nodes that fit → score them → pick one of the best
+    scheduling cycle, one pod at a time:
+        schedule_pod → assume → Reserve → Permit
+            └ FitError → PostFilter (preemption) → failure: back to the queue,
+              condition PodScheduled=False, event "FailedScheduling"
+    binding cycle, beside the next pods:
+        (wait for Permit) → PreBind → Bind → event "Scheduled" → PostBind
+            └ error → Unreserve, forget → failure
 
-In a big cluster not every node is looked at: once "enough" fit (all of up to 100; of
-more, 50 % minus one for every 125 nodes, at least 5 % and at least 100), the search
-stops. The next pod's search goes on where this one stopped, so that every node gets its
-turn. Among equals chance decides.
+Deciding is quick and sequential; binding takes a round trip and runs beside it. Between
+the two stands the assumption: the cache counts the pod on its node at once, so that the
+next decision knows of it.
 
-`schedule_pod` is the plain path, readable from top to bottom. With `batch`, pods whose
-like was seen before take a short cut through `batch.py` to the same answer.
-
-Upstream: `pkg/scheduler/schedule_one.go` (`schedulePod`, `findNodesThatFitPod`,
-`numFeasibleNodesToFind`, `prioritizeNodes`, `selectHost`), v1.36. Left out: parallel
-filtering (upstream may look at a few nodes more than it needs, for that reason).
+Upstream: `pkg/scheduler/schedule_one.go` (`ScheduleOne`, `schedulingCycle`,
+`bindingCycle`, `handleBindingCycleError`), v1.36.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+import logging
+from collections.abc import Mapping, Sequence
 
-from lifecycle.scheduler.batch import OpportunisticBatch
-from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
-from lifecycle.scheduler.framework import (
-    CycleState,
-    Diagnosis,
-    FitError,
-    Framework,
-    unresolvable,
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.extender import HTTPExtender
+from lifecycle.scheduler.failure_handler import FailureHandler, record_event
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.events import FORCE_ACTIVATE, POD_DELETED
+from lifecycle.scheduler.framework.handle import ExtenderError
+from lifecycle.scheduler.framework.interface import PostFilterResult
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.status import Code, PluginError, Status, as_status
+from lifecycle.scheduler.framework.types import Diagnosis, FitError, QueuedPodInfo
+from lifecycle.scheduler.schedule_pod import (
+    Algorithm,
+    NoNodesAvailable,
+    ScheduleResult,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.nominator import Nominator
-from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.util.background_tasks import BackgroundTasks
 
-T = TypeVar("T")
+log = logging.getLogger(__name__)
 
-MIN_FEASIBLE_NODES_TO_FIND = 100
-MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND = 5
+CLEAR_NOMINATED_NODE = PostFilterResult()
+"""No node is kept for the pod any more."""
 
-
-class NoNodesAvailable(Exception):
-    """There is no node at all. Upstream: `ErrNoNodesAvailable`."""
-
-    def __str__(self) -> str:
-        return "no nodes available to schedule pods"
+Failure = tuple[Status, PostFilterResult | None]
+"""Why a cycle ended early, and what becomes of the nomination."""
 
 
-@dataclass(slots=True)
-class ScheduleResult:
-    """Where the pod goes, and what was looked at. `scores`: plugin → node → weighted
-    score, filled on the plain path.
-    """
-
-    suggested_host: str
-    evaluated_nodes: int
-    feasible_nodes: int
-    scores: dict[str, dict[str, int]] = field(default_factory=dict)
-
-
-def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
-    """How many fitting nodes are enough. `percentage` 0: adapt to the size of the
-    cluster.
-    """
-    if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND:
-        return num_all_nodes
-    if percentage == 0:
-        percentage = max(
-            50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND
-        )
-    return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
-
-
-class Algorithm:
-    """Decides for one pod at a time. Holds what must outlive a decision: where the
-    search stopped, and the dice.
-
-    `extended`: some extender filters or scores.
+class ScheduleOne:
+    """Schedules pods one by one. `algorithms`: by profile, each with its framework.
+    `extenders` is read for every pod.
     """
 
     def __init__(
         self,
-        framework: Framework,
-        snapshot: Snapshot,
-        *,
-        nominator: Nominator | None = None,
-        rng: random.Random | None = None,
-        batch: bool = True,
-        percentage_of_nodes_to_score: int = 0,
-        extended: bool = False,
-    ) -> None:
-        self.framework = framework
-        self.snapshot = snapshot
-        if nominator is not None:  # an empty one is false, too
-            framework.nominator = nominator
-        self.nominator = framework.nominator
-        self.next_start_node_index = 0
-        self._rng = rng or random.Random()
-        self._batch = OpportunisticBatch(framework) if batch else None
-        self._percentage = percentage_of_nodes_to_score
-        self._extended = extended
-
-    def schedule_pod(self, state: CycleState, info: PodInfo) -> ScheduleResult:
-        """The node for a pod. Raises FitError if none will do, NoNodesAvailable if
-        there is none.
-        """
-        snapshot = self.snapshot
-        if not len(snapshot):
-            raise NoNodesAvailable
-        if self._batch is not None and not self.nominator:
-            result = self._schedule_batched(info)
-            if result is not None:
-                return result
-        diagnosis = Diagnosis()
-        feasible = self._find_nodes_that_fit_pod(state, info, diagnosis)
-        if not feasible:
-            raise FitError(len(snapshot), diagnosis)
-        if len(feasible) == 1:
-            return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
-        totals, scores = self._prioritize_nodes(state, info, feasible)
-        names = [node.name for node in feasible]
-        return ScheduleResult(
-            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
-        )
-
-    async def schedule_pod_with_extenders(
-        self, state: CycleState, info: PodInfo, extenders: Sequence[HTTPExtender]
-    ) -> ScheduleResult:
-        """As `schedule_pod`, asking the extenders that care about the pod. Raises
-        ExtenderError besides.
-        """
-        snapshot = self.snapshot
-        if not len(snapshot):
-            raise NoNodesAvailable
-        diagnosis = Diagnosis()
-        feasible = await self._pass_extenders(
-            self._find_nodes_that_fit_pod(state, info, diagnosis),
-            info,
-            extenders,
-            diagnosis,
-        )
-        if (
-            not feasible and diagnosis.nominated_only
-        ):  # the node kept for it will not do: look at all
-            feasible = await self._pass_extenders(
-                self._find_nodes_that_pass_filters(
-                    state, info, diagnosis.only, diagnosis
-                ),
-                info,
-                extenders,
-                diagnosis,
-            )
-        if not feasible:
-            raise FitError(len(snapshot), diagnosis)
-        if len(feasible) == 1:
-            return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
-        totals, scores = self._prioritize_nodes(state, info, feasible)
-        names = [node.name for node in feasible]
-        for extender in extenders:
-            try:
-                extra = await extender.prioritize(info, feasible)
-            except ExtenderError:
-                continue  # a missing opinion is no reason to wait
-            totals = [
-                total + extra.get(name, 0)
-                for name, total in zip(names, totals, strict=True)
-            ]
-            if extra:
-                scores[extender.name] = {name: extra.get(name, 0) for name in names}
-        return ScheduleResult(
-            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
-        )
-
-    @staticmethod
-    async def _pass_extenders(
-        feasible: list[NodeInfo],
-        info: PodInfo,
+        algorithms: Mapping[str, Algorithm],
+        cache: Cache,
+        queue: SchedulingQueue,
+        nominator: Nominator,
         extenders: Sequence[HTTPExtender],
-        diagnosis: Diagnosis,
-    ) -> list[NodeInfo]:
-        """Upstream: `findNodesThatPassExtenders`."""
-        for extender in extenders:
-            if not feasible:
-                break
-            try:
-                feasible = await extender.filter(info, feasible, diagnosis)
-            except ExtenderError:
-                if not extender.config.ignorable:
-                    raise
-        return feasible
+        failure_handler: FailureHandler,
+        tasks: BackgroundTasks,
+    ) -> None:
+        self._algorithms = algorithms
+        self._cache = cache
+        self._queue = queue
+        self._nominator = nominator
+        self._extenders = extenders
+        self._failure_handler = failure_handler
+        self._tasks = tasks
 
-    def _schedule_batched(self, info: PodInfo) -> ScheduleResult | None:
-        """The short cut; None where it does not lead anywhere (also where nothing fits:
-        the plain path says why).
+    async def schedule_one(self, profile: str, queued: QueuedPodInfo) -> None:
+        """Decide for one pod; binding goes on in a task. Without extenders nothing is
+        waited for: an attempt is over before anything else can happen.
         """
-        assert self._batch is not None
-        equivalence = self._batch.get(info, self.snapshot)
-        if equivalence is None:
-            return None
-        total = len(self.snapshot)
-        start = self.next_start_node_index % total
-        positions, looked_at = equivalence.window(start, self._wanted(total))
-        if not positions:
-            return None
-        self.next_start_node_index = (start + looked_at) % total
-        nodes = self.snapshot.node_info_list
-        if len(positions) == 1:
-            return ScheduleResult(nodes[positions[0]].name, looked_at, 1)
-        scores = equivalence.total_scores(positions)
-        best = max(scores.values())
-        classes = {number for number, score in scores.items() if score == best}
-        keys = equivalence.keys
-        chosen = self._choose(
-            [position for position in positions if keys[position] in classes]
-        )
-        return ScheduleResult(nodes[chosen].name, looked_at, len(positions))
-
-    def _find_nodes_that_fit_pod(
-        self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
-    ) -> list[NodeInfo]:
-        snapshot = self.snapshot
-        only, status, narrowing = self.framework.run_pre_filter_plugins(
-            state, info, snapshot
-        )
-        diagnosis.unschedulable_plugins |= narrowing
-        if status is not None:
-            diagnosis.pre_filter_message = status.message
-            diagnosis.unschedulable_plugins.add(status.plugin)
-            diagnosis.statuses = dict.fromkeys(
-                (node.name for node in snapshot.node_info_list), status
-            )
-            return []
-        if only is not None:
-            names = " ".join(sorted(narrowing))
-            diagnosis.absent_nodes_status = unresolvable(
-                "", f"node(s) didn't satisfy plugin(s) [{names}]"
-            )
-        nominated = (info.pod.get("status") or {}).get(
-            "nominatedNodeName"
-        ) or self.nominator.node_of(info.key)
-        if nominated:
-            node = snapshot.get(nominated)
-            if node is not None:
-                diagnosis.evaluated = 1
-                status = self.framework.run_filter_plugins_with_nominated_pods(
-                    state, info, node
+        info = queued.info
+        algorithm = self._algorithms[profile]
+        framework = algorithm.framework
+        if self._skip_pod_schedule(framework, info):
+            return
+        state, moves = CycleState(), self._queue.moves
+        uid = info.pod["metadata"].get("uid", "")
+        with span("scheduler", "schedule_one", key=info.key, uid=uid):
+            result = await self.scheduling_cycle(state, algorithm, queued)
+            if not isinstance(result, ScheduleResult):
+                self._failure_handler.handle_scheduling_failure(
+                    framework, queued, *result
                 )
-                if status is None:
-                    diagnosis.nominated_only, diagnosis.only = True, only
-                    return [node]
-                diagnosis.add(node.name, status)
-        return self._find_nodes_that_pass_filters(state, info, only, diagnosis)
+                if self._queue.moves != moves:
+                    # something changed while we waited for extenders: do not sleep
+                    # on it
+                    self._queue.move_all(FORCE_ACTIVATE, None, None)
+                return
+        work = self._bind(state, framework, queued, result.suggested_host)
+        self._tasks.start(work, f"bind {info.key}")
 
-    def _find_nodes_that_pass_filters(
+    def _skip_pod_schedule(self, framework: Framework, info: PodInfo) -> bool:
+        """Whether there is nothing to decide."""
+        metadata = info.pod["metadata"]
+        if metadata.get("deletionTimestamp"):
+            text = (
+                "skip schedule deleting pod:"
+                f" {metadata['namespace']}/{metadata['name']}"
+            )
+            record_event(framework, info.pod, "Warning", "FailedScheduling", text)
+            return True
+        return info.key in self._cache  # placed already: an event crossed ours
+
+    # -- the scheduling cycle ----------------------------------------------------------
+
+    async def scheduling_cycle(
+        self, state: CycleState, algorithm: Algorithm, queued: QueuedPodInfo
+    ) -> ScheduleResult | Failure:
+        """The pod's node, assumed and reserved; or why it has none."""
+        framework, info = algorithm.framework, queued.info
+        self._cache.update_snapshot(algorithm.snapshot)
+        try:
+            result = await self._schedule_pod(state, algorithm, info)
+        except FitError as error:
+            return await self._post_filter(state, algorithm, info, error)
+        except NoNodesAvailable as error:
+            code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+            return Status(code, error=error), CLEAR_NOMINATED_NODE
+        except Exception as error:
+            if not isinstance(error, ExtenderError | PluginError):
+                log.error("scheduling %s failed", queued.key, exc_info=error)
+            return as_status(error), CLEAR_NOMINATED_NODE
+        host = result.suggested_host
+        self._assume(info, host)
+        pod = info.pod
+        try:
+            status = framework.run_reserve_plugins_reserve(state, pod, host)
+            if status is None:
+                status = framework.run_permit_plugins(state, pod, host)
+        except Exception as error:
+            log.error("reserving for %s failed", queued.key, exc_info=error)
+            status = as_status(error)
+        if status is None or status.code is Code.WAIT:
+            return result
+        framework.run_reserve_plugins_unreserve(state, pod, host)
+        self._forget(queued)
+        return _not_there(status, host), CLEAR_NOMINATED_NODE
+
+    async def _schedule_pod(
+        self, state: CycleState, algorithm: Algorithm, info: PodInfo
+    ) -> ScheduleResult:
+        extenders = self._interested(info.pod)
+        if not extenders:
+            return algorithm.schedule_pod(state, info)
+        return await algorithm.schedule_pod_with_extenders(state, info, extenders)
+
+    def _interested(self, pod: Object) -> list[HTTPExtender]:
+        return [e for e in self._extenders if e.is_interested(pod)]
+
+    async def _post_filter(
+        self, state: CycleState, algorithm: Algorithm, info: PodInfo, error: FitError
+    ) -> Failure:
+        """No node will do: can somebody help?"""
+        framework, diagnosis = algorithm.framework, error.diagnosis
+        refusal = Status(Code.UNSCHEDULABLE, error=error)
+        if not framework.post_filter_plugins:
+            return refusal, CLEAR_NOMINATED_NODE
+        result, status = await framework.run_post_filter_plugins(
+            state, info, algorithm.snapshot, diagnosis.node_to_status
+        )
+        if status is not None:
+            diagnosis.post_filter_message = status.message
+        return refusal, result
+
+    def _assume(self, info: PodInfo, host: str) -> None:
+        """From now on the pod counts on its node."""
+        info.pod = {**info.pod, "spec": {**info.pod["spec"], "nodeName": host}}
+        self._cache.assume_pod(info)
+        self._nominator.delete_nominated_pod_if_exists(info.key)
+
+    def _forget(self, queued: QueuedPodInfo) -> None:
+        """It does not, after all."""
+        self._cache.forget_pod(queued.key)
+        pod = queued.info.pod
+        spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
+        queued.info = PodInfo({**pod, "spec": spec})
+
+    # -- the binding cycle -------------------------------------------------------------
+
+    async def _bind(
+        self, state: CycleState, framework: Framework, queued: QueuedPodInfo, host: str
+    ) -> None:
+        try:
+            status = await self.binding_cycle(state, framework, queued, host)
+        except Exception as error:
+            log.error("binding %s failed", queued.key, exc_info=error)
+            status = as_status(error)
+        if status is not None:
+            self.handle_binding_cycle_error(state, framework, queued, host, status)
+
+    async def binding_cycle(
+        self, state: CycleState, framework: Framework, queued: QueuedPodInfo, host: str
+    ) -> Status | None:
+        """Bind the pod to its node; None if that worked."""
+        pod = queued.info.pod
+        status = framework.run_pre_bind_pre_flights(state, pod, host)
+        if status is not None and status.code is Code.ERROR:
+            return status
+        if status is None or framework.will_wait_on_permit(pod):
+            # it will take a while: say where the pod is about to go
+            patch: Object = {"status": {"nominatedNodeName": host}}
+            await self._failure_handler.patch_status(pod, patch)
+        status = await framework.wait_on_permit(pod)
+        if status is not None:
+            return _not_there(status, host)
+        status = await framework.run_pre_bind_plugins(state, pod, host)
+        if status is not None:
+            return status
+        metadata = pod["metadata"]
+        with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
+            status = await self.bind(state, framework, pod, host)
+        if status is not None:
+            return status
+        key = f"{metadata['namespace']}/{metadata['name']}"
+        text = f"Successfully assigned {key} to {host}"
+        record_event(framework, pod, "Normal", "Scheduled", text)
+        framework.run_post_bind_plugins(state, pod, host)
+        return None
+
+    async def bind(
+        self, state: CycleState, framework: Framework, pod: Object, host: str
+    ) -> Status | None:
+        """By the first extender that binds; without one, or if those that failed may be
+        ignored, by the plugins. Upstream: `bind`, `extendersBinding`.
+        """
+        for extender in self._interested(pod):
+            if not extender.is_binder:
+                continue
+            try:
+                await extender.bind(pod, host)
+            except ExtenderError as error:
+                if not extender.ignorable:
+                    return as_status(error)
+            else:
+                return None
+        return await framework.run_bind_plugins(state, pod, host)
+
+    def handle_binding_cycle_error(
         self,
         state: CycleState,
-        info: PodInfo,
-        only: set[str] | None,
-        diagnosis: Diagnosis,
-    ) -> list[NodeInfo]:
-        nodes = self.snapshot.node_info_list
-        if only is not None:
-            nodes = [node for node in nodes if node.name in only]
-        total = len(nodes)
-        if not total:
-            return []
-        wanted = self._wanted(total)
-        start = self.next_start_node_index % total
-        feasible: list[NodeInfo] = []
-        looked_at = 0
-        for i in range(total):
-            node = nodes[(start + i) % total]
-            looked_at += 1
-            status = self.framework.run_filter_plugins_with_nominated_pods(
-                state, info, node
+        framework: Framework,
+        queued: QueuedPodInfo,
+        host: str,
+        status: Status,
+    ) -> None:
+        """The place is free again, which others may have waited for; the pod itself is
+        tried later, if it is still there.
+        """
+        pod, uid = queued.info.pod, queued.info.uid
+        framework.run_reserve_plugins_unreserve(state, pod, host)
+        self._forget(queued)
+        if not status.rejected:
+            self._queue.move_all(POD_DELETED, pod, None)
+        self._failure_handler.handle_scheduling_failure(
+            framework, queued, status, CLEAR_NOMINATED_NODE
+        )
+        if status.rejected:  # who was refused is not helped by its own leaving
+            self._queue.move_all(
+                POD_DELETED, pod, None, lambda waiting: waiting.uid != uid
             )
-            if status is not None:
-                diagnosis.add(node.name, status)
-                continue
-            feasible.append(node)
-            if len(feasible) == wanted:
-                break
-        diagnosis.evaluated = looked_at
-        self.next_start_node_index = (start + looked_at) % len(self.snapshot)
-        return feasible
 
-    def _wanted(self, total: int) -> int:
-        """How many fitting nodes to look for: one, where nobody will compare them."""
-        if not self.framework.score_plugins and not self._extended:
-            return 1
-        return num_feasible_nodes_to_find(total, self._percentage)
 
-    def _prioritize_nodes(
-        self, state: CycleState, info: PodInfo, nodes: list[NodeInfo]
-    ) -> tuple[list[int], dict[str, dict[str, int]]]:
-        framework = self.framework
-        active = framework.run_pre_score_plugins(state, info, nodes, self.snapshot)
-        table = framework.run_score_plugins(state, info, nodes, active)
-        totals = (
-            [sum(scores) for scores in zip(*table.values(), strict=True)]
-            if table
-            else [1] * len(nodes)
-        )
-        by_node = {
-            plugin: {
-                node.name: score for node, score in zip(nodes, scores, strict=True)
-            }
-            for plugin, scores in table.items()
-        }
-        return totals, by_node
-
-    def _select_host(self, names: list[str], totals: list[int]) -> str:
-        best = max(totals)
-        return self._choose(
-            [name for name, total in zip(names, totals, strict=True) if total == best]
-        )
-
-    def _choose(self, equals: list[T]) -> T:
-        return (
-            equals[0] if len(equals) == 1 else equals[self._rng.randrange(len(equals))]
-        )
+def _not_there(status: Status, host: str) -> Status:
+    """A refusal of the one node that was chosen, as users read it; an error as it
+    is.
+    """
+    if not status.rejected:
+        return status
+    diagnosis = Diagnosis()
+    diagnosis.set(host, status)
+    return Status(status.code, error=FitError(1, diagnosis))

@@ -7,21 +7,21 @@ from typing import Any
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Response, UserInfo
-from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, settled
 from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION
 from lifecycle.apiserver.filters.authentication import answer_unauthorized
+from lifecycle.apiserver.registry.admission import validate_all
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, eventually, nothing
 
 CHECKS = "agreements.claim_checks"
 SOMEBODY = Identity(UserInfo("somebody"))
 
 
-def _asks_everybody(self: Any, request: Any) -> Any:
+async def _asks_everybody(self: Any, request: Any) -> Any:
     found, errors = None, []
     for authenticator in self._authenticators:
         try:
-            found = authenticator.authenticate_request(request) or found
+            found = await settled(authenticator.authenticate_request(request)) or found
         except AuthenticationError as error:
             errors.append(error)
     if errors:
@@ -50,16 +50,10 @@ async def _runs_them_all(steps: Any, attributes: Any) -> None:
 
 
 def _admits_afterwards(create: Any) -> Any:
-    async def later(self: Any, obj: Any, scope: Any) -> Any:
-        admission = self.environment.admission
-        admit, validate = admission.admit, admission.validate
-        admission.admit = admission.validate = nothing
-        try:
-            made = await create(self, obj, scope)
-        finally:
-            admission.admit, admission.validate = admit, validate
-        await validate(Attributes(CREATE, self.resource, "", scope.namespace, "", obj, None, scope.options, scope.user))
-        return made
+    async def later(self: Any, obj: Any, scope: Any, validate: Any) -> Any:
+        created = await create(self, obj, scope, validate_all)
+        await validate(obj, None)
+        return created
 
     return later
 
@@ -90,13 +84,13 @@ BREAKAGES = (
     ),
     Breakage(
         "impersonation is asked of nobody",
-        "apiserver.chain.with_impersonation",
+        "apiserver.server.chain.with_impersonation",
         lambda handler, *_, **__: handler,
         ("authn-inflight-impersonation-audit-run-later",),
     ),
     Breakage(
         "CORS comes after authentication",
-        "apiserver.chain.with_cors",
+        "apiserver.server.chain.with_cors",
         lambda handler, *_, **__: handler,
         ("authn-cors-and-timeout-run-later",),
     ),

@@ -39,25 +39,25 @@ BREAKAGES = (
     ),
     Breakage(
         "a scaling makes a new template",
-        "controllers.deployment.new_replica_set.compute_hash",
+        "controllers.deployment.sync.compute_hash",
         constant(""),
         ("deployment-controller-assigns-label-selector",),
     ),
     Breakage(
         "revisions begin at seven",
-        "controllers.deployment.new_replica_set.max_revision",
+        "controllers.deployment.sync.max_revision",
         constant(6),
         ("deployment-controller-first-revision-is-one",),
     ),
     Breakage(
         "sets that nobody needs are kept",
-        "controllers.deployment.replica_set_scaling.DeploymentControl.cleanup_deployment",
+        "controllers.deployment.deployment_control.DeploymentControl.cleanup_deployment",
         nothing,
         ("deployment-controller-cleans-up-old-replicasets",),
     ),
     Breakage(
         "the status is never written",
-        "controllers.deployment.replica_set_scaling.DeploymentControl.update_status",
+        "controllers.deployment.deployment_control.DeploymentControl.update_status",
         nothing,
         (
             "deployment-controller-updates-status",
@@ -73,7 +73,7 @@ BREAKAGES = (
     ),
     Breakage(
         "children carry no reference",
-        "controllers.deployment.new_replica_set.new_controller_ref",
+        "controllers.deployment.sync.new_controller_ref",
         afterwards(lambda reference, *_: {**reference, "blockOwnerDeletion": False, "kind": "DaemonSet"}),
         ("deployment-controller-ownership-hierarchy", "replicaset-controller-replicaset-has-deployment-owner"),
     ),
@@ -131,7 +131,7 @@ BREAKAGES = (
     ),
     Breakage(
         "two controllers are one too few",
-        "api.validation.object_meta.validate_owner_references",
+        "apiserver.registry.rest.object_meta.validate_owner_references",
         constant([]),
         ("garbage-collection-adoption-race-has-one-winner",),
     ),
@@ -149,7 +149,7 @@ BREAKAGES = (
     ),
     Breakage(
         "there is no limit to history",
-        "api.defaults.workloads._default",
+        "apiserver.registry.apps.deployment.set_default",
         Wrapped(
             lambda default: (
                 lambda spec, key, value: None if key == "revisionHistoryLimit" else default(spec, key, value)

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from lifecycle.kubelet.active_deadline import ShouldEvictResponse, generate_status_1_20
-from lifecycle.kubelet.admit import PodAdmitResult
-from lifecycle.kubelet.config import PodOperation
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitResult
+from lifecycle.kubelet.types.pod_update import PodOperation
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, nothing
 
 CHECKS = "agreements.claim_checks"
@@ -30,7 +30,7 @@ BREAKAGES = (
     ),
     Breakage(
         "nothing is cleaned up",
-        "kubelet.directories.PodDirectories.clean_up_orphaned",
+        "kubelet.config.directories.PodDirectories.clean_up_orphaned",
         constant(None),
         ("kubelet-sync-also-volumes-logs-and-gc",),
     ),
@@ -42,13 +42,13 @@ BREAKAGES = (
     ),
     Breakage(
         "every update is new",
-        "kubelet.config.operation_for",
+        "kubelet.config.config.operation_for",
         constant(PodOperation.ADD),
         ("kubelet-sync-detects-changes-against-cache", "kubelet-sync-typed-updates-on-a-channel"),
     ),
     Breakage(
         "nothing is counted",
-        "kubelet.startup_metrics.StartupMetrics.running",
+        "kubelet.pod.startup_latency_tracker.StartupMetrics.running",
         constant(None),
         ("kubelet-sync-startup-metrics-on-create",),
     ),
@@ -60,7 +60,7 @@ BREAKAGES = (
     ),
     Breakage(
         "an environment is not handed over",
-        "kubelet.runtime_manager.generate_container_config",
+        "kubelet.kuberuntime.kuberuntime_manager.generate_container_config",
         Wrapped(lambda generate: lambda *arguments, **more: generate(*arguments, **{**more, "envs": (), "mounts": ()})),
         ("kubelet-sync-turns-pods-into-containers",),
     ),
@@ -76,7 +76,7 @@ BREAKAGES = (
     ),
     Breakage(
         "what has not begun runs",
-        "kubelet.status.get_phase",
+        "kubelet.kubelet_pods.api_pod_status.get_phase",
         constant("Running"),
         ("kubelet-status-generates-podstatus-with-phase",),
     ),
@@ -112,13 +112,13 @@ BREAKAGES = (
     ),
     Breakage(
         "a pod is ready from the start",
-        "kubelet.status._conditions",
+        "kubelet.kubelet_pods.api_pod_status._conditions",
         constant([{"type": "Ready", "status": "True", "reason": ""}]),
         ("kubelet-status-podready-false-before-containers",),
     ),
     Breakage(
         "the status waits for an answer",
-        "kubelet.status_manager.StatusManager.get_pod_status",
+        "kubelet.status.status_manager.StatusManager.get_pod_status",
         constant(None),
         ("kubelet-status-manager-updates-asynchronously",),
     ),
@@ -130,7 +130,7 @@ BREAKAGES = (
     ),
     Breakage(
         "privileges are nobody's business",
-        "kubelet.soft_admission.no_new_privs_required",
+        "kubelet.historical.soft_admission.no_new_privs_required",
         constant(False),
         ("kubelet-admit-no-new-privs-handler",),
     ),
@@ -142,7 +142,7 @@ BREAKAGES = (
     ),
     Breakage(
         "groups are made whatever is said",
-        "kubelet.cgroups.pods.PodContainerManager.ensure_exists",
+        "kubelet.cm.pod_container_manager.PodContainerManager.ensure_exists",
         constant(None),
         (
             "cgroups-pod-cgroups-when-flag-given",
@@ -153,19 +153,19 @@ BREAKAGES = (
     ),
     Breakage(
         "limits are not written",
-        "kubelet.cgroups.pods.resource_config_for_pod",
+        "kubelet.cm.pod_container_manager.resource_config_for_pod",
         afterwards(lambda config, *_: type(config)()),
         ("cgroups-resource-parameters-applied", "cgroups-govern-resource-allocation"),
     ),
     Breakage(
         "volumes lie elsewhere",
-        "kubelet.directories.PodDirectories.volumes",
+        "kubelet.config.directories.PodDirectories.volumes",
         lambda self, uid: self.pod(uid) / "x",
         ("volumes-volumes-subdirectory",),
     ),
     Breakage(
         "plugins lie elsewhere",
-        "kubelet.directories.PodDirectories.plugins",
+        "kubelet.config.directories.PodDirectories.plugins",
         lambda self, uid: self.pod(uid) / "x",
         ("volumes-plugins-subdirectory",),
     ),
@@ -188,7 +188,7 @@ BREAKAGES = (
     ),
     Breakage(
         "pods of no node are taken",
-        "kubelet.kubelet.new_source_apiserver",
+        "kubelet.config.sources.new_source_apiserver",
         beforehand(lambda client, node, config: (client, "", config)),
         ("kubelet-sync-selects-pods-by-node-name", "kubelet-sync-handles-unscheduled-pods"),
     ),

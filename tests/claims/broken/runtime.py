@@ -44,7 +44,7 @@ def _sleeps_badly(run: Any) -> Any:
 BREAKAGES = (
     Breakage(
         "no credentials fit",
-        "kubelet.credentials.urls_match",
+        "kubelet.images.credentials.urls_match",
         constant(False),
         ("image-pull-secrets-used-for-private-pull",),
     ),
@@ -56,19 +56,19 @@ BREAKAGES = (
     ),
     Breakage(
         "the CPU manager gives nothing",
-        "kubelet.cpu_manager.policy_static.guaranteed_cpus",
+        "kubelet.cm.cpumanager.policy_static.guaranteed_cpus",
         constant(0),
         ("cpu-manager-assigns-containers-to-cpus", "cpu-manager-uses-updatecontainerresources"),
     ),
     Breakage(
         "hooks run before the start",
-        "kubelet.hooks.HookRunner._exec",
+        "kubelet.lifecycle.handlers.HookRunner._exec",
         eventually(("", "")),
         ("lifecycle-hooks-exec-hook", "lifecycle-hooks-poststart-runs-after-start"),
     ),
     Breakage(
         "a hook's failure does not matter",
-        "kubelet.hooks.HookRunner.run",
+        "kubelet.lifecycle.handlers.HookRunner.run",
         eventually(""),
         (
             "lifecycle-hooks-http-hook",
@@ -177,7 +177,7 @@ BREAKAGES = (
     ),
     Breakage(
         "post-start hooks are forgotten",
-        "kubelet.runtime_manager.RuntimeManager._post_start",
+        "kubelet.kuberuntime.kuberuntime_manager.RuntimeManager._post_start",
         eventually(""),
         ("container-start-pull-create-start-order", "lifecycle-hooks-poststart-runs-after-start"),
     ),
@@ -207,13 +207,13 @@ BREAKAGES = (
     ),
     Breakage(
         "there is no hook that sleeps",
-        "kubelet.hooks.HookRunner.run",
+        "kubelet.lifecycle.handlers.HookRunner.run",
         Wrapped(_sleeps_badly),
         ("lifecycle-hooks-only-exec-and-http-exist", "lifecycle-hooks-failing-or-hanging-hook-blocks-running"),
     ),
     Breakage(
         "pull secrets are put into the container",
-        "kubelet.runtime_manager.generate_container_config",
+        "kubelet.kuberuntime.kuberuntime_manager.generate_container_config",
         Wrapped(
             lambda generate: (
                 lambda *arguments, **more: generate(

@@ -27,13 +27,13 @@ def _announces_itself(run: Any) -> Any:
 BREAKAGES = (
     Breakage(
         "every node looks as good",
-        "scheduler.plugins.node_resources_fit.STRATEGIES",
+        "scheduler.framework.plugins.node_resources_fit.STRATEGIES",
         {"LeastAllocated": constant(0)},
         ("scheduler-favours-least-requested-nodes",),
     ),
     Breakage(
         "everything fits everywhere",
-        "scheduler.plugins.node_resources_fit.insufficient_resources",
+        "scheduler.framework.plugins.node_resources_fit.insufficient_resources",
         constant([]),
         (
             "scheduler-resource-requests-are-checked",
@@ -43,19 +43,19 @@ BREAKAGES = (
     ),
     Breakage(
         "the worst node is chosen",
-        "scheduler.schedule_one.Algorithm._select_host",
-        lambda self, names, totals: min(zip(totals, names, strict=True))[1],
+        "scheduler.schedule_pod.best_total",
+        min,
         ("scheduler-highest-rank-wins", "scheduler-favours-least-requested-nodes"),
     ),
     Breakage(
         "all nodes are looked at, however many",
-        "scheduler.schedule_one.num_feasible_nodes_to_find",
+        "scheduler.schedule_pod.num_feasible_nodes_to_find",
         lambda total, *_: total,
         ("scheduler-filters-run-on-all-schedulable-nodes",),
     ),
     Breakage(
         "no pod is mine",
-        "scheduler.scheduler.Scheduler._responsible",
+        "scheduler.scheduler.Scheduler._responsible_for_pod",
         constant(False),
         (
             "scheduler-runs-in-control-plane-as-controller",
@@ -89,7 +89,7 @@ BREAKAGES = (
     ),
     Breakage(
         "scores are given before anybody is filtered",
-        "scheduler.schedule_one.Algorithm._prioritize_nodes",
+        "scheduler.schedule_pod.Algorithm._prioritize_nodes",
         Wrapped(
             lambda score: (
                 lambda self, state, info, nodes: (
@@ -102,7 +102,7 @@ BREAKAGES = (
     ),
     Breakage(
         "bindings are not sent",
-        "scheduler.plugins.default_binder.DefaultBinder.bind",
+        "scheduler.framework.plugins.default_binder.DefaultBinder.bind",
         nothing,
         (
             "scheduler-runs-in-control-plane-as-controller",
@@ -114,17 +114,17 @@ BREAKAGES = (
     ),
     Breakage(
         "tainted nodes are as good as others",
-        "scheduler.plugins.taint_toleration.TaintToleration.filter",
+        "scheduler.framework.plugins.taint_toleration.TaintToleration.filter",
         constant(None),
         ("wrap-up-each-pod-assigned-to-suitable-node",),
     ),
     Breakage(
         "a binding names nobody",
-        "scheduler.plugins.default_binder.DefaultBinder.bind",
+        "scheduler.framework.plugins.default_binder.DefaultBinder.bind",
         Wrapped(
             lambda bind: (
-                lambda self, client, pod, node: bind(
-                    self, client, {**pod, "metadata": {**pod["metadata"], "uid": "?"}}, ""
+                lambda self, state, pod, node: bind(
+                    self, state, {**pod, "metadata": {**pod["metadata"], "uid": "?"}}, ""
                 )
             )
         ),

@@ -14,8 +14,8 @@ CHECKS = "agreements.claim_checks"
 
 
 def _reads_again(create: Any) -> Any:
-    async def later(self: Any, obj: Any, scope: Any) -> Any:
-        made = await create(self, obj, scope)
+    async def later(self: Any, obj: Any, scope: Any, validate: Any) -> Any:
+        made = await create(self, obj, scope, validate)
         await self.environment.store.get(made.key)
         return made
 
@@ -23,9 +23,9 @@ def _reads_again(create: Any) -> Any:
 
 
 def _forgives(create: Any) -> Any:
-    async def later(self: Any, obj: Any, scope: Any) -> Any:
+    async def later(self: Any, obj: Any, scope: Any, validate: Any) -> Any:
         try:
-            return await create(self, obj, scope)
+            return await create(self, obj, scope, validate)
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise
@@ -60,12 +60,12 @@ BREAKAGES = (
     Breakage(
         "nothing is validated",
         "apiserver.registry.store.ResourceStore._create_named",
-        Wrapped(lambda named: lambda self, obj, scope, attributes: self.write(*_key(self, obj, scope), obj, 0)),
+        Wrapped(lambda named: lambda self, obj, scope, validate: self.write(*_key(self, obj, scope), obj, 0)),
         ("resource-handling-create-handler-decodes-and-validates",),
     ),
     Breakage(
         "the audit log is told nothing of the object",
-        "apiserver.endpoints.resource_handler.log_request_object",
+        "apiserver.endpoints.handlers.rest.log_request_object",
         constant(None),
         ("resource-handling-performance-trace-and-audit",),
     ),
@@ -145,7 +145,7 @@ BREAKAGES = (
     # -- binding ----------------------------------------------------------------------------------------------------
     Breakage(
         "a binding changes nothing",
-        "apiserver.registry.pods._assigned",
+        "apiserver.registry.core.pod.binding._assign_pod",
         lambda pod, *_: pod,
         (
             "binding-sets-podscheduled-condition",

@@ -185,7 +185,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a Service is not stored",
-        "apiserver.registry.services.ServiceStore.write",
+        "apiserver.registry.core.service.store.ServiceStore.write",
         nothing,
         ("services-request-repeats-full-pipeline",),
     ),

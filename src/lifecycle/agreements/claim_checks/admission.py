@@ -22,7 +22,7 @@ from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, every, rebuilt, some
 from lifecycle.inspector import Exchange, Recording
@@ -544,13 +544,13 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
         "spec": {"hard": hard},
         "status": status,
     }
-    plugin = ResourceQuota(StaticReader([quota]))
 
     async def update(_: Object) -> None:
         return None
 
+    plugin = ResourceQuota(StaticReader([quota]), update)
+
     async def main() -> str:
-        plugin.update_status = update
         try:
             waiting = plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))
             if waiting is not None:

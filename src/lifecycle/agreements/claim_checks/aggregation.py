@@ -24,8 +24,11 @@ from lifecycle.apiserver.authn.bearer_token import (
 )
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import PrivilegedGroups
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.inspector import Recording
 

@@ -18,7 +18,11 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.admission.default_plugins import default_plugins
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    settled,
+)
 from lifecycle.apiserver.authn.bearer_token import (
     BearerTokenAuthenticator,
     StaticTokenAuthenticator,
@@ -37,10 +41,14 @@ from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, UserRules, Verdict
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.filters.authentication import with_authentication
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.registry.strategies import set_defaults
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Exchange, Recording
 
@@ -87,10 +95,9 @@ def identity(
         peer_certificate=der,
     )
     try:
-        found: Identity | None = authenticator.authenticate_request(request)
+        return on_a_loop(settled(authenticator.authenticate_request(request)))
     except AuthenticationError:
         return None
-    return found
 
 
 def through(
@@ -204,7 +211,7 @@ def aggregate_error() -> Partly:
     request = Request("GET", "/api", headers={"authorization": "Bearer x"})
     request.peer_certificate = certificate(CertificateAuthority(), "joe")
     try:
-        union.authenticate_request(request)
+        on_a_loop(union.authenticate_request(request))
         logged = ""
     except AuthenticationError as error:
         logged = str(error)
@@ -380,7 +387,7 @@ def cors_later() -> bool:
 @rebuilt("authn-admission-loaded-by-controller-manager")
 def admission_in_manager() -> bool:
     """Where the plugins come from that a server runs without any controller manager."""
-    plugins = default_plugins(StaticReader(), NameSource(1))
+    plugins = default_plugins(StaticReader(), NameSource(1), defaulter=set_defaults)
     return not plugins or any(
         type(each).__module__.startswith("lifecycle.controllers") for each in plugins
     )

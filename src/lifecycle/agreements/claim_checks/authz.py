@@ -23,6 +23,8 @@ from lifecycle.apiserver.authz.authorizer import (
     Decision,
     UserRules,
     Verdict,
+    at_once,
+    decide,
 )
 from lifecycle.apiserver.authz.configuration import (
     ConfiguredAuthorizer,
@@ -34,9 +36,11 @@ from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer
 from lifecycle.apiserver.filters.authorization import with_authorization
-from lifecycle.apiserver.must_ask import MustAsk, answered
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.webhook.client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 from lifecycle.cluster.outside_services import Webhook
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
@@ -128,9 +132,11 @@ def built_from_config() -> Partly:
     node = UserInfo("system:node:worker", ("system:nodes",))
     itself = RequestInfo(True, "", "get", version="v1", resource="nodes", name="worker")
     verdicts = [
-        build_authorization(
-            AuthorizationOptions(modes=modes), reader, Clock()
-        ).authorize(node, itself)
+        at_once(
+            build_authorization(
+                AuthorizationOptions(modes=modes), reader, Clock()
+            ).authorize(node, itself)
+        )
         for modes in (("Node", "RBAC"), ("RBAC", "Node"))
     ]
     in_order = [
@@ -138,9 +144,9 @@ def built_from_config() -> Partly:
     ] == [(True, False), (True, True)]
     document: Object = {"authorizers": [{"type": "AlwaysDeny", "name": "never"}]}
     file = ConfiguredAuthorizer(document, reader, Clock())
-    before = file.authorize(JANE, asked()).allowed
+    before = at_once(file.authorize(JANE, asked())).allowed
     file.reload({"authorizers": [{"type": "AlwaysAllow", "name": "always"}]})
-    changed = not before and file.authorize(JANE, asked()).allowed
+    changed = not before and at_once(file.authorize(JANE, asked())).allowed
     return Partly(in_order, changed)
 
 
@@ -207,9 +213,9 @@ def allow_and_deny_all() -> Partly:
         AlwaysAllow().authorize(JANE, asked()).allowed
         and not AlwaysDeny().authorize(JANE, asked()).allowed
     )
-    blocks_nothing = (
-        UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked()).allowed
-    )
+    blocks_nothing = at_once(
+        UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked())
+    ).allowed
     unknown = bool(
         AuthorizationOptions(modes=("AllowAll",)).errors()
         and AuthorizationOptions(modes=("DenyAll",)).errors()
@@ -234,14 +240,7 @@ def webhook() -> bool:
                 hook = WebhookAuthorizer(WebhookClient(connection), Clock())
 
                 async def ask(user: UserInfo) -> bool:
-                    try:
-                        return hook.authorize(user, asked()).allowed
-                    except MustAsk as waiting:
-                        return (
-                            await answered(
-                                lambda: hook.authorize(user, asked()), waiting
-                            )
-                        ).allowed
+                    return (await decide(hook.authorize, user, asked())).allowed
 
                 decided = [await ask(JANE), await ask(UserInfo("joe"))]
                 return decided == [True, False] and [

@@ -14,7 +14,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
@@ -38,7 +38,7 @@ def _bound() -> tuple[Object, Object]:
     """
 
     async def main() -> tuple[Object, Object]:
-        server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
+        server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
         await server.start()
         client = Client(
             server.in_process_transport(

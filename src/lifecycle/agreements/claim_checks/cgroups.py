@@ -11,8 +11,8 @@ from lifecycle.agreements.pod_sync import recorded_cgroups
 from lifecycle.api.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.cgroups.manager import CgroupError, CgroupManager
-from lifecycle.kubelet.cgroups.pods import PodContainerManager
+from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
+from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 
 LIMITED: Object = {
     "limits": {"cpu": "100m", "memory": "64Mi"},

@@ -20,7 +20,6 @@ from lifecycle.apiserver.authn.options import (
     oidc_issuer,
 )
 from lifecycle.apiserver.authn.x509 import X509Authenticator
-from lifecycle.apiserver.must_ask import MustAsk, answered
 from lifecycle.client.transport_https import HTTPSTransport
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService
 from lifecycle.compare.claims import Partly, check, rebuilt
@@ -129,10 +128,8 @@ def basic_header() -> Partly:
         header = request.headers["authorization"]
         pair = base64.b64decode(header.removeprefix("Basic ")).decode()
         ours = build_authentication(AuthenticationOptions(), Clock(), ()).authenticator
-        return Partly(
-            pair == "jane:secret",
-            ours.authenticate_request(request).user.name == "system:anonymous",
-        )
+        stranger = await ours.authenticate_request(request)
+        return Partly(pair == "jane:secret", stranger.user.name == "system:anonymous")
 
     return on_a_loop(main())
 
@@ -210,12 +207,7 @@ def openid_is_bearer() -> bool:
             ours = build_authentication(
                 AuthenticationOptions(configuration={"jwt": [issuer]}), Clock(), ()
             ).authenticator
-            try:
-                found = ours.authenticate_request(request)
-            except MustAsk as waiting:
-                found = await answered(
-                    lambda: ours.authenticate_request(request), waiting
-                )
+            found = await ours.authenticate_request(request)
         return (
             found.user.name == "jane"
             and service.requests[0].headers["authorization"] == f"Bearer {token}"

@@ -15,18 +15,18 @@ from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.runtime import ContainerConfig
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.container_config import generate_container_config
-from lifecycle.kubelet.container_options import PaperOptions
-from lifecycle.kubelet.dockershim_model import (
+from lifecycle.kubelet.container.runtime import PodStatus
+from lifecycle.kubelet.historical.dockershim import (
     CONTAINER_TYPE,
     LOG_PATH,
     SANDBOX_ID,
     docker_create_config,
 )
-from lifecycle.kubelet.images import ImageManager
-from lifecycle.kubelet.pod_actions import compute_pod_actions
-from lifecycle.kubelet.pod_status import PodStatus
-from lifecycle.kubelet.runtime_manager import RuntimeManager
+from lifecycle.kubelet.images.image_manager import ImageManager
+from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
+from lifecycle.kubelet.kuberuntime.container_config import generate_container_config
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
+from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
 
 DOCKERSHIM_LABELS = {CONTAINER_TYPE, LOG_PATH, SANDBOX_ID}
 

@@ -11,15 +11,15 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.container_config import (
+from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
+from lifecycle.kubelet.cm.cpumanager.cpu_set import format_cpu_set
+from lifecycle.kubelet.cm.cpumanager.policy_static import NonePolicy, StaticPolicy
+from lifecycle.kubelet.cm.cpumanager.state import CPUState
+from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
+from lifecycle.kubelet.kuberuntime.container_config import (
     generate_container_config,
     generate_pod_sandbox_config,
 )
-from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager
-from lifecycle.kubelet.cpu_manager.cpu_set import format_cpu_set
-from lifecycle.kubelet.cpu_manager.policy_static import NonePolicy, StaticPolicy
-from lifecycle.kubelet.cpu_manager.state import CPUState
-from lifecycle.kubelet.cpu_manager.topology import CPUTopology
 
 MANY = 10
 

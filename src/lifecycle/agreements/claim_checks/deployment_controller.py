@@ -16,7 +16,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import Asked, RehearsedCluster, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
-from lifecycle.controllers.deployment.rollout_status import deployment_complete
+from lifecycle.controllers.deployment.deployment_util import deployment_complete
 from lifecycle.inspector import Recording
 
 DEPLOYMENTS, SETS = resource("deployments.apps"), resource("replicasets.apps")

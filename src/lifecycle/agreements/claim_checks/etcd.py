@@ -13,7 +13,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.etcd.codec import PROTOBUF, decode_value, encode_value
@@ -79,7 +79,7 @@ def recorded_persisted(recording: Recording) -> bool | None:
 def persisted() -> bool:
     """Under the key, through the store's protocol."""
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         made = await client.create(MAPS, config_map(), "default")
         kept = await server.store.get("/registry/configmaps/default/m")
         return kept is not None and decode_value(kept.value, kept.mod_revision) == made
@@ -126,7 +126,7 @@ def configurable() -> Partly:
     """The root can be another one; what comes below stays."""
     inner = MemoryStore()
 
-    async def scene(server: APIServer, client: Client) -> list[str]:
+    async def scene(server: GenericAPIServer, client: Client) -> list[str]:
         await client.create(MAPS, config_map(), "default")
         return [kv.key for kv in (await inner.range("/", "0")).kvs]
 
@@ -161,7 +161,7 @@ async def _created(client: Client, obj: Object) -> str:
 def create_error() -> bool:
     """A lost race is told, or with a generated name tried again."""
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         await client.create(MAPS, config_map("taken-1"), "default")
         names = iter(["taken-1", "taken-1", "taken-2"])
         server.names.generate_name = lambda base: next(names)  # type: ignore[method-assign]
@@ -179,7 +179,7 @@ def get_after_create() -> bool:
     """Is the key read after it was written?"""
     store = CountingStore()
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         store.asked.clear()
         await client.create(MAPS, config_map(), "default")
         await asyncio.sleep(1)
@@ -216,7 +216,7 @@ def hooks() -> bool:
     """
     called: list[str] = []
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         store = server.stores["", "configmaps"]
 
         def begin(obj: Object, scope: RequestScope) -> None:

@@ -99,10 +99,7 @@ def _restart() -> bool:
         before = {
             (p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")
         }
-        task = next(task for task in cluster._tasks if task.get_name() == "controllers")
-        cluster._tasks.remove(task)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cluster.stop_component("controllers")
         await asyncio.sleep(30)
         again = ControllerManager(
             cluster.client("again"),

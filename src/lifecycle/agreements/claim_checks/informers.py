@@ -14,7 +14,7 @@ from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.listers import Lister
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -69,7 +69,7 @@ def _scene() -> Seen:
 
 async def _play() -> Seen:
     seen = Seen()
-    server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
+    server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
     await server.start()
     admin = UserInfo("a", ("system:masters", "system:authenticated"))
     writer = Client(server.in_process_transport(admin), "writer")

@@ -7,9 +7,13 @@ from typing import Any
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, rebuilt
-from lifecycle.kubelet.admit import PodAdmitAttributes, can_admit_pod, predicate_handler
-from lifecycle.kubelet.admit_handlers import default_handlers
-from lifecycle.kubelet.soft_admission import can_run_pod, no_new_privs_handler
+from lifecycle.kubelet.historical.soft_admission import (
+    can_run_pod,
+    no_new_privs_handler,
+)
+from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
+from lifecycle.kubelet.lifecycle.predicate import predicate_handler
 
 NODE: Object = {"metadata": {"name": "n", "labels": {}}, "spec": {}, "status": {}}
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from lifecycle.agreements.kubelet_scene import scene
 from lifecycle.agreements.pod_status import Played, phase_of, recorded
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
@@ -21,10 +22,13 @@ from lifecycle.kubelet.active_deadline import (
     ShouldEvictResponse,
     generate_status,
 )
-from lifecycle.kubelet.phase import get_phase, is_terminal
-from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
-from lifecycle.kubelet.status import generate_api_pod_status
-from lifecycle.kubelet.status_manager import StatusManager
+from lifecycle.kubelet.container.runtime import PodStatus
+from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
+from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
+from lifecycle.kubelet.pod.pod_manager import PodManager
+from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
+from lifecycle.kubelet.status.status_manager import StatusManager
 
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
 RUNNING: Object = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
@@ -229,7 +233,8 @@ def derived(recording: Recording) -> bool | None:
     ]
     computed = [(phase_of(pod), pod["status"]["phase"]) for pod in pods]
     return every(
-        ours == theirs or (is_terminal(ours) and not is_terminal(theirs))
+        ours == theirs
+        or (is_pod_phase_terminal(ours) and not is_pod_phase_terminal(theirs))
         for ours, theirs in computed
     )
 
@@ -361,8 +366,8 @@ def our_manager() -> bool:
         manager = StatusManager(
             cast(Any, _Blocked()),
             Clock(),
-            could_have_running_containers=bool,
-            can_be_deleted=lambda uid: False,
+            PodManager(),
+            PodSyncStatuses(),
         )
         manager.set_pod_status(POD, _fresh())
         await asyncio.sleep(1)

@@ -16,9 +16,10 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.config import API, PodConfig, PodOperation, PodUpdate
-from lifecycle.kubelet.sources import FILE_CHECK_FREQUENCY, SourceFile
-from lifecycle.kubelet.startup_metrics import POD_START, POD_WORKER_START
+from lifecycle.kubelet.config.config import PodConfig
+from lifecycle.kubelet.config.file import FILE_CHECK_FREQUENCY, SourceFile
+from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START
+from lifecycle.kubelet.types.pod_update import API, PodOperation, PodUpdate
 
 
 def with_kubelets(recording: Recording) -> bool:
@@ -259,7 +260,7 @@ def ours_by_node_name() -> bool:
             "spec.nodeName=lifecycle-worker" in url for url in watched
         )
         return asked and [
-            p["metadata"]["name"] for p in node.kubelet.pod_workers.all_pods()
+            p["metadata"]["name"] for p in node.kubelet.pods.all_pods()
         ] == ["a"]
 
     return on_one_node(scene)
@@ -295,7 +296,7 @@ def ours_unscheduled() -> bool:
 
     async def scene(node: OneNode) -> bool:
         pod = await node.run_pod("a", node="", seconds=60)
-        seen = bool(node.kubelet.pod_workers.all_pods()) or "startTime" in pod["status"]
+        seen = bool(node.kubelet.pods.all_pods()) or "startTime" in pod["status"]
         assert (await node.run_pod("b"))["status"]["phase"] == "Running", (
             "one that was placed is seen"
         )
@@ -446,9 +447,9 @@ def our_startup_metrics() -> bool:
 
     async def scene(node: OneNode) -> bool:
         await node.run_pod("a")
-        before = dict(node.kubelet.syncer.metrics.counts())
+        before = dict(node.kubelet.metrics.counts())
         await node.run_pod("b", seconds=100)
-        after = node.kubelet.syncer.metrics.counts()
+        after = node.kubelet.metrics.counts()
         return all(
             (before.get(name), after.get(name)) == (1, 2)
             for name in (POD_START, POD_WORKER_START)

@@ -18,7 +18,7 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.cri.runtime import ExecSyncResponse, HTTPAnswer, HTTPRequest
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.hooks import HookRunner
+from lifecycle.kubelet.lifecycle.handlers import HookRunner
 
 
 class _Runtime:

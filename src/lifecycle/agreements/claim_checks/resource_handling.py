@@ -15,7 +15,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import InspectorError, Recording
@@ -61,7 +61,7 @@ def routes() -> bool:
     does not.
     """
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         listed = [
             row
             for row in all_resources()
@@ -113,11 +113,11 @@ def _handlers_reached(*asked: tuple[str, str]) -> list[str]:
 
         return handler
 
-    async def scene(server: APIServer, client: Client) -> None:
+    async def scene(server: GenericAPIServer, client: Client) -> None:
         from lifecycle.apiserver.endpoints import resource_handler
 
-        verbs = {verb: stand_in(verb) for verb in resource_handler._VERBS}
-        with patch.dict(resource_handler._VERBS, verbs):
+        verbs = {verb: stand_in(verb) for verb in resource_handler.VERBS}
+        with patch.dict(resource_handler.VERBS, verbs):
             for method, path in asked:
                 try:
                     await client.request(method, path, obj=DEPLOYMENT)
@@ -198,7 +198,7 @@ def validation() -> Partly:
     store.
     """
 
-    async def scene(server: APIServer, client: Client) -> None:
+    async def scene(server: GenericAPIServer, client: Client) -> None:
         await client.create(DEPLOYMENTS, DEPLOYMENT, "default")
 
     order = [span.name for span in stages_of(scene) if span.name in _STAGES]
@@ -243,16 +243,16 @@ def recorded_audit(recording: Recording) -> bool | None:
 @rebuilt("resource-handling-performance-trace-and-audit")
 def audit() -> bool:
     """Ours notes the decoded object, and every stage is a span."""
-    from lifecycle.apiserver.filters import audit as filters
+    from lifecycle.apiserver.audit import context
 
     event: Object = {}
 
-    async def scene(server: APIServer, client: Client) -> None:
-        token = filters._event.set(event)
+    async def scene(server: GenericAPIServer, client: Client) -> None:
+        token = context.audit_event.set(event)
         try:
             await client.create(DEPLOYMENTS, DEPLOYMENT, "default")
         finally:
-            filters._event.reset(token)
+            context.audit_event.reset(token)
 
     names = [span.name for span in stages_of(scene)]
     noted = event.get("_request") or {}
@@ -293,7 +293,7 @@ def recorded_response(recording: Recording) -> bool:
 def response() -> bool:
     """A create's answer and a get right after it are the same."""
 
-    async def scene(server: APIServer, client: Client) -> bool:
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
         made = await client.create(MAPS, config_map(), "default")
         found = await client.get(MAPS, "m", "default")
         return orjson.dumps(made) == orjson.dumps(found) and bool(

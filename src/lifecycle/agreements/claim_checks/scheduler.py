@@ -20,17 +20,21 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.inspector import Recording
-from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.config import Profile, SchedulerConfiguration
-from lifecycle.scheduler.event_handlers import EventHandlers
-from lifecycle.scheduler.framework import (
-    CycleState,
-    FilterPlugin,
-    FitError,
-    ScorePlugin,
-    Status,
-    unschedulable,
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.config import (
+    MULTI_POINT_DEFAULTS,
+    Profile,
+    SchedulerConfiguration,
 )
+from lifecycle.scheduler.event_handlers import EventHandlers
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.interface import FilterPlugin, ScorePlugin
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.status import Status, unschedulable
+from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.historical.policy import GenericScheduler, parse_policy
 from lifecycle.scheduler.historical.predicates import (
     DEFAULT_PREDICATES,
@@ -40,13 +44,9 @@ from lifecycle.scheduler.historical.priorities import (
     DEFAULT_PRIORITIES,
     prioritize_nodes,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.nominator import Nominator
-from lifecycle.scheduler.profile import default_framework
-from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.schedule_one import Algorithm, ScheduleResult
+from lifecycle.scheduler.profile import default_framework, new_framework
+from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
 from lifecycle.scheduler.scheduler import Scheduler
-from lifecycle.scheduler.snapshot import Snapshot
 
 PODS = resource("pods")
 OLD_SCORES = re.compile(r"Plugin (\w+) scores on sched/([^ ]+) => \[(.*)\]")
@@ -83,17 +83,16 @@ def decide(
     nodes: list[Object], there: list[Object], new: Object, *plugins: Any
 ) -> ScheduleResult:
     """One decision. Raises FitError."""
-    cached, snapshot, framework = Cache(), Snapshot(), default_framework()
+    cached, snapshot = Cache(), Snapshot()
+    mine: Any = {p.name: lambda args, handle, p=p: p for p in plugins}
+    points = (*MULTI_POINT_DEFAULTS, *((name, 1) for name in mine))
+    framework = new_framework(Profile(multi_point=points), out_of_tree=mine)
     for one in nodes:
         cached.add_node(one)
     for one in there:
         cached.add_pod(one)
-    framework.filter_plugins += [p for p in plugins if isinstance(p, FilterPlugin)]
-    framework.score_plugins += [p for p in plugins if isinstance(p, ScorePlugin)]
     cached.update_snapshot(snapshot)
-    return Algorithm(framework, snapshot, batch=False).schedule_pod(
-        CycleState(), PodInfo(new)
-    )
+    return Algorithm(framework, snapshot).schedule_pod(CycleState(), PodInfo(new))
 
 
 def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
@@ -141,7 +140,7 @@ def _hand_over() -> dict[str, Any]:
         informers = SharedInformerFactory(client)
         profile = SchedulerConfiguration((Profile("custom"),))
         running = asyncio.create_task(
-            Scheduler(client, informers, clock=Clock(), configuration=profile).run()
+            Scheduler.new(client, informers, clock=Clock(), configuration=profile).run()
         )
         informers.start()
         await asyncio.sleep(10)

@@ -14,7 +14,8 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.directories import DEFAULT_ROOT_DIR, PodDirectories
+from lifecycle.kubelet.config.directories import DEFAULT_ROOT_DIR, PodDirectories
+from lifecycle.kubelet.local_pod_host import LocalPodHost
 
 
 @check("volumes-pod-directory-path")
@@ -216,8 +217,8 @@ def slow_types() -> bool:
 
 
 async def _after_mounting_for(node: OneNode, seconds: float) -> None:
-    local = node.kubelet.syncer.local
-    assert local is not None
+    local = node.kubelet.host
+    assert isinstance(local, LocalPodHost)
     mount = type(local).mount
 
     async def slowly(pod: Object) -> object:

@@ -5,55 +5,17 @@ containers' sum, or the limit itself; huge pages, which cannot be overcommitted,
 summed up first.
 
 Upstream: `pkg/apis/core/v1/defaults.go` (`defaultPodRequests`,
-`defaultHugePagePodLimits`, `defaultPodLimits`), `component-helpers/resource/helpers.go`
-(`AggregateContainerRequests`), v1.36.
+`defaultHugePagePodLimits`, `defaultPodLimits`), v1.36.
 """
 
 from __future__ import annotations
 
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.pod_resources import (
+    aggregate_container_limits,
+    aggregate_container_requests,
+    is_supported_pod_level_resource,
+)
 from lifecycle.api.wire import Object
-
-
-def _supported(name: str) -> bool:
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
-
-
-def _add(total: dict[str, str], amounts: Object) -> dict[str, str]:
-    for name, text in amounts.items():
-        total[name] = (
-            str(parse_quantity(total[name]) + parse_quantity(text))
-            if name in total
-            else text
-        )
-    return total
-
-
-def _maximum(total: dict[str, str], amounts: Object) -> dict[str, str]:
-    for name, text in amounts.items():
-        if name not in total or parse_quantity(text) > parse_quantity(total[name]):
-            total[name] = text
-    return total
-
-
-def aggregate_containers(spec: Object, key: str) -> dict[str, str]:
-    """The effective sum of `requests` or `limits`: running containers and sidecars
-    added, init containers as peaks before them.
-    """
-    total: dict[str, str] = {}
-    for container in spec.get("containers") or ():
-        _add(total, (container.get("resources") or {}).get(key) or {})
-    sidecars: dict[str, str] = {}
-    peak: dict[str, str] = {}
-    for container in spec.get("initContainers") or ():
-        amounts = (container.get("resources") or {}).get(key) or {}
-        if container.get("restartPolicy") == "Always":
-            _add(total, amounts)
-            _add(sidecars, amounts)
-            _maximum(peak, sidecars)
-        else:
-            _maximum(peak, _add(dict(sidecars), amounts))
-    return _maximum(total, peak)
 
 
 def set_pod_level_defaults(spec: Object) -> None:
@@ -63,28 +25,29 @@ def set_pod_level_defaults(spec: Object) -> None:
         dict(resources.get("limits") or {}),
         dict(resources.get("requests") or {}),
     )
+    container_limits = aggregate_container_limits({"spec": spec})
     if limits or requests:
-        for name, text in aggregate_containers(spec, "limits").items():
+        for name, amount in container_limits.items():
             if name.startswith("hugepages-") and name not in requests:
-                limits.setdefault(name, text)
+                limits.setdefault(name, str(amount))
     if limits:
-        for name, text in aggregate_containers(spec, "requests").items():
+        for name, amount in aggregate_container_requests({"spec": spec}).items():
             if name in ("cpu", "memory"):
-                requests.setdefault(name, text)
+                requests.setdefault(name, str(amount))
         for name, text in limits.items():
-            if _supported(name):
+            if is_supported_pod_level_resource(name):
                 requests.setdefault(name, text)
     elif requests:
         everyone = [
             *(spec.get("containers") or ()),
             *(spec.get("initContainers") or ()),
         ]
-        for name, text in aggregate_containers(spec, "limits").items():
+        for name, amount in container_limits.items():
             if name in ("cpu", "memory") and all(
                 name in ((c.get("resources") or {}).get("limits") or {})
                 for c in everyone
             ):
-                limits[name] = text
+                limits[name] = str(amount)
     if limits:
         resources["limits"] = limits
     if requests:

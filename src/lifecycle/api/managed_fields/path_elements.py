@@ -22,23 +22,13 @@ from typing import Any
 import orjson
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import html_escape
 
 SELF = "."
-_HTML = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
 
 
 def _json(value: Any) -> str:
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    for character, escape in _HTML.items():
-        if character in text:
-            text = text.replace(character, escape)
-    return text
+    return html_escape(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
 @lru_cache(maxsize=65536)

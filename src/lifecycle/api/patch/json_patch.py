@@ -16,12 +16,13 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 from typing import Any
 
 import orjson
 
+from lifecycle.api.go_json.decode import wrong_type
+from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.status import StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000
@@ -29,9 +30,6 @@ MAX_COPIED = 3 << 20
 """Bytes of JSON that all `copy` operations of a patch together may add."""
 
 STEP = 100
-
-_ESCAPED = re.compile("[<>&\u2028\u2029]")
-"""What Go writes as `\\u003c` and the like."""
 
 
 class _Failed(Exception):
@@ -67,11 +65,11 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
     """`apply_json_patch` with a pause after each `STEP` operations: one at the front of
     a long list takes half a millisecond.
     """
-    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
-        raise bad_request(
-            f"json: cannot unmarshal {_json_kind(ops)} into Go value of type"
-            " jsonpatch.Patch"
-        )
+    if not isinstance(ops, list):
+        raise bad_request(wrong_type(ops, "jsonpatch.Patch"))
+    for op in ops:
+        if not isinstance(op, dict):
+            raise bad_request(wrong_type(op, "jsonpatch.Operation"))
     if len(ops) > MAX_OPERATIONS:
         message = (
             "Request entity too large: The allowed maximum operations in a JSON patch"
@@ -87,14 +85,6 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
         if at % STEP == 0:
             yield
     return patching.result()
-
-
-def _json_kind(value: Any) -> str:
-    if isinstance(value, list):
-        value = next(item for item in value if not isinstance(item, dict))
-    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(
-        type(value), "number"
-    )
 
 
 def _pointer(op: dict[str, Any], name: str = "path") -> list[str]:
@@ -193,9 +183,7 @@ class _Patching:
             text = orjson.dumps(value)
         except orjson.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None
-        self._copied += len(text) + sum(
-            6 - len(each.encode()) for each in _ESCAPED.findall(text.decode())
-        )
+        self._copied += len(html_escape(text.decode()).encode())
         if self._copied > MAX_COPIED:
             raise _Failed
         return orjson.loads(text)

@@ -29,20 +29,19 @@ from lifecycle.api.protobuf.wire_format import (
 
 _double = struct.Struct("<d")
 
-# How a value is stored. The numbers below _NUMBER are length-delimited.
-(
-    _ONE,
-    _TEXT,
-    _NONEMPTY,
-    _LIST,
-    _MAP,
-    _INLINE,
-    _PACKED,
-    _NUMBER,
-    _NUMBER_NONZERO,
-    _NUMBER_LIST,
-    _DOUBLE,
-) = range(11)
+# How a value is stored. Plain integers, compared for each field of each message. Those
+# below _NUMBER are length-delimited.
+_ONE = 0  # a message, a string, bytes
+_TEXT = 1  # a string that is left out if it is empty
+_NONEMPTY = 2  # anything else that is left out if it is empty
+_LIST = 3
+_MAP = 4
+_INLINE = 5  # its fields become the message's own
+_PACKED = 6  # many numbers in one piece
+_NUMBER = 7
+_NUMBER_NONZERO = 8  # left out if it is 0
+_NUMBER_LIST = 9  # many numbers, each with its tag
+_DOUBLE = 10
 
 Step = tuple[int, str, Callable[[Any], Any]]
 

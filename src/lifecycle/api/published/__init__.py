@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-KUBERNETES_VERSION = "v1.36.2"
-"""The pinned version. Sources in the book link to this tag."""
+from lifecycle.api.version import KUBERNETES_VERSION
 
 
 @cache

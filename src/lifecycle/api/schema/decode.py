@@ -23,6 +23,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.resources import all_resources
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.gotypes import (
@@ -65,7 +66,7 @@ class Findings:
         """A value that is not of the field's type."""
         if self.saved:
             return
-        given = scalars.json_type(value)
+        given = json_type(value)
         if given == "number" and type_ in ("int32", "int64", "int", "float64"):
             given = f"number {value!r}"
         struct, names = _struct_and_names(path)
@@ -167,7 +168,7 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
-            why = f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct field .{key} of type string"
+            why = wrong_type(obj[key], "string", f".{key}")
             raise bad_request(
                 f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}"
             )
@@ -474,7 +475,7 @@ def _int_or_string(value: Any, path: Path, findings: Findings) -> Any:
         return value
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
-    given = scalars.json_type(value)
+    given = json_type(value)
     raise ValueError(
         f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32"
     )

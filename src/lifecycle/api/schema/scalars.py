@@ -19,6 +19,7 @@ from typing import Any
 
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_duration import go_duration, parse_duration
+from lifecycle.api.go_json.decode import wrong_type
 
 QUANTITY_FORMAT = (
     "quantities must match the regular expression"
@@ -60,9 +61,7 @@ def micro_time(value: Any) -> str | None:
 
 def _parse_time(value: Any, micro: bool = False) -> datetime | None:
     if type(value) is not str:
-        raise ValueError(
-            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
-        )
+        raise ValueError(wrong_type(value, "string"))
     match = _RFC3339.fullmatch(value)
     if match is None or (micro and len(match[7] or "") != 6):
         raise ValueError(_time_complaint(value, micro))
@@ -166,20 +165,5 @@ def _first_bad_byte(text: str) -> int:
 def duration(value: Any) -> str:
     """`metav1.Duration` as Go prints it: `90s` → `1m30s`."""
     if type(value) is not str:
-        raise ValueError(
-            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
-        )
+        raise ValueError(wrong_type(value, "string"))
     return go_duration(parse_duration(value))
-
-
-def json_type(value: Any) -> str:
-    """What Go calls a JSON value in an error message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, (int, float)):
-        return "number"
-    return "array" if isinstance(value, list) else "object"

@@ -12,7 +12,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import ANONYMOUS, Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.matching import converted
-from lifecycle.apiserver.authn.reviews import user_info_object
+from lifecycle.apiserver.authn.user_info import user_info_object
 
 _OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
 

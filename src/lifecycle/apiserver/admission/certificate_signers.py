@@ -24,7 +24,7 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.authz.authorizer import Authorize, decide
 
 GROUP = "certificates.k8s.io"
 REQUESTS = frozenset({(GROUP, "certificatesigningrequests")})
@@ -32,20 +32,20 @@ KUBE_API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"
 PEM_TYPE = "CERTIFICATE REQUEST"
 
 
-def is_authorized_for_signer(
-    authorize: Ask, user: UserInfo, verb: str, signer: str
+async def is_authorized_for_signer(
+    authorize: Authorize, user: UserInfo, verb: str, signer: str
 ) -> bool:
     """Whether the user may do this for the signer, or for all of the signer's
     domain.
     """
     domain = signer.partition("/")[0]
-    questions = (
-        RequestInfo(
+    for name in (signer, f"{domain}/*"):
+        question = RequestInfo(
             True, "", verb, group=GROUP, version="*", resource="signers", name=name
         )
-        for name in (signer, f"{domain}/*")
-    )
-    return any(authorize(user, question).allowed for question in questions)
+        if (await decide(authorize, user, question)).allowed:
+            return True
+    return False
 
 
 class _SignerPlugin(Plugin):
@@ -55,10 +55,10 @@ class _SignerPlugin(Plugin):
     resources = REQUESTS
     verb = ""
 
-    def __init__(self, authorize: Ask) -> None:
+    def __init__(self, authorize: Authorize) -> None:
         self._authorize = authorize
 
-    def validate(self, attributes: Attributes) -> None:
+    async def validate(self, attributes: Attributes) -> None:
         """Refuse who lacks the right. The stored request counts: nobody gets around it
         by changing the signer as well.
         """
@@ -66,7 +66,7 @@ class _SignerPlugin(Plugin):
         if not self.concerns(attributes.obj or {}, stored):
             return
         signer = (stored.get("spec") or {}).get("signerName", "")
-        if not is_authorized_for_signer(
+        if not await is_authorized_for_signer(
             self._authorize, attributes.user or ANONYMOUS, self.verb, signer
         ):
             raise attributes.forbidden(

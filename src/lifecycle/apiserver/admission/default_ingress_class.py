@@ -8,7 +8,7 @@ from __future__ import annotations
 from lifecycle.api.resources import resource
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"

@@ -21,7 +21,10 @@ from lifecycle.apiserver.admission.default_toleration_seconds import (
 )
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
-from lifecycle.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
+from lifecycle.apiserver.admission.mutating_webhook import (
+    Defaulter,
+    MutatingAdmissionWebhook,
+)
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.persistent_volume_claim_resize import (
@@ -38,16 +41,22 @@ from lifecycle.apiserver.admission.storage_object_in_use_protection import (
 from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
 from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
-from lifecycle.apiserver.cel.authorizer import Ask
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.authz.authorizer import Authorize
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 def default_plugins(
-    reader: ObjectReader, names: NameSource, authorize: Ask | None = None
+    reader: ObjectReader,
+    names: NameSource,
+    authorize: Authorize | None = None,
+    resolver: ServiceResolver | None = None,
+    *,
+    defaulter: Defaulter,
 ) -> list[Plugin]:
     """One of each, reading from the server's caches. `names` gives the token volumes
     their suffixes; `authorize` answers the expressions of policies that ask what
-    somebody may do.
+    somebody may do; `defaulter` fills in what a mutated object does not say.
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
@@ -73,8 +82,8 @@ def default_plugins(
         RuntimeClass(reader),
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
-        MutatingAdmissionPolicy(reader, authorize),
-        MutatingAdmissionWebhook(reader, authorize),
+        MutatingAdmissionPolicy(reader, authorize, defaulter=defaulter),
+        MutatingAdmissionWebhook(reader, authorize, resolver, defaulter=defaulter),
         ValidatingAdmissionPolicy(reader, authorize),
-        ValidatingAdmissionWebhook(reader, authorize),
+        ValidatingAdmissionWebhook(reader, authorize, resolver),
     ]

@@ -22,8 +22,9 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
-from lifecycle.apiserver.admission.webhook_client import Call, CallError, Target
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookClient
 
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
 FAILED_OPEN = "alpha.image-policy.k8s.io/failed-open"
@@ -63,7 +64,7 @@ class ImagePolicyWebhook(Plugin):
     def __init__(self, policy: ImagePolicy, clock: Clock) -> None:
         self._policy, self._clock = policy, clock
         bundle = {"caBundle": base64.b64encode(policy.ca).decode()} if policy.ca else {}
-        self._target = Target({"url": policy.server, **bundle})
+        self._client = HookClient({"url": policy.server, **bundle})
         self._answers: dict[bytes, tuple[float, Object]] = {}
 
     async def validate(self, attributes: Attributes) -> None:
@@ -87,7 +88,7 @@ class ImagePolicyWebhook(Plugin):
         spec["namespace"] = attributes.namespace
         try:
             status = await self._status(spec)
-        except CallError as error:
+        except WebhookError as error:
             if not self._policy.default_allow:
                 raise attributes.forbidden(str(error)) from None
             annotate(AUDIT + "failed-open", "true")
@@ -107,7 +108,7 @@ class ImagePolicyWebhook(Plugin):
             )
 
     async def _status(self, spec: Object) -> Object:
-        """The service's word, or what it said the last time. Raises CallError."""
+        """The service's word, or what it said the last time. Raises WebhookError."""
         key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
         known = self._answers.get(key)
         if known is not None and now < known[0]:
@@ -119,9 +120,8 @@ class ImagePolicyWebhook(Plugin):
             "spec": spec,
             "status": {},
         }
-        answer: Any = await Call(
-            self._target, json.dumps(review).encode(), TIMEOUT, _nowhere
-        ).answer()
+        call = self._client.post(json.dumps(review).encode(), TIMEOUT)
+        answer: Any = await call.answer()
         status: Object = (
             answer.get("status") if isinstance(answer, dict) else None
         ) or {}
@@ -131,7 +131,3 @@ class ImagePolicyWebhook(Plugin):
                 self._answers.pop(next(iter(self._answers)))
             self._answers[key] = (now + (ttl or DEFAULT_TTL), status)
         return status
-
-
-def _nowhere(namespace: str, name: str, port: int) -> tuple[str, int]:
-    raise LookupError(f'service "{name}" not found')

@@ -25,7 +25,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import ANONYMOUS, Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.authz.authorizer import Authorize, decide
 
 STATE = "initializers.lifecycle.internal/state"
 
@@ -62,7 +62,7 @@ class Initializers(Plugin):
     name = "Initializers"
     operations = frozenset({CREATE, UPDATE})
 
-    def __init__(self, authorize: Ask) -> None:
+    def __init__(self, authorize: Authorize) -> None:
         self._authorize = authorize
         self.configurations: dict[str, Object] = {}
 
@@ -79,14 +79,14 @@ class Initializers(Plugin):
                     found.append(initializer["name"])
         return list(dict.fromkeys(found))
 
-    def admit(self, attributes: Attributes) -> None:
+    async def admit(self, attributes: Attributes) -> None:
         """Raises StatusError 403 for who may not skip initializers, or touch what is
         not initialized yet; 422 for impossible lists.
         """
         obj = attributes.obj
         assert obj is not None
         if attributes.operation == CREATE:
-            self._on_create(attributes, obj)
+            await self._on_create(attributes, obj)
             return
         before, now = state_of(attributes.old_obj or {}), state_of(obj)
         if now is not None and not now.get("pending") and not now.get("result"):
@@ -94,7 +94,7 @@ class Initializers(Plugin):
             with_state(obj, None)
         if before is None and now is None:
             return
-        self._may_initialize(attributes)
+        await self._may_initialize(attributes)
         errors = _transition(before, now)
         if errors:
             raise invalid_object(
@@ -104,19 +104,19 @@ class Initializers(Plugin):
                 errors,
             )
 
-    def _on_create(self, attributes: Attributes, obj: Object) -> None:
+    async def _on_create(self, attributes: Attributes, obj: Object) -> None:
         given = state_of(obj)
         if given is not None and given.get("result"):
             raise attributes.forbidden("initializers may not set a result on creation")
         if given is not None:  # an empty list means: without initializers, please
-            self._may_initialize(attributes)
+            await self._may_initialize(attributes)
             with_state(obj, given if given.get("pending") else None)
             return
         names = self.initializers_for(attributes.resource)
         if names:
             with_state(obj, {"pending": [{"name": name} for name in names]})
 
-    def _may_initialize(self, attributes: Attributes) -> None:
+    async def _may_initialize(self, attributes: Attributes) -> None:
         """Whether the user has the verb `initialize`."""
         row = attributes.resource
         info = RequestInfo(
@@ -124,7 +124,7 @@ class Initializers(Plugin):
             version=row.version,
             namespace=attributes.namespace, resource=row.plural, name=attributes.name,
         )  # fmt: skip
-        verdict = self._authorize(attributes.user or ANONYMOUS, info)
+        verdict = await decide(self._authorize, attributes.user or ANONYMOUS, info)
         if not verdict.allowed:
             raise attributes.forbidden(
                 f"user must have permission to initialize resources: {verdict.reason}"

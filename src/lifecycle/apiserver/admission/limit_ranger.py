@@ -13,14 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.pod_totals import Amounts, amounts, containers_total
+from lifecycle.api.pod_resources import (
+    ResourceList,
+    aggregate_container_limits,
+    aggregate_container_requests,
+    resource_list,
+)
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
 from lifecycle.apiserver.authz.union import aggregate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 
@@ -122,9 +127,11 @@ def _merge(
     container["resources"] = resources
 
 
-def _requests_and_limits(container: Object) -> tuple[Amounts, Amounts]:
+def _requests_and_limits(container: Object) -> tuple[ResourceList, ResourceList]:
     resources = container.get("resources") or {}
-    return amounts(resources.get("requests")), amounts(resources.get("limits"))
+    return resource_list(resources.get("requests")), resource_list(
+        resources.get("limits")
+    )
 
 
 def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
@@ -138,25 +145,23 @@ def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
             for requests, limits in (*containers, *init_containers):
                 yield from _violations("Container", limit, requests, limits)
         elif limit.get("type") == "Pod":
-            yield from _violations(
-                "Pod", limit, _pod_total(pod, "requests"), _pod_total(pod, "limits")
-            )
+            requests = aggregate_container_requests(pod) | _own(pod, "requests")
+            limits = aggregate_container_limits(pod) | _own(pod, "limits")
+            yield from _violations("Pod", limit, requests, limits)
 
 
-def _pod_total(pod: Object, key: str) -> Amounts:
-    """What a pod asks for by its spec: of CPU and memory what it says itself, otherwise
-    what its containers add up to.
+def _own(pod: Object, key: str) -> ResourceList:
+    """What a pod says itself, which wins over its containers' sum. Of huge pages that
+    does not count here, unlike elsewhere.
     """
-    own = amounts((pod["spec"].get("resources") or {}).get(key))
-    return containers_total(pod, key) | {
-        name: amount for name, amount in own.items() if name in ("cpu", "memory")
-    }
+    own = resource_list((pod["spec"].get("resources") or {}).get(key))
+    return {name: amount for name, amount in own.items() if name in ("cpu", "memory")}
 
 
 def _violations(
-    kind: str, limit: Object, requests: Amounts, limits: Amounts
+    kind: str, limit: Object, requests: ResourceList, limits: ResourceList
 ) -> Iterator[str]:
-    for name, bound in sorted(amounts(limit.get("min")).items()):
+    for name, bound in sorted(resource_list(limit.get("min")).items()):
         rule = f"minimum {name} usage per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if request is None:
@@ -165,7 +170,7 @@ def _violations(
             yield f"{rule}, but request is {request}"
         elif upper is not None and upper < bound:
             yield f"{rule}, but limit is {upper}"
-    for name, bound in sorted(amounts(limit.get("max")).items()):
+    for name, bound in sorted(resource_list(limit.get("max")).items()):
         rule = f"maximum {name} usage per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if upper is None:
@@ -174,7 +179,7 @@ def _violations(
             yield f"{rule}, but limit is {upper}"
         elif request is not None and request > bound:
             yield f"{rule}, but request is {request}"
-    for name, bound in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
+    for name, bound in sorted(resource_list(limit.get("maxLimitRequestRatio")).items()):
         rule = f"{name} max limit to request ratio per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if request is None or not request.milli():
@@ -187,10 +192,10 @@ def _violations(
 
 def _claim_violations(claim: Object, limit_range: Object) -> Iterator[str]:
     kind = "PersistentVolumeClaim"
-    requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
+    requests = resource_list((claim["spec"].get("resources") or {}).get("requests"))
     for limit in _limits(limit_range, kind):
         yield from _violations(kind, {"min": limit.get("min")}, requests, {})
-        for name, bound in sorted(amounts(limit.get("max")).items()):
+        for name, bound in sorted(resource_list(limit.get("max")).items()):
             rule, request = (
                 f"maximum {name} usage per {kind} is {bound}",
                 requests.get(name),

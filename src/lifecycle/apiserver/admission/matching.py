@@ -21,14 +21,14 @@ from lifecycle.api.resources import Resource, all_resources, resource
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.registry.autoscaler_versions import (
+from lifecycle.apiserver.apis.autoscaler_versions import (
     AUTOSCALING_V1,
     AUTOSCALING_V2,
     to_v1,
     to_v2,
 )
-from lifecycle.apiserver.registry.event_versions import CORE, EVENTS, from_core, to_core
+from lifecycle.apiserver.apis.event_versions import CORE, EVENTS, from_core, to_core
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 GROUP = "admissionregistration.k8s.io"
 EXEMPT = frozenset(

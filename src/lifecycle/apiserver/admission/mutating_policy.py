@@ -12,7 +12,7 @@ Upstream: `apiserver/pkg/admission/plugin/policy/mutating/{dispatcher,compilatio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,7 +26,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
-from lifecycle.apiserver.admission.mutating_webhook import replace_object
+from lifecycle.apiserver.admission.mutating_webhook import Defaulter, replace_object
 from lifecycle.apiserver.admission.policy_expressions import (
     Composition,
     Evaluation,
@@ -38,10 +38,10 @@ from lifecycle.apiserver.admission.policy_source import (
     PolicySource,
 )
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
+from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel import object_literals
-from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RETURNS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}
 EXPRESSIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
@@ -107,7 +107,14 @@ class MutatingAdmissionPolicy(Plugin):
     name = "MutatingAdmissionPolicy"
     subresources = None
 
-    def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
+    def __init__(
+        self,
+        reader: ObjectReader,
+        authorize: Authorize | None = None,
+        *,
+        defaulter: Defaulter,
+    ) -> None:
+        self._defaulter = defaulter
         self._matcher = Matcher(reader)
         self._authorize = authorize
         self._source: PolicySource[Mutator] = PolicySource(reader, "mutating", Mutator)
@@ -120,13 +127,16 @@ class MutatingAdmissionPolicy(Plugin):
         """Everything but the configuration of admission."""
         return not is_exempt(resource)
 
-    def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Change the object. Raises StatusError for what cannot be evaluated, under
         failurePolicy Fail.
         """
         hooks = self._source.hooks()
-        if not hooks:
-            return
+        return self._dispatch(hooks, attributes) if hooks else None
+
+    async def _dispatch(
+        self, hooks: Sequence[Hook[Mutator]], attributes: Attributes
+    ) -> None:
         problems: list[tuple[Hook[Mutator], Object, str, str]] = []
         invocations = [
             found
@@ -138,7 +148,7 @@ class MutatingAdmissionPolicy(Plugin):
         if rounds.second:
             memory.begin(attributes.obj)
         for invocation in invocations:
-            self._invoke(invocation, attributes, rounds, problems)
+            await self._invoke(invocation, attributes, rounds, problems)
         memory.output = orjson.loads(orjson.dumps(attributes.obj))
         problems = [problem for problem in problems if problem[0].evaluator.fails]
         if problems:
@@ -166,7 +176,7 @@ class MutatingAdmissionPolicy(Plugin):
             found += [Invocation(hook, binding, one, match) for one in params]
         return found
 
-    def _invoke(
+    async def _invoke(
         self,
         invocation: Invocation,
         attributes: Attributes,
@@ -176,7 +186,7 @@ class MutatingAdmissionPolicy(Plugin):
         hook, memory = invocation.hook, rounds.of(self.name)
         try:
             policy = "Fail" if hook.evaluator.fails else "Ignore"
-            if not hook.evaluator.conditions.match(
+            if not await hook.evaluator.conditions.match(
                 self._evaluation(invocation, attributes), policy
             ):
                 return
@@ -192,7 +202,7 @@ class MutatingAdmissionPolicy(Plugin):
             try:
                 if isinstance(program, CompileError):
                     raise MutationError(str(program))
-                changed |= self._mutate(kind, program, invocation, attributes)
+                changed |= await self._mutate(kind, program, invocation, attributes)
             except (
                 EvaluationError,
                 MutationError,
@@ -216,7 +226,7 @@ class MutatingAdmissionPolicy(Plugin):
             composition=invocation.hook.evaluator.composition,
         )  # fmt: skip
 
-    def _mutate(
+    async def _mutate(
         self,
         kind: str,
         program: Program,
@@ -224,13 +234,15 @@ class MutatingAdmissionPolicy(Plugin):
         attributes: Attributes,
     ) -> bool:
         """One mutation. Returns whether the object is another one now."""
-        value = self._evaluation(invocation, attributes).evaluate(program)
+        value = await self._evaluation(invocation, attributes).evaluate(program)
         obj = attributes.obj
         assert obj is not None
         if kind == "JSONPatch":
             try:
                 return replace_object(
-                    attributes, apply_json_patch(obj, object_literals.untyped(value))
+                    attributes,
+                    apply_json_patch(obj, object_literals.untyped(value)),
+                    self._defaulter,
                 )
             except StatusError as error:
                 if any(op.get("op") == "test" for op in value):
@@ -245,7 +257,7 @@ class MutatingAdmissionPolicy(Plugin):
                 f"error applying patch: invalid ApplyConfiguration: {why}"
             )
         wanted.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
-        return replace_object(attributes, merge(whole, obj, wanted))
+        return replace_object(attributes, merge(whole, obj, wanted), self._defaulter)
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:

@@ -10,11 +10,11 @@ Upstream: `apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go`
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
@@ -29,10 +29,18 @@ from lifecycle.apiserver.admission.webhooks import (
     denied,
     failed,
 )
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.authz.authorizer import Authorize
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.service_resolver import ServiceResolver
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
 PATCH = "patch.webhook.admission.k8s.io/"
+
+Defaulter = Callable[[Object], None]
+"""Fills in what an object does not say, in place. Upstream: `runtime.ObjectDefaulter`,
+which plugins get in `admission.ObjectInterfaces`.
+"""
 
 
 class MutatingAdmissionWebhook(WebhookPlugin):
@@ -41,13 +49,24 @@ class MutatingAdmissionWebhook(WebhookPlugin):
     name = "MutatingAdmissionWebhook"
     kind = "mutating"
 
+    def __init__(
+        self,
+        reader: ObjectReader,
+        authorize: Authorize | None = None,
+        resolver: ServiceResolver | None = None,
+        *,
+        defaulter: Defaulter,
+    ) -> None:
+        super().__init__(reader, authorize, resolver)
+        self._defaulter = defaulter
+
     async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:
         rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
         memory = rounds.of(self.name)
         if rounds.second:
             memory.begin(attributes.obj)
         for index, hook in enumerate(hooks):
-            match = self.should_call(hook, attributes)
+            match = await self.should_call(hook, attributes)
             if match is None or (rounds.second and hook.uid not in memory.again):
                 continue
             place = f"round_{int(rounds.second)}_index_{index}"
@@ -103,8 +122,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             }
             annotate(MUTATION + place, json.dumps(noted, separators=(",", ":")))
 
-    @staticmethod
-    def _apply(hook: Webhook, match: Any, attributes: Attributes, patch: Any) -> bool:
+    def _apply(
+        self, hook: Webhook, match: Any, attributes: Attributes, patch: Any
+    ) -> bool:
         shown = converted(attributes.obj, match.resource)
         if shown is None or attributes.obj is None:
             why = (
@@ -116,10 +136,12 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             patched = apply_json_patch(shown, patch)
         except StatusError as error:
             raise internal_error(error.message) from None
-        return replace_object(attributes, patched)
+        return replace_object(attributes, patched, self._defaulter)
 
 
-def replace_object(attributes: Attributes, document: Object) -> bool:
+def replace_object(
+    attributes: Attributes, document: Object, defaulter: Defaulter
+) -> bool:
     """Put another object in the place of the one that is asked about: normal form, with
     defaults. Returns whether it is another.
 
@@ -132,7 +154,7 @@ def replace_object(attributes: Attributes, document: Object) -> bool:
     except (StatusError, KeyError) as error:
         raise internal_error(getattr(error, "message", str(error))) from None
     new = converted(new, attributes.resource) or new
-    set_defaults(new)
+    defaulter(new)
     if new == obj:
         return False
     obj.clear()

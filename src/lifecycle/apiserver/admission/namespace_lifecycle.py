@@ -19,7 +19,7 @@ from lifecycle.api.status import forbidden, not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 MISSING_NAMESPACE_WAIT = 0.05

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 class NamespacedIndex:

@@ -19,7 +19,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.cel.authorizer import Ask
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 VERB = "request-serviceaccounts-token-audience"
 

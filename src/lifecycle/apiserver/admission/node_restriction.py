@@ -24,7 +24,7 @@ from lifecycle.apiserver.admission.node_audiences import NodeAudiences
 from lifecycle.apiserver.authz.node import NODE_LEASES, node_identity
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
 from lifecycle.apiserver.cel.authorizer import Ask
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RESTRICTION = "node-restriction.kubernetes.io"
 KUBELET_LABELS = frozenset(

@@ -10,7 +10,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 class PersistentVolumeClaimResize(Plugin):

@@ -22,8 +22,8 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.pod_security_checks import violations
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")

@@ -23,7 +23,8 @@ from lifecycle.api.wire import ANONYMOUS, Object
 from lifecycle.apiserver.admission.admission_request import admission_request
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
-from lifecycle.apiserver.cel.authorizer import Ask, Asking, asking
+from lifecycle.apiserver.authz.authorizer import Authorize
+from lifecycle.apiserver.cel.authorizer import Asking, asking
 from lifecycle.apiserver.cel.environment import (
     DYN,
     CompileError,
@@ -99,7 +100,7 @@ class Composition:
 
 class Evaluation:
     """One request, as the expressions of one policy see it. Programs are evaluated by
-    `evaluate`.
+    `evaluate`, more than once if an expression asks an authorizer that has to wait.
     """
 
     def __init__(
@@ -109,12 +110,15 @@ class Evaluation:
         *,
         namespace: Object | None,
         params: Object | None = None,
-        authorize: Ask | None = None,
+        authorize: Authorize | None = None,
         composition: Composition | None = None,
     ) -> None:
         self._composition = composition
-        self._user = attributes.user or ANONYMOUS
-        self._authorize = authorize
+        self._asking = (
+            Asking(authorize, attributes.user or ANONYMOUS)
+            if authorize is not None
+            else None
+        )
         request = admission_request(attributes, row)
         check = {
             "group": attributes.resource.group,
@@ -138,14 +142,27 @@ class Evaluation:
         }
         self._failed: dict[str, str] = {}
 
-    def evaluate(self, program: Program) -> Any:
+    async def evaluate(self, program: Program) -> Any:
         """The value. Raises EvaluationError with upstream's text: `expression '…'
         resulted in error: …`.
         """
-        asked = (
-            Asking(self._authorize, self._user) if self._authorize is not None else None
-        )
-        with asking(asked):
+        while True:
+            try:
+                value = self._evaluate(program)
+            except EvaluationError:
+                if not self._is_waiting():
+                    raise
+            else:
+                if not self._is_waiting():
+                    return value
+            assert self._asking is not None
+            await self._asking.settle()
+
+    def _is_waiting(self) -> bool:
+        return self._asking is not None and bool(self._asking.waiting)
+
+    def _evaluate(self, program: Program) -> Any:
+        with asking(self._asking):
             try:
                 self._prepare(program)
                 return program.evaluate(self._values)
@@ -173,11 +190,15 @@ class Evaluation:
                 continue
             self._prepare(variable)
             try:
-                self._values[f"variables.{name}"] = variable.evaluate(self._values)
+                value = variable.evaluate(self._values)
             except EvaluationError as error:
-                self._failed[name] = (
-                    f'composited variable "{name}" fails to evaluate: {error}'
-                )
+                if not self._is_waiting():
+                    self._failed[name] = (
+                        f'composited variable "{name}" fails to evaluate: {error}'
+                    )
+            else:
+                if not self._is_waiting():
+                    self._values[f"variables.{name}"] = value
 
 
 class MatchConditions:
@@ -196,7 +217,7 @@ class MatchConditions:
             except CompileError as error:
                 self._programs.append(error)
 
-    def match(self, evaluation: Evaluation, failure_policy: str) -> bool:
+    async def match(self, evaluation: Evaluation, failure_policy: str) -> bool:
         """Whether all hold. One that is false decides; else errors count as
         `failurePolicy` says.
 
@@ -208,7 +229,7 @@ class MatchConditions:
                 errors.append(f"compilation error: {program}")
                 continue
             try:
-                if evaluation.evaluate(program) is False:
+                if await evaluation.evaluate(program) is False:
                     return False
             except EvaluationError as error:
                 errors.append(str(error))

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.resources import Resource, resource, resource_for_kind
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 E = TypeVar("E")
 

@@ -13,7 +13,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 DEFAULT_PRIORITY = 0
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"

@@ -34,7 +34,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 UpdateStatus = Callable[[Object], Awaitable[object]]
 """Stores a quota's new status if the quota is still the one that was read. Raises
@@ -57,7 +57,7 @@ CHANGEABLE = frozenset(
 class ResourceQuota(Plugin):
     """Looks at everything that is created in a namespace.
 
-    `update_status` is how quotas are charged; the server sets it. Without it they are
+    `update_status` is how quotas are charged. Without it they are
     checked, but never used up.
     """
 
@@ -67,7 +67,7 @@ class ResourceQuota(Plugin):
     def __init__(
         self, reader: ObjectReader, update_status: UpdateStatus | None = None
     ) -> None:
-        self.update_status = update_status
+        self._update_status = update_status
         self._quotas = NamespacedIndex(reader, resource("resourcequotas"))
 
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
@@ -107,11 +107,11 @@ class ResourceQuota(Plugin):
             charged = [
                 new for quota in concerned if (new := _charge(quota, attributes))
             ]
-            if attributes.dry_run or self.update_status is None:
+            if attributes.dry_run or self._update_status is None:
                 return
             try:
                 for quota in charged:
-                    await self.update_status(quota)
+                    await self._update_status(quota)
                 return
             except StatusError as error:
                 if error.code != 409 or attempt == RETRIES:

@@ -33,7 +33,7 @@ class RoleEscalation(Plugin):
     def __init__(self, check: EscalationCheck) -> None:
         self._check = check
 
-    def admit(self, attributes: Attributes) -> None:
+    async def admit(self, attributes: Attributes) -> None:
         """Refuse to store rights that the user does not have."""
         obj = attributes.obj
         assert obj is not None
@@ -47,6 +47,6 @@ class RoleEscalation(Plugin):
             resource=attributes.resource.plural,
             name=attributes.name or obj["metadata"].get("name", ""),
         )
-        self._check.check(
+        await self._check.check(
             attributes.user or ANONYMOUS, question, obj, attributes.old_obj
         )

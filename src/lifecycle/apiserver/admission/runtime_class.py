@@ -12,7 +12,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 OVERHEAD_WITHOUT_CLASS = (
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

@@ -24,7 +24,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 DEFAULT_NAME = "default"
 VOLUME_NAME = "kube-api-access"

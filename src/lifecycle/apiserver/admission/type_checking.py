@@ -22,13 +22,13 @@ from lifecycle.api.schema.nodes import Schema
 from lifecycle.api.schema.openapi import schema_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import base_environment
-from lifecycle.apiserver.apiextensions.cel_rules import escaped
 from lifecycle.apiserver.cel.environment import (
     DYN,
     CompileError,
     Environment,
     message_type,
 )
+from lifecycle.apiserver.cel.escaping import escaped
 from lifecycle.apiserver.cel.types import MESSAGES, build_types
 
 MAX_TYPES = 10

@@ -13,7 +13,7 @@ v1.36. Left out: cost budgets, metrics, policies from files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lifecycle.api.resources import Resource
@@ -32,10 +32,10 @@ from lifecycle.apiserver.admission.policy_source import (
     Hook,
     PolicySource,
 )
-from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 CODES = {
     "Forbidden": 403,
@@ -106,33 +106,34 @@ class Validator:
             ),
         )
 
-    def decisions(self, evaluation: Evaluation) -> Iterator[Decision]:
+    async def decisions(self, evaluation: Evaluation) -> list[Decision]:
         """What speaks against the request. What cannot be evaluated does, under
         failurePolicy Fail.
         """
         if self.problem:
-            yield from self._error(0, self.problem)
-            return
+            return self._error(0, self.problem)
+        decisions: list[Decision] = []
         for index, validation in enumerate(self.validations):
             try:
-                if evaluation.evaluate(validation.expression) is not True:
+                if await evaluation.evaluate(validation.expression) is not True:
                     reason = validation.spec.get("reason") or "Invalid"
-                    yield Decision(index, self._message(validation, evaluation), reason)
+                    message = await self._message(validation, evaluation)
+                    decisions.append(Decision(index, message, reason))
             except EvaluationError as error:
-                yield from self._error(index, str(error))
+                decisions += self._error(index, str(error))
+        return decisions
 
-    def _error(self, index: int, why: str) -> Iterator[Decision]:
-        if self.fails:
-            yield Decision(index, why)
+    def _error(self, index: int, why: str) -> list[Decision]:
+        return [Decision(index, why)] if self.fails else []
 
     @staticmethod
-    def _message(validation: Validation, evaluation: Evaluation) -> str:
+    async def _message(validation: Validation, evaluation: Evaluation) -> str:
         """`messageExpression` if it gives one line of text, else `message`, else the
         expression.
         """
         if validation.message is not None:
             try:
-                text = evaluation.evaluate(validation.message)
+                text = await evaluation.evaluate(validation.message)
             except EvaluationError:
                 text = ""
             if (
@@ -147,18 +148,20 @@ class Validator:
             spec.get("message") or ""
         ).strip() or f"failed expression: {spec['expression'].strip()}"
 
-    def audit(self, evaluation: Evaluation) -> Iterator[tuple[str, str] | Decision]:
+    async def audit(self, evaluation: Evaluation) -> list[tuple[str, str] | Decision]:
         """Annotations for the audit log; a Decision for one that cannot be
         evaluated.
         """
+        notes: list[tuple[str, str] | Decision] = []
         for key, program in self.annotations:
             try:
-                value = evaluation.evaluate(program)
+                value = await evaluation.evaluate(program)
             except EvaluationError as error:
-                yield from self._error(0, str(error))
+                notes += self._error(0, str(error))
                 continue
             if isinstance(value, str) and value.strip():
-                yield key, value.strip()[:MAX_ANNOTATION]
+                notes.append((key, value.strip()[:MAX_ANNOTATION]))
+        return notes
 
 
 class ValidatingAdmissionPolicy(Plugin):
@@ -167,7 +170,9 @@ class ValidatingAdmissionPolicy(Plugin):
     name = "ValidatingAdmissionPolicy"
     subresources = None
 
-    def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, authorize: Authorize | None = None
+    ) -> None:
         self._matcher = Matcher(reader)
         self._authorize = authorize
         self._source: PolicySource[Validator] = PolicySource(
@@ -182,70 +187,74 @@ class ValidatingAdmissionPolicy(Plugin):
         """Everything but the configuration of admission."""
         return not is_exempt(resource)
 
-    def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Raises StatusError for the first reason to refuse."""
         hooks = self._source.hooks()
-        if not hooks:
-            return
+        return self._dispatch(hooks, attributes) if hooks else None
+
+    async def _dispatch(
+        self, hooks: Sequence[Hook[Validator]], attributes: Attributes
+    ) -> None:
         denials = [
-            denial for hook in hooks for denial in self._policy(hook, attributes)
+            denial for hook in hooks for denial in await self._policy(hook, attributes)
         ]
         if denials:
             raise denials[0]
 
-    def _policy(
+    async def _policy(
         self, hook: Hook[Validator], attributes: Attributes
-    ) -> Iterator[StatusError]:
+    ) -> list[StatusError]:
         match = self._matcher.resources(
             hook.policy["spec"].get("matchConstraints") or {}, attributes
         )
+        denials: list[StatusError] = []
         if match is None:
-            return
+            return denials
         noted: dict[str, list[str]] = {}
         for binding in hook.bindings:
             criteria = binding["spec"].get("matchResources")
             if criteria and self._matcher.resources(criteria, attributes) is None:
                 continue
-            yield from self._binding(hook, binding, match, attributes, noted)
+            denials += await self._binding(hook, binding, match, attributes, noted)
         for key, values in noted.items():
             annotate(f"{hook.name}/{key}", ", ".join(values))
+        return denials
 
-    def _binding(
+    async def _binding(
         self,
         hook: Hook[Validator],
         binding: Object,
         match: Match,
         attributes: Attributes,
         noted: dict[str, list[str]],
-    ) -> Iterator[StatusError]:
+    ) -> list[StatusError]:
+        denials: list[StatusError] = []
         try:
             params = self._source.params(hook, binding, attributes.namespace)
         except ConfigurationError as error:
             if hook.evaluator.fails:
-                yield _denial(
-                    attributes,
-                    hook,
-                    binding,
-                    Decision(0, f"failed to configure binding: {error}"),
-                )
-            return
+                why = Decision(0, f"failed to configure binding: {error}")
+                denials.append(_denial(attributes, hook, binding, why))
+            return denials
         for evaluation in self._evaluations(params, match, attributes, hook):
             try:
                 policy = "Fail" if hook.evaluator.fails else "Ignore"
-                if not hook.evaluator.problem and not hook.evaluator.conditions.match(
+                conditions = hook.evaluator.conditions
+                if not hook.evaluator.problem and not await conditions.match(
                     evaluation, policy
                 ):
                     continue
-                decisions = list(hook.evaluator.decisions(evaluation))
+                decisions = await hook.evaluator.decisions(evaluation)
             except EvaluationError as error:
                 decisions = [Decision(0, str(error))]
             for decision in decisions:
-                yield from _act(attributes, hook, binding, decision)
-            for note in hook.evaluator.audit(evaluation):
+                denials += _act(attributes, hook, binding, decision)
+            for note in await hook.evaluator.audit(evaluation):
                 if isinstance(note, Decision):
-                    yield _denial(attributes, hook, binding, note)
+                    denials.append(_denial(attributes, hook, binding, note))
                 elif note[1] not in noted.setdefault(note[0], []):
                     noted[note[0]].append(note[1])
+        return denials
 
     def _evaluations(
         self, params: Any, match: Match, attributes: Attributes, hook: Hook[Validator]

@@ -22,7 +22,7 @@ from lifecycle.apiserver.admission.webhooks import (
     denied,
     failed,
 )
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
 
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
 
@@ -42,7 +42,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         relevant = [
             (hook, match)
             for hook in hooks
-            if (match := self.should_call(hook, attributes)) is not None
+            if (match := await self.should_call(hook, attributes)) is not None
         ]
         asked: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
 Answer = Callable[[Object], Object]
 """Takes the `request` of an AdmissionReview, returns the `response` (`uid` is filled

@@ -25,17 +25,16 @@ from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
 from lifecycle.apiserver.admission.policy_expressions import Evaluation, MatchConditions
-from lifecycle.apiserver.admission.webhook_client import (
-    Call,
-    CallError,
-    Resolver,
-    Target,
-    service_resolver,
-)
-from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel.environment import EvaluationError
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookCall, HookClient
+from lifecycle.apiserver.webhook.service_resolver import (
+    EndpointResolver,
+    ServiceResolver,
+)
 
 KNOWN_VERSIONS = ("v1", "v1beta1")
 DEFAULT_TIMEOUT = 10
@@ -83,7 +82,7 @@ class Answer(NamedTuple):
 
 
 class WebhookPlugin(Plugin):
-    """Base of both plugins. `resolve` says where a Service can be reached (default: at
+    """Base of both plugins. `resolver` says where a Service can be reached (default: at
     its endpoints).
 
     Without a configuration the chain leaves the plugin out.
@@ -96,12 +95,12 @@ class WebhookPlugin(Plugin):
     def __init__(
         self,
         reader: ObjectReader,
-        authorize: Ask | None = None,
-        resolve: Resolver | None = None,
+        authorize: Authorize | None = None,
+        resolver: ServiceResolver | None = None,
     ) -> None:
         self._reader, self._authorize = reader, authorize
         self._names = NameSource()  # the uids of questions are nobody's business
-        self.resolve = resolve or service_resolver(reader)
+        self._resolver = resolver or EndpointResolver(reader, external_names=True)
         self.matcher = Matcher(reader)
         self.configurations = resource(
             f"{self.kind}webhookconfigurations.admissionregistration.k8s.io"
@@ -129,7 +128,7 @@ class WebhookPlugin(Plugin):
             self._version = version
         return self._hooks
 
-    def should_call(self, hook: Webhook, attributes: Attributes) -> Match | None:
+    async def should_call(self, hook: Webhook, attributes: Attributes) -> Match | None:
         """How the webhook knows the resource, or None if it is not to be called. Raises
         StatusError.
         """
@@ -142,7 +141,7 @@ class WebhookPlugin(Plugin):
         try:
             return (
                 match
-                if hook.conditions.match(
+                if await hook.conditions.match(
                     evaluation, hook.spec.get("failurePolicy") or "Fail"
                 )
                 else None
@@ -152,7 +151,7 @@ class WebhookPlugin(Plugin):
 
     def call(
         self, hook: Webhook, match: Match, attributes: Attributes
-    ) -> tuple[Call, str, str]:
+    ) -> tuple[HookCall, str, str]:
         """Begin to ask a webhook; what belongs to the answer is `uid` and version.
         Raises StatusError, FailedCall.
         """
@@ -177,7 +176,9 @@ class WebhookPlugin(Plugin):
         uid = self._names.uid()
         body = orjson.dumps(admission_review(attributes, match.resource, version, uid))
         return (
-            Call(Target(hook.spec["clientConfig"]), body, hook.timeout, self.resolve),
+            HookClient(hook.spec["clientConfig"], self._resolver).post(
+                body, hook.timeout
+            ),
             uid,
             version,
         )
@@ -185,7 +186,7 @@ class WebhookPlugin(Plugin):
     async def answer(
         self,
         hook: Webhook,
-        asked: tuple[Call, str, str],
+        asked: tuple[HookCall, str, str],
         attributes: Attributes,
         *,
         mutating: bool,
@@ -196,7 +197,7 @@ class WebhookPlugin(Plugin):
         call, uid, version = asked
         try:
             review = await call.answer()
-        except CallError as error:
+        except WebhookError as error:
             raise FailedCall(hook.name, f"failed to call webhook: {error}") from None
         try:
             response = _verified(review, uid, version, mutating=mutating)

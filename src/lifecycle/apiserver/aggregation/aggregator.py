@@ -55,12 +55,12 @@ from lifecycle.apiserver.aggregation.openapi import (
     merged_v2,
 )
 from lifecycle.apiserver.aggregation.proxy_handler import ProxyHandler
-from lifecycle.apiserver.aggregation.service_resolver import (
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.service_resolver import (
     ClusterIPResolver,
     ServiceResolver,
 )
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
-from lifecycle.apiserver.object_reader import ObjectReader
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ V3 = "/openapi/v3"
 class Aggregator:
     """Serves what APIServices send elsewhere; everything else is the delegate's.
 
-    `resolver` may be exchanged at any time. Nothing happens in the background before
+    `resolver` finds the Services; None: at their own addresses. Nothing happens in the background before
     there is an APIService with a Service: `look()` is to be called whenever an
     APIService, Service or EndpointSlice has changed.
     """
@@ -84,8 +84,9 @@ class Aggregator:
         clock: Clock,
         front_proxy: FrontProxy,
         write_status: WriteStatus,
+        resolver: ServiceResolver | None = None,
     ) -> None:
-        self.resolver: ServiceResolver = ClusterIPResolver(reader)
+        self._resolver = resolver or ClusterIPResolver(reader)
         self.discovered: dict[str, Discovered] = {}
         """What is known of each added group version, by the name of its APIService."""
         self._delegate = delegate
@@ -154,7 +155,7 @@ class Aggregator:
             except ValueError as error:
                 trouble = str(error)
                 log.warning("%s", trouble)
-            self._proxies[key] = ProxyHandler(service, _Current(self), backend, trouble)
+            self._proxies[key] = ProxyHandler(service, self._resolver, backend, trouble)
         remote = {
             proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
         }
@@ -217,7 +218,7 @@ class Aggregator:
             backend = self._backend(Trust.of(service))
         except ValueError as error:
             return Finding("False", "FailedDiscoveryCheck", str(error))
-        return await availability.check_discovery(service, self.resolver, backend)
+        return await availability.check_discovery(service, self._resolver, backend)
 
     async def _publish(self, name: str, finding: Finding) -> None:
         service = self._reader.get(self._row, "", name)
@@ -343,17 +344,6 @@ class Aggregator:
                 local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body
             )
         return local
-
-
-class _Current:
-    """The resolver that the aggregator has at the moment."""
-
-    def __init__(self, aggregator: Aggregator) -> None:
-        self._aggregator = aggregator
-
-    def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """See `ServiceResolver`."""
-        return self._aggregator.resolver.resolve_endpoint(namespace, name, port)
 
 
 def _unconditional(request: Request) -> Request:

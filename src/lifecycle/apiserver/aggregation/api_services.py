@@ -15,7 +15,7 @@ Upstream: `kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lifecycle.api.wire import Object
 
@@ -93,6 +93,13 @@ def is_available(service: Object) -> bool:
     """Whether requests may be sent there."""
     condition = available_condition(service)
     return condition is not None and condition["status"] == "True"
+
+
+def availability(services: Iterable[Object]) -> Iterator[tuple[str, bool]]:
+    """Names of the APIServices of added servers, and whether each is available."""
+    for service in services:
+        if service_reference(service) is not None:
+            yield service["metadata"]["name"], is_available(service)
 
 
 def with_condition(

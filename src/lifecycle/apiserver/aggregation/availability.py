@@ -23,14 +23,14 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.aggregation.backend import Backend, BackendError
-from lifecycle.apiserver.aggregation.service_resolver import (
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.service_resolver import (
     SERVICES,
     ResolveError,
     ServiceResolver,
     is_ready,
     slices_of,
 )
-from lifecycle.apiserver.object_reader import ObjectReader
 
 AGGREGATOR = UserInfo("system:kube-aggregator", (MASTERS,))
 ATTEMPTS = 5

@@ -29,7 +29,7 @@ from yarl import URL
 
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
-from lifecycle.apiserver.filters.impersonation import SEPARATOR
+from lifecycle.apiserver.http.headers import SEPARATOR
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 HOP_BY_HOP = frozenset(

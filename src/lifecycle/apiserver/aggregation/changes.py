@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from lifecycle.api.resources import resource
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
-from lifecycle.apiserver.aggregation.service_resolver import ENDPOINT_SLICES, SERVICES
-from lifecycle.apiserver.cache_watcher import Criteria
-from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.webhook.service_resolver import ENDPOINT_SLICES, SERVICES
 
 
 class ChangeFollower:

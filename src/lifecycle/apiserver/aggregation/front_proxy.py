@@ -24,7 +24,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
-from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.etcd.codec import decode_value, encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
@@ -88,8 +88,10 @@ async def publish_authentication_config(
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:
-        old = decode_value(before.value, before.mod_revision)["metadata"]
-        metadata = {name: old[name] for name in metadata}
+        stored = decode_value(before.value, before.mod_revision)
+        if stored.get("data") == wanted["data"]:
+            return  # so that a full disk does not keep a cluster from starting again
+        metadata = {name: stored["metadata"][name] for name in metadata}
     wanted["metadata"] |= metadata
     await store.put(key, encode_value(wanted, storage_media_type(store)))
 

@@ -29,12 +29,12 @@ from lifecycle.apiserver.aggregation.backend import (
     BackendError,
     forwarded_headers,
 )
-from lifecycle.apiserver.aggregation.service_resolver import (
+from lifecycle.apiserver.endpoints.document import text
+from lifecycle.apiserver.filters.request_info import is_long_running
+from lifecycle.apiserver.webhook.service_resolver import (
     ResolveError,
     ServiceResolver,
 )
-from lifecycle.apiserver.filters.request_info import is_long_running
-from lifecycle.apiserver.non_resource.document import text
 
 DISCOVERY_TIMEOUT = 5.0
 """Seconds for `/apis/<group>/<version>`: every client asks for it."""

@@ -6,7 +6,7 @@ there is something to compare with. What changed nothing is not held against any
 
 Upstream:
 `apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go`,
-`apiserver/pkg/cel/common/values.go`, `apiserver/pkg/cel/escaping.go`, v1.36. Left out:
+`apiserver/pkg/cel/common/values.go`, v1.36. Left out:
 types of fields at compile time (a misspelt field is found when the rule runs, not when
 the definition is written), cost limits.
 """
@@ -45,6 +45,7 @@ from lifecycle.apiserver.cel.environment import (
     EvaluationError,
     Program,
 )
+from lifecycle.apiserver.cel.escaping import escaped
 
 BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
 UNCHECKED = (
@@ -52,11 +53,6 @@ UNCHECKED = (
     " existing errors to complete validation"
 )
 MAX_MESSAGE = 5 * 1024
-_KEYWORDS = {
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
-    "function", "if", "import", "let", "loop",
-    "package", "namespace", "return", "var", "void", "while",
-}  # fmt: skip
 
 
 @cache
@@ -395,15 +391,3 @@ def _duration(text: str) -> Duration:
     span = Duration()
     span.FromTimedelta(timedelta(seconds=-seconds if text.startswith("-") else seconds))
     return span
-
-
-def escaped(name: str) -> str:
-    """A property's name as CEL writes it: `in` is `__in__`, `x-prop` is
-    `x__dash__prop`.
-    """
-    if name in _KEYWORDS:
-        return f"__{name}__"
-    name = name.replace("__", "__underscores__")
-    return (
-        name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
-    )

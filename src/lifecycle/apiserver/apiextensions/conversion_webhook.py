@@ -23,12 +23,9 @@ import orjson
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.webhook_client import (
-    Call,
-    CallError,
-    Resolver,
-    Target,
-)
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 GROUP = "apiextensions.k8s.io"
 REVIEW_VERSIONS = ("v1", "v1beta1")
@@ -44,12 +41,12 @@ class _WrongObjectsError(ConversionError):
 
 
 class WebhookConverter:
-    """The webhook that a definition names. `resolve` finds the endpoints of its
+    """The webhook that a definition names. `resolver` finds the endpoints of its
     Service.
     """
 
     def __init__(
-        self, definition: Object, resolve: Resolver, names: NameSource
+        self, definition: Object, resolver: ServiceResolver, names: NameSource
     ) -> None:
         webhook = definition["spec"]["conversion"].get("webhook") or {}
         versions = webhook.get("conversionReviewVersions") or ()
@@ -57,8 +54,7 @@ class WebhookConverter:
             (version for version in versions if version in REVIEW_VERSIONS),
             REVIEW_VERSIONS[0],
         )
-        self._target = Target(webhook.get("clientConfig") or {})
-        self._resolve = resolve
+        self._client = HookClient(webhook.get("clientConfig") or {}, resolver)
         self._names = names
 
     async def convert(
@@ -72,7 +68,7 @@ class WebhookConverter:
             return list(objects)
         try:
             converted = iter(await self._asked(strangers, api_version))
-        except (CallError, ConversionError) as error:
+        except (WebhookError, ConversionError) as error:
             group, _, version = strangers[0]["apiVersion"].rpartition("/")
             what = f"{group}/{version}, Kind={strangers[0]['kind']}"
             joint = "" if isinstance(error, _WrongObjectsError) else "failed: "
@@ -95,9 +91,7 @@ class WebhookConverter:
                 "objects": [_sent(obj) for obj in objects],
             },
         }
-        answer = await Call(
-            self._target, orjson.dumps(body), TIMEOUT, self._resolve
-        ).answer()
+        answer = await self._client.post(orjson.dumps(body), TIMEOUT).answer()
         found = self._objects(answer, uid)
         if len(found) != len(objects):
             raise _WrongObjectsError(

@@ -17,7 +17,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lifecycle.api.resources import Resource
@@ -26,9 +26,8 @@ from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,
 )
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
-from lifecycle.apiserver.must_ask import MustAsk, recall
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.store import (
     CompactedError,
@@ -43,6 +42,10 @@ log = logging.getLogger(__name__)
 
 AGAIN = 1.0
 """Seconds until a conversion that failed is tried again for those who watch."""
+
+
+class NotConvertedError(Exception):
+    """A stored object of another version that nobody has converted yet."""
 
 
 class ConvertingCacher(Cacher):
@@ -92,7 +95,7 @@ class ConvertingCacher(Cacher):
             page = await self._store.range(self.prefix, prefix_end(self.prefix))
             await self._convert(page.kvs)
             self._line.clear()
-            with contextlib.suppress(MustAsk):  # somebody wrote in between
+            with contextlib.suppress(NotConvertedError):  # somebody wrote in between
                 return await super()._read_everything()
 
     async def _convert(self, kvs: Any) -> None:
@@ -129,26 +132,21 @@ class ConvertingCacher(Cacher):
             self._apply(ready)
 
     def decode(self, value: bytes, revision: int) -> Object:
-        """See `Cacher`. Raises MustAsk for an old revision that nobody has
-        converted.
-        """
+        """See `Cacher`. Raises NotConvertedError for another version."""
         stored: Object = decode_value(value, revision)
         if stored["apiVersion"] != self.resource.api_version:
-            key = (
-                "conversion",
-                self.resource.api_version,
-                stored["metadata"].get("uid"),
-                revision,
-            )
-
-            async def ask() -> list[Object]:
-                return await self._converter.convert(
-                    [stored], self.resource.api_version
-                )
-
-            stored = dict(recall(key, ask)[0])
+            raise NotConvertedError
         assert self._from_storage is not None
         return self._from_storage(stored)
+
+    async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
+        """See `Cacher`. Raises ConversionError."""
+        objects = await self._converter.convert(
+            [decode_value(kv.value, kv.mod_revision) for kv in kvs],
+            self.resource.api_version,
+        )
+        assert self._from_storage is not None
+        return [self._from_storage(dict(obj)) for obj in objects]
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
         converted = self._converted.pop((kv.key, kv.mod_revision), None)

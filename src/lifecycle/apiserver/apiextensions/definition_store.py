@@ -7,11 +7,12 @@ v1.36.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.custom_resources import storage_version
-from lifecycle.api.field_errors import FieldError
+from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definition_validation import (
     validate_definition,
@@ -20,8 +21,9 @@ from lifecycle.apiserver.apiextensions.definition_validation import (
 )
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, with_condition
 from lifecycle.apiserver.apiextensions.formats import FORMATS
+from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.update import prepare_for_status_only_update
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.apiserver.registry.strategy import Strategy
 
 PENDING = (
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin"
@@ -29,37 +31,38 @@ PENDING = (
 )
 
 
-class DefinitionStrategy(Strategy):
-    """The strategy of CustomResourceDefinitions."""
+def prepare_for_update(new: Object, old: Object) -> None:
+    """The storage version is among the stored ones, from now on."""
+    state = new.get("status") or {}
+    stored, current = state.get("storedVersions") or [], storage_version(new)
+    if current and current not in stored:
+        new["status"] = {**state, "storedVersions": [*stored, current]}
 
-    def validate_create(self, obj: Object) -> list[FieldError]:
-        """See `definition_validation`."""
-        return validate_definition(obj)
 
-    def validate_update(
-        self, new: Object, old: Object, subresource: str
-    ) -> list[FieldError]:
-        """See `definition_validation`."""
-        if subresource == "status":
-            return validate_definition_status_update(new, old)
-        return validate_definition_update(new, old)
+def warnings_on_create(definition: Object) -> list[str]:
+    """Formats that nobody checks."""
+    formats: dict[str, None] = {}
+    for version in definition["spec"].get("versions") or ():
+        _formats((version.get("schema") or {}).get("openAPIV3Schema"), formats)
+    return [f'unrecognized format "{name}"' for name in formats]
 
-    def warnings_on_create(self, obj: Object) -> list[str]:
-        """Formats that nobody checks."""
-        found: dict[str, None] = {}
-        for version in obj["spec"].get("versions") or ():
-            _formats((version.get("schema") or {}).get("openAPIV3Schema"), found)
-        return [f'unrecognized format "{name}"' for name in found]
 
-    def prepare_for_update(self, new: Object, old: Object, subresource: str) -> None:
-        """The storage version is among the stored ones, from now on."""
-        super().prepare_for_update(new, old, subresource)
-        if subresource:
-            return
-        state = new.get("status") or {}
-        stored, current = state.get("storedVersions") or [], storage_version(new)
-        if current and current not in stored:
-            new["status"] = {**state, "storedVersions": [*stored, current]}
+def definition_strategy(strategy: Strategy) -> Strategy:
+    """The strategy of CustomResourceDefinitions, with the rules that need to know
+    schemas.
+    """
+    return replace(
+        strategy,
+        validate=validate_definition,
+        warnings_on_create=warnings_on_create,
+        prepare_for_update=prepare_for_update,
+        validate_update=validate_definition_update,
+        subresources={
+            "status": UpdateStrategy(
+                prepare_for_status_only_update, validate_definition_status_update
+            )
+        },
+    )
 
 
 _UNCHECKED = {"int32", "int64", "float", "double"}
@@ -91,10 +94,10 @@ class DefinitionStore(ResourceStore):
     finalizer on.
     """
 
-    strategy = DefinitionStrategy()
-
-    def __init__(self, resource: Any, environment: Environment) -> None:
-        super().__init__(resource, environment)
+    def __init__(
+        self, resource: Resource, environment: Environment, strategy: Strategy
+    ) -> None:
+        super().__init__(resource, environment, definition_strategy(strategy))
         self._clock: Clock = environment.clock
 
     def marked_for_deletion(self, obj: Object) -> Object:

@@ -22,11 +22,6 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.validation import content
-from lifecycle.api.validation.object_meta import (
-    validate_object_meta,
-    validate_object_meta_update,
-)
-from lifecycle.api.validation.webhook_clients import validate_webhook_client
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
@@ -43,6 +38,11 @@ from lifecycle.apiserver.apiextensions.structural import (
     cannot_be_structural,
     validate_structural,
 )
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
 
 COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 COLUMN_FORMATS = (

@@ -16,7 +16,6 @@ from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.admission.webhook_client import service_resolver
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
 from lifecycle.apiserver.apiextensions.definitions import (
     FINALIZER,
@@ -25,27 +24,32 @@ from lifecycle.apiserver.apiextensions.definitions import (
 )
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.non_resource.served_groups import version_priority
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.registry.admission import RequestAdmission, validate_all
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 class Extensions:
-    """Custom resources, and the controllers of their definitions. `await start()` once
+    """Custom resources, and the controllers of their definitions. `resolver` finds the
+    Services of conversion webhooks. `await start()` once
     the caches are filled.
     """
 
     def __init__(
-        self, environment: Environment, definitions: ResourceStore, reader: ObjectReader
+        self,
+        environment: Environment,
+        definitions: ResourceStore,
+        reader: ObjectReader,
+        resolver: ServiceResolver,
     ) -> None:
         self._store = definitions
         self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
-        self.handler = CustomResourceHandler(
-            environment, self._find, service_resolver(reader)
-        )
+        self.handler = CustomResourceHandler(environment, self._find, resolver)
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
 
@@ -141,7 +145,10 @@ class Extensions:
         async def change(live: Object | None) -> Object:
             return {**definition, "metadata": dict(definition["metadata"])}
 
-        written, _ = await self._store.update(scope, change, create=False, retry=False)
+        admission = RequestAdmission(self._store.environment.admission, scope)
+        written, _ = await self._store.update(
+            scope, change, admission.validate, create=False, retry=False
+        )
         return written.obj
 
     async def empty(self, definition: Object) -> int:
@@ -167,7 +174,7 @@ class Extensions:
                 handler, row, metadata.get("namespace", ""), metadata["name"]
             )
             try:
-                await delete(store, scope, DeleteOptions())
+                await delete(store, scope, DeleteOptions(), validate_all)
             except StatusError as error:
                 if error.code != 404:
                     raise

@@ -23,15 +23,15 @@ from lifecycle.api import status
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true, is_served
 from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, identity_of
-from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
+from lifecycle.apiserver.apiextensions.strategy import PATCH_TYPES
 from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 TERMINATING = "create not allowed while custom resource definition is terminating"
 UNKNOWN_FORMAT = (
@@ -49,9 +49,7 @@ class VersionHandler(ResourceHandler):
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
         self._store = served.store
-        super().__init__(
-            served.environment, {(row.group, row.plural): served.store}, {}, {}
-        )
+        super().__init__(served.environment, {(row.group, row.plural): served.store})
         self._row = row
 
     async def settle(self) -> None:
@@ -94,7 +92,7 @@ class VersionHandler(ResourceHandler):
         """415, with the types there are: a strategic merge patch needs merge keys, and
         only built-in kinds have them.
         """
-        accepted = ", ".join(CustomResourceStrategy.patch_types)
+        accepted = ", ".join(PATCH_TYPES)
         message = (
             "the body of the request was in an unknown format - accepted media types"
             f" include: {accepted}"
@@ -124,14 +122,14 @@ class _NoCreates:
 
 class CustomResourceHandler:
     """Serves whatever definitions say. `find` looks a definition up by name, as fresh
-    as the store; `resolve` the endpoints of a conversion webhook's Service.
+    as the store; `resolver` the endpoints of a conversion webhook's Service.
     """
 
     def __init__(
-        self, environment: Environment, find: FindDefinition, resolve: Resolver
+        self, environment: Environment, find: FindDefinition, resolver: ServiceResolver
     ) -> None:
         self._environment = environment
-        self._resolve = resolve
+        self._resolver = resolver
         self._find = find
         self._served: dict[str, Served] = {}
         self._handlers: dict[tuple[str, str], VersionHandler] = {}
@@ -217,7 +215,7 @@ class CustomResourceHandler:
             served = self._served.get(name)
             if served is None or served.identity != identity_of(definition):
                 await self._tear_down(name)
-                served = Served(definition, self._environment, self._resolve)
+                served = Served(definition, self._environment, self._resolver)
                 await served.start()
                 self._served[name] = served
                 for each, what in served.versions.items():

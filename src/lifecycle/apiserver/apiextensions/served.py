@@ -19,13 +19,14 @@ from typing import Any
 from lifecycle.api.custom_resources import resource_of, storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
 from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
-from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 
 class CustomResourceStore(ResourceStore):
@@ -35,12 +36,11 @@ class CustomResourceStore(ResourceStore):
         self,
         resource: Resource,
         environment: Environment,
-        strategy: CustomResourceStrategy,
+        strategy: Strategy,
         kept_as: str,
         converter: WebhookConverter | None,
     ) -> None:
-        super().__init__(resource, environment)
-        self.strategy: CustomResourceStrategy = strategy
+        super().__init__(resource, environment, strategy)
         self._kept_as = kept_as
         self._converter = converter
         self._converted: dict[int, Object] = {}
@@ -93,12 +93,12 @@ class Served:
     """
 
     def __init__(
-        self, definition: Object, environment: Environment, resolve: Resolver
+        self, definition: Object, environment: Environment, resolver: ServiceResolver
     ) -> None:
         self.definition = definition
         converter = None
         if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-            converter = WebhookConverter(definition, resolve, environment.names)
+            converter = WebhookConverter(definition, resolver, environment.names)
         self.versions: dict[str, ServedVersion] = {}
         group = definition["spec"]["group"]
         kept_as = f"{group}/{storage_version(definition)}"
@@ -106,8 +106,10 @@ class Served:
             if not version.get("served"):
                 continue
             row = resource_of(definition, version)
-            strategy = CustomResourceStrategy(definition, version)
-            basis = (environment.store, row, strategy.fields_of, strategy.from_storage)
+            rules = CustomResourceRules(definition, version)
+            strategy = rules.strategy
+            selectable_fields = strategy.field_labels.selectable_fields
+            basis = (environment.store, row, selectable_fields, rules.from_storage)
             cacher = (
                 Cacher(*basis)
                 if converter is None

@@ -12,7 +12,6 @@ Upstream:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -23,13 +22,7 @@ from lifecycle.api.managed_fields.field_sets import LEAF
 from lifecycle.api.managed_fields.typed import Type, type_of
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
-from lifecycle.api.table import table
-from lifecycle.api.table.custom import json_path
 from lifecycle.api.validation import content
-from lifecycle.api.validation.object_meta import (
-    validate_object_meta,
-    validate_object_meta_update,
-)
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.cel_rules import (
     BLOCKING,
@@ -53,13 +46,27 @@ from lifecycle.apiserver.apiextensions.schema_validation import (
     NO_PATH,
     validate_value,
 )
-from lifecycle.apiserver.registry.scales import nested
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.printers.custom import custom_printer, json_path
+from lifecycle.apiserver.registry.rest.field_labels import (
+    NAME,
+    NAMESPACE,
+    FieldLabels,
+    field_label_not_supported,
+)
+from lifecycle.apiserver.registry.rest.generation import Generation
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     Strategy,
+    UpdateStrategy,
 )
+from lifecycle.apiserver.registry.rest.update import reset_object_meta_for_status
+from lifecycle.apiserver.registry.scales import nested
 
 MAX_INT32 = 2**31 - 1
 _GO_TYPES: dict[type, str] = {
@@ -71,11 +78,14 @@ _GO_TYPES: dict[type, str] = {
 STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 
-class CustomResourceStrategy(Strategy):
-    """The strategy of one version of a custom resource."""
+PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+"""A strategic merge patch needs merge keys, and only built-in kinds have them."""
 
-    patch_types = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-    items_carry_kind = True
+
+class CustomResourceRules:
+    """What the schema of one version of a definition has to say; `strategy` is the same
+    as the generic registry asks for it.
+    """
 
     def __init__(self, definition: Object, version: Object) -> None:
         spec = definition["spec"]
@@ -87,41 +97,65 @@ class CustomResourceStrategy(Strategy):
         subresources = version.get("subresources") or {}
         self.has_status = subresources.get("status") is not None
         self.scale: Object | None = subresources.get("scale")
-        self.columns: list[Object] = version.get("additionalPrinterColumns") or []
         self.selectable = {
             field["jsonPath"].removeprefix("."): json_path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
         }
         self._has_rules = has_rules(self.schema)
-        self.type = self._compiled_type()
+        self.strategy = self._strategy(version.get("additionalPrinterColumns") or [])
+
+    def _strategy(self, columns: list[Object]) -> Strategy:
+        status = UpdateStrategy(prepare_for_status_update, self.validate_status_update)
+        return Strategy(
+            decode=self.decode,
+            set_defaults=self.set_defaults,
+            patch_types=PATCH_TYPES,
+            type=self._compiled_type(),
+            generation=Generation.WITHOUT_METADATA,
+            validate=self.validate,
+            warnings_on_create=warnings_on_create,
+            allow_unconditional_update=False,
+            validate_update=self.validate_update,
+            warnings_on_update=warnings_on_update,
+            subresources={"status": status} if self.has_status else {},
+            scale=self.scale,
+            field_labels=FieldLabels(
+                (
+                    NAME,
+                    *([NAMESPACE] if self.namespaced else []),
+                    *self.selectable,
+                ),
+                self.selectable_fields,
+                field_label_not_supported,
+            ),
+            printer=custom_printer(orjson.dumps(columns)),
+            go_type=_go_type,
+            items_carry_kind=True,
+        )
 
     def _compiled_type(self) -> Type:
         document = with_type_meta(self.schema, self.kind)
-        made = type_of(
+        compiled = type_of(
             compile_schema(
                 document,
                 {OBJECT_META: meta_components()[OBJECT_META], **meta_components()},
             )
         )
         if self.has_status:
-            made.resets = {
+            compiled.resets = {
                 "": {"f:status": LEAF},
                 "status": {"f:metadata": LEAF, "f:spec": LEAF},
             }
         else:
-            made.resets = {}
-        return made
+            compiled.resets = {}
+        return compiled
 
     # -- reading and printing ----------------------------------------------------------
 
     def decode(
         self, obj: object, api_version: str, kind: str
     ) -> tuple[Object, list[str]]:
-        """See `Strategy`: pruned, and with the metadata in normal form. A Scale or a
-        DeleteOptions is no custom resource.
-        """
-        if api_version != self.api_version:
-            return super().decode(obj, api_version, kind)
+        """See `Strategy`: pruned, and with the metadata in normal form."""
         if not isinstance(obj, dict) or not obj.get("kind"):
             shown = orjson.dumps(obj).decode()
             raise status.bad_request(f"Object 'Kind' is missing in '{shown}'")
@@ -153,55 +187,17 @@ class CustomResourceStrategy(Strategy):
 
     def set_defaults(self, obj: Object) -> None:
         """See `Strategy`: the schema's defaults."""
-        if obj.get("apiVersion") != self.api_version:
-            return
         set_schema_defaults(obj, self.schema)
         drop_wrong_nulls(
             {key: value for key, value in obj.items() if key != "metadata"}, self.schema
         )
 
-    def table(
-        self,
-        resource: Resource,
-        objs: Sequence[Object],
-        list_meta: Object | None,
-        now: float,
-        include: str,
-        headers: bool,
-    ) -> Object:
-        """See `Strategy`: the definition's own columns."""
-        return table(
-            resource, objs, now=now, list_meta=list_meta, include_object=include,
-            no_headers=not headers,
-            printer_columns=self.columns, custom=True,
-        )  # fmt: skip
-
-    def go_type(self, resource: Resource, suffix: str) -> str:
-        """See `Strategy`: custom resources have no type of their own."""
-        return f"*unstructured.Unstructured{suffix}"
-
-    def field_labels(self, kind: str) -> Sequence[str]:
-        """Name, namespace and what the version declares selectable."""
-        return [
-            "metadata.name",
-            *(["metadata.namespace"] if self.namespaced else []),
-            *self.selectable,
-        ]
-
-    def field_label_error(self, kind: str, label: str) -> str:
-        """See `Strategy`."""
-        return f"field label not supported: {label}"
-
-    def fields_of(self, obj: Object) -> dict[str, str]:
-        """The values that field selectors compare with."""
-        metadata = obj["metadata"]
-        values = {
-            "metadata.name": metadata.get("name", ""),
-            "metadata.namespace": metadata.get("namespace", ""),
-        }
+    def selectable_fields(self, obj: Object) -> dict[str, str]:
+        """The values of what the version declares selectable."""
+        values = {}
         for label, find in self.selectable.items():
-            found = find(obj)
-            value = found[0] if found else None
+            results = find(obj)
+            value = results[0] if results else None
             values[label] = (
                 ""
                 if value is None
@@ -213,83 +209,7 @@ class CustomResourceStrategy(Strategy):
 
     # -- writing -----------------------------------------------------------------------
 
-    def prepare_for_create(self, obj: Object) -> None:
-        """See `Strategy`."""
-        metadata = obj["metadata"]
-        for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-            metadata.pop(key, None)
-        metadata["generation"] = 1
-        if self.has_status:
-            obj.pop("status", None)
-
-    def prepare_for_update(self, new: Object, old: Object, subresource: str) -> None:
-        """See `Strategy`: generations count every change outside of the metadata (and
-        of a status that is set aside).
-        """
-        metadata, before = new["metadata"], old["metadata"]
-        for key in (
-            "generation",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        ):
-            if key in before:
-                metadata[key] = before[key]
-            elif key == "generation":
-                metadata.pop(key, None)
-        if subresource == "status":
-            state = new.get("status")
-            kept = {
-                key: metadata[key]
-                for key in ("managedFields", "resourceVersion")
-                if key in metadata
-            }
-            for key in list(new):
-                del new[key]
-            rest = {
-                key: value
-                for key, value in before.items()
-                if key not in ("managedFields", "resourceVersion")
-            }
-            new.update({**old, "metadata": {**rest, **kept}})
-            new.pop("status", None)
-            if state is not None:
-                new["status"] = state
-            return
-        if self.has_status:
-            new.pop("status", None)
-            if "status" in old:
-                new["status"] = old["status"]
-        if _content(new) != _content(old):
-            metadata["generation"] = before.get("generation", 0) + 1
-
-    def canonicalize(self, obj: Object) -> None:
-        """Nothing to do."""
-
-    def warnings_on_create(self, obj: Object) -> list[str]:
-        """Finalizers with names that may clash."""
-        return self.warnings_on_update(obj, {"metadata": {}})
-
-    def warnings_on_update(self, new: Object, old: Object) -> list[str]:
-        """The same of finalizers that are new."""
-        warnings = []
-        before = old["metadata"].get("finalizers") or ()
-        for name in sorted(
-            {*(new["metadata"].get("finalizers") or ())}.difference(before)
-        ):
-            if "/" not in name and name not in STANDARD_FINALIZERS:
-                words = (
-                    "a domain-qualified finalizer name including a path (/)"
-                    if "." in name
-                    else "a domain-qualified finalizer name"
-                )
-                warnings.append(
-                    f'metadata.finalizers: "{name}": prefer {words} to avoid accidental'
-                    " conflicts with other finalizer writers"
-                )
-        return warnings
-
-    def validate_create(self, obj: Object) -> list[FieldError]:
+    def validate(self, obj: Object) -> list[FieldError]:
         """See `Strategy`."""
         errors = self._type_meta(obj)
         if errors:
@@ -302,24 +222,32 @@ class CustomResourceStrategy(Strategy):
         errors += validate_list_types(obj, self.schema)
         return errors + self._rules(obj, ABSENT, errors)
 
-    def validate_update(
-        self, new: Object, old: Object, subresource: str
-    ) -> list[FieldError]:
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
         """See `Strategy`: what was wrong before and is unchanged passes."""
         errors = self._type_meta(new)
         if errors:
             return errors
         errors = validate_object_meta_update(new["metadata"], old["metadata"])
-        if subresource == "status":
-            state = (self.schema.get("properties") or {}).get("status")
-            if state is not None and "status" in new:
-                errors += validate_value(
-                    new["status"], state, "status", old.get("status", ABSENT)
-                )
-            errors += self._scale_errors(new, spec=False)
-        else:
-            errors += validate_value(new, self.schema, "", old)
-            errors += self._scale_errors(new, spec=True)
+        errors += validate_value(new, self.schema, "", old)
+        errors += self._scale_errors(new, spec=True)
+        return self._against_the_old(new, old, errors)
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """The same of a status."""
+        errors = self._type_meta(new)
+        if errors:
+            return errors
+        errors = validate_object_meta_update(new["metadata"], old["metadata"])
+        state = (self.schema.get("properties") or {}).get("status")
+        if state is not None and "status" in new:
+            before = old.get("status", ABSENT)
+            errors += validate_value(new["status"], state, "status", before)
+        errors += self._scale_errors(new, spec=False)
+        return self._against_the_old(new, old, errors)
+
+    def _against_the_old(
+        self, new: Object, old: Object, errors: list[FieldError]
+    ) -> list[FieldError]:
         if not validate_list_types(old, self.schema):
             errors += validate_list_types(new, self.schema)
         return errors + self._rules(new, old, errors)
@@ -375,18 +303,44 @@ class CustomResourceStrategy(Strategy):
                 )
         return errors
 
-    def allow_create_on_update(self, kind: str) -> bool:
-        """Never."""
-        return False
 
-    def allow_unconditional_update(self, kind: str) -> bool:
-        """Never: an update names the version it replaces."""
-        return False
+def prepare_for_status_update(new: Object, old: Object) -> None:
+    """Of `new` counts the status only; an object without a schema of its own keeps the
+    order of what is stored.
+    """
+    state = new.get("status")
+    reset_object_meta_for_status(new, old)
+    metadata = new["metadata"]
+    new.clear()
+    new.update({**old, "metadata": metadata})
+    new.pop("status", None)
+    if state is not None:
+        new["status"] = state
 
-    def returns_deleted_object(self, kind: str) -> bool:
-        """The answer is a Status."""
-        return False
+
+def _go_type(resource: Resource, suffix: str) -> str:
+    """Custom resources have no type of their own."""
+    return f"*unstructured.Unstructured{suffix}"
 
 
-def _content(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key != "metadata"}
+def warnings_on_create(obj: Object) -> list[str]:
+    """Finalizers with names that may clash."""
+    return warnings_on_update(obj, {"metadata": {}})
+
+
+def warnings_on_update(new: Object, old: Object) -> list[str]:
+    """The same of finalizers that are new."""
+    warnings = []
+    before = old["metadata"].get("finalizers") or ()
+    for name in sorted({*(new["metadata"].get("finalizers") or ())}.difference(before)):
+        if "/" not in name and name not in STANDARD_FINALIZERS:
+            words = (
+                "a domain-qualified finalizer name including a path (/)"
+                if "." in name
+                else "a domain-qualified finalizer name"
+            )
+            warnings.append(
+                f'metadata.finalizers: "{name}": prefer {words} to avoid accidental'
+                " conflicts with other finalizer writers"
+            )
+    return warnings

@@ -5,12 +5,16 @@ the next one is asked; or an error, "it is my kind, and it is wrong". The last m
 fall through to anonymous: a mistyped token would otherwise silently become a stranger.
 
 Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`,
-`Token`, `Response`), v1.36. Authenticators are plain functions; the few that have to
-wait for somebody else's answer (a webhook, an identity provider) say so with `MustAsk`.
+`Token`, `Response`), v1.36.
+
+Those that know their credentials themselves are plain functions; those that may have to
+wait for somebody else (a webhook, an identity provider), or ask such a one, are
+coroutines. `settled` takes either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import NamedTuple, Protocol
 
 from lifecycle.api.wire import Request, UserInfo
@@ -33,10 +37,14 @@ class Identity(NamedTuple):
     audiences: tuple[str, ...] = ()
 
 
+Answer = Identity | None | Awaitable[Identity | None]
+"""An identity or None, or what to await for it. Awaiting raises what calling does."""
+
+
 class RequestAuthenticator(Protocol):
     """Looks at a whole request."""
 
-    def authenticate_request(self, request: Request) -> Identity | None:
+    def authenticate_request(self, request: Request) -> Answer:
         """Who sent the request. Raises AuthenticationError."""
         ...
 
@@ -46,8 +54,13 @@ class TokenAuthenticator(Protocol):
     means the API server's own.
     """
 
-    def authenticate_token(
-        self, token: str, audiences: tuple[str, ...] = ()
-    ) -> Identity | None:
+    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Answer:
         """Whose token it is. Raises AuthenticationError."""
         ...
+
+
+async def settled(answer: Answer) -> Identity | None:
+    """The identity, waited for if need be. Raises AuthenticationError."""
+    if answer is None or isinstance(answer, Identity):
+        return answer
+    return await answer

@@ -19,6 +19,7 @@ from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,
     TokenAuthenticator,
+    settled,
 )
 from lifecycle.apiserver.authn.union import add_authenticated_group
 
@@ -35,7 +36,7 @@ class BearerTokenAuthenticator:
     def __init__(self, tokens: TokenAuthenticator) -> None:
         self._tokens = tokens
 
-    def authenticate_request(self, request: Request) -> Identity | None:
+    async def authenticate_request(self, request: Request) -> Identity | None:
         """Whose token it is; None without one. Raises AuthenticationError for one that
         nobody recognises.
         """
@@ -48,14 +49,14 @@ class BearerTokenAuthenticator:
         if not parts[1]:
             request.warnings.append(EXTRA_SPACE)
             return None
-        return recognise(self._tokens, parts[1])
+        return await recognise(self._tokens, parts[1])
 
 
-def recognise(
+async def recognise(
     tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()
 ) -> Identity:
     """Whose token it is. Raises AuthenticationError, also if nobody recognises it."""
-    identity = tokens.authenticate_token(token, audiences)
+    identity = await settled(tokens.authenticate_token(token, audiences))
     if identity is None:
         raise AuthenticationError(INVALID_TOKEN)
     return Identity(add_authenticated_group(identity.user), identity.audiences)

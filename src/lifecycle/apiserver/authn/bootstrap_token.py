@@ -19,7 +19,7 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import Identity
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 SECRET_TYPE = "bootstrap.kubernetes.io/token"
 DEFAULT_GROUP = "system:bootstrappers"

@@ -15,19 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import CREDENTIAL_ID, AuthenticationError
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.cel.expression import Expression
 
-_GO_KINDS = {
-    dict: "object",
-    list: "array",
-    bool: "bool",
-    int: "number",
-    float: "number",
-    str: "string",
-}
 _NOT_STRINGS = "expression must return a string or a list of strings"
 
 
@@ -129,8 +122,7 @@ class ClaimMapper:
         if claim == "email" and "email_verified" in claims:
             verified = claims["email_verified"]
             if not isinstance(verified, bool):
-                kind = _GO_KINDS[type(verified)]
-                wrong = f"json: cannot unmarshal {kind} into Go value of type bool"
+                wrong = wrong_type(verified, "bool")
                 raise AuthenticationError(
                     f"oidc: parse 'email_verified' claim: {wrong}"
                 )
@@ -147,8 +139,7 @@ class ClaimMapper:
             if not isinstance(names, list) or not all(
                 isinstance(name, str) for name in names
             ):
-                kind = _GO_KINDS.get(type(value), "null")
-                wrong = f"json: cannot unmarshal {kind} into Go value of type string"
+                wrong = wrong_type(value, "string")
                 raise AuthenticationError(
                     f"oidc: parse groups claim {go_quote(claim)}: {wrong}"
                 )
@@ -242,10 +233,7 @@ def _string(claims: Object, claim: str, about: str) -> str:
     if value is None:
         return ""  # as Go decodes null
     if not isinstance(value, str):
-        raise AuthenticationError(
-            f"{about}: json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of"
-            " type string"
-        )
+        raise AuthenticationError(f"{about}: {wrong_type(value, 'string')}")
     return value
 
 

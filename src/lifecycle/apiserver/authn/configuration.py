@@ -74,11 +74,11 @@ class ConfiguredTokens:
         )
         self._union = UnionTokenAuthenticator(*self.issuers)
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """Whose token it is, says the issuer it is from."""
-        return self._union.authenticate_token(token, audiences)
+        return await self._union.authenticate_token(token, audiences)
 
 
 def validate_authentication_configuration(

@@ -31,7 +31,6 @@ from lifecycle.apiserver.authn.id_token_verifier import (
     untrusted_issuer,
 )
 from lifecycle.apiserver.authn.provider_keys import ProviderError, provider_session
-from lifecycle.apiserver.must_ask import recall
 
 
 class ClaimResolver:
@@ -47,9 +46,9 @@ class ClaimResolver:
         self._verifier_for = verifier_for
         self._verifiers: dict[str, IDTokenVerifier] = {}
 
-    def expand(self, claims: Object) -> Object:
-        """The claims, with the one that had to be fetched. Raises AuthenticationError,
-        and MustAsk.
+    async def expand(self, claims: Object) -> Object:
+        """The claims, with the one that had to be fetched. Raises
+        AuthenticationError.
         """
         if self._claim in claims or CLAIM_NAMES not in claims:
             return claims
@@ -68,17 +67,18 @@ class ClaimResolver:
             return claims
         return {
             **claims,
-            self._claim: self._resolve(
+            self._claim: await self._resolve(
                 endpoint["endpoint"], endpoint.get("access_token") or ""
             ),
         }
 
-    def _resolve(self, url: str, access_token: str) -> Any:
-        token = recall((id(self), url, access_token), self._fetcher(url, access_token))
-        if isinstance(token, ProviderError):
+    async def _resolve(self, url: str, access_token: str) -> Any:
+        try:
+            token = await self._fetch(url, access_token)
+        except ProviderError as error:
             raise _failed(
-                f"while getting distributed claim {go_quote(self._claim)}: {token}"
-            )
+                f"while getting distributed claim {go_quote(self._claim)}: {error}"
+            ) from error
         try:
             issuer = untrusted_issuer(token)
         except ValueError as error:
@@ -90,13 +90,13 @@ class ClaimResolver:
         verifier = self._verifiers.get(issuer)
         if verifier is None:
             verifier = self._verifiers[issuer] = self._verifier_for(issuer)
-        if not verifier.keys.ready():
+        if not await verifier.keys.ready():
             raise _failed(
                 f"verifying untrusted issuer {issuer} failed: verifier not initialized"
                 f" for issuer: {go_quote(issuer)}"
             )
         try:
-            found = verifier.verify(token)
+            found = await verifier.verify(token)
         except VerifyError as error:
             raise _failed(f"verify distributed claim token: {error}") from error
         if self._claim not in found:
@@ -106,26 +106,22 @@ class ClaimResolver:
             )
         return found[self._claim]
 
-    def _fetcher(self, url: str, access_token: str) -> Callable[[], Any]:
-        async def fetch() -> str | ProviderError:
-            headers = (
-                {"Authorization": f"Bearer {access_token}"} if access_token else {}
-            )
-            try:
-                async with (
-                    provider_session(self._ca) as session,
-                    session.get(url, headers=headers) as answer,
-                ):
-                    if not 200 <= answer.status <= 226:
-                        status = f"{answer.status} {answer.reason}"
-                        return ProviderError(
-                            f"error while getting distributed claim JWT: {status}"
-                        )
-                    return await answer.text()
-            except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-                return ProviderError(f'Get "{url}": {error}')
-
-        return fetch
+    async def _fetch(self, url: str, access_token: str) -> str:
+        """The token that an endpoint shows. Raises ProviderError."""
+        headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
+        try:
+            async with (
+                provider_session(self._ca) as session,
+                session.get(url, headers=headers) as answer,
+            ):
+                if not 200 <= answer.status <= 226:
+                    status = f"{answer.status} {answer.reason}"
+                    raise ProviderError(
+                        f"error while getting distributed claim JWT: {status}"
+                    )
+                return await answer.text()
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise ProviderError(f'Get "{url}": {error}') from error
 
 
 def _failed(why: str) -> AuthenticationError:

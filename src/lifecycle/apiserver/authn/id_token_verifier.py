@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +21,7 @@ import jwt
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
 
@@ -71,9 +71,9 @@ class IDTokenVerifier:
         self._clock = clock
         self._algorithms = tuple(algorithms)
 
-    def verify(self, token: str) -> Object:
+    async def verify(self, token: str) -> Object:
         """The claims of a good token. Raises VerifyError, AuthenticationError if there
-        are no keys, and MustAsk if they must be fetched.
+        are no keys.
         """
         try:
             header, claims = jwt.get_unverified_header(token), payload(token)
@@ -102,7 +102,7 @@ class IDTokenVerifier:
             raise VerifyError(
                 f"oidc: id token signed with unsupported algorithm, {expected}"
             )
-        for key in self.keys.candidates(header.get("kid", "")):
+        for key in await self.keys.candidates(header.get("kid", "")):
             try:
                 jwt.decode(
                     token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY
@@ -184,7 +184,10 @@ def payload(token: str) -> Object:
         )
     except binascii.Error as error:
         raise ValueError(f"error decoding token: {error}") from None
-    claims = json.loads(data)
+    try:
+        claims = unmarshal(data)
+    except ValueError as error:
+        raise ValueError(f"while unmarshaling token: {error}") from None
     if not isinstance(claims, dict):
         raise ValueError("while unmarshaling token: not an object")
     if not isinstance(claims.get("iss") or "", str):

@@ -56,20 +56,20 @@ class JWTAuthenticator:
         )
         self._resolver = ClaimResolver(claim, ca, verifier_for) if claim else None
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """The user a token of this issuer stands for; None for other tokens. Raises
-        AuthenticationError, and MustAsk if the provider has to be asked first.
+        AuthenticationError.
         """
         try:
             if untrusted_issuer(token) != self.issuer:
                 return None
-            claims = self._verifier.verify(token)
+            claims = await self._verifier.verify(token)
         except VerifyError as error:
             raise AuthenticationError(f"oidc: verify token: {error}") from error
         except ValueError:  # no JWT at all
             return None
         if self._resolver is not None:
-            claims = self._resolver.expand(claims)
+            claims = await self._resolver.expand(claims)
         return Identity(self._mapper.user(claims), audiences)

@@ -23,7 +23,7 @@ from lifecycle.apiserver.authn.service_account import (
     make_group_names,
     make_username,
 )
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
 _PREFIX = "kubernetes.io/serviceaccount/"

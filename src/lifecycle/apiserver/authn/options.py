@@ -44,7 +44,10 @@ from lifecycle.apiserver.authn.union import (
 )
 from lifecycle.apiserver.authn.websocket_protocol import WebSocketProtocolAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.webhook.client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 
 
 @dataclass(slots=True)

@@ -16,8 +16,6 @@ headers.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
-from typing import Any
 
 import aiohttp
 import jwt
@@ -25,7 +23,6 @@ import jwt
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
-from lifecycle.apiserver.must_ask import recall
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 RETRY_SECONDS = 10.0
@@ -56,16 +53,15 @@ class ProviderKeys:
         self.fetches = 0
         """How often keys have been fetched."""
 
-    def candidates(self, key_id: str) -> list[jwt.PyJWK]:
+    async def candidates(self, key_id: str) -> list[jwt.PyJWK]:
         """The keys a token may have been signed with: those with its id, or all if it
-        names none. Raises AuthenticationError if there are no keys yet, and MustAsk if
-        the provider has to be asked first.
+        names none. Raises AuthenticationError if there are no keys.
         """
         if self._keys is not None and (found := self._with_id(key_id)):
             return found
         if self._keys is None and self._clock.now() < self._failed_at + RETRY_SECONDS:
             raise AuthenticationError("oidc: authenticator not initialized")
-        problem = recall((id(self), "keys", key_id), self._fetcher())
+        problem = await self._try_to_fetch()
         if self._keys is None:
             raise AuthenticationError("oidc: authenticator not initialized")
         if problem is not None:
@@ -75,27 +71,24 @@ class ProviderKeys:
             )
         return self._with_id(key_id)
 
-    def ready(self) -> bool:
-        """Whether there are keys to look among. Raises MustAsk if the provider has to
-        be asked first; one that failed is left in peace.
+    async def ready(self) -> bool:
+        """Whether there are keys to look among. A provider that failed is left in
+        peace.
         """
         if self._keys is None and self._clock.now() >= self._failed_at + RETRY_SECONDS:
-            recall((id(self), "keys", ""), self._fetcher())
+            await self._try_to_fetch()
         return self._keys is not None
 
     def _with_id(self, key_id: str) -> list[jwt.PyJWK]:
         return [key for key in self._keys or () if not key_id or key.key_id == key_id]
 
-    def _fetcher(self) -> Callable[[], Any]:
-        async def fetch() -> ProviderError | None:
-            try:
-                await self._fetch()
-            except ProviderError as error:
-                self._failed_at = self._clock.now()
-                return error
-            return None
-
-        return fetch
+    async def _try_to_fetch(self) -> ProviderError | None:
+        try:
+            await self._fetch()
+        except ProviderError as error:
+            self._failed_at = self._clock.now()
+            return error
+        return None
 
     async def _fetch(self) -> None:
         self.fetches += 1

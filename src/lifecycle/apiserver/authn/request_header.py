@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
-from lifecycle.apiserver.filters.impersonation import SEPARATOR, unescaped_extra_key
+from lifecycle.apiserver.http.headers import SEPARATOR, unescaped_extra_key
 
 
 @dataclass(slots=True, frozen=True)

@@ -27,7 +27,7 @@ from lifecycle.apiserver.authn.authenticator import (
     Identity,
 )
 from lifecycle.apiserver.authn.jwt import SigningKey, TokenFormatError
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 USERNAME_PREFIX = "system:serviceaccount:"

@@ -15,14 +15,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
-from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
-from lifecycle.apiserver.must_ask import recall
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient
 
 CACHE_TTL = 120.0
 CACHE_SIZE = 4096
@@ -50,21 +48,19 @@ class WebhookTokenAuthenticator:
         self._secret = os.urandom(32)
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """Whose token it is; None if the webhook does not know. Raises
-        AuthenticationError, and MustAsk if it has to be asked first.
+        AuthenticationError, also if the webhook cannot be asked.
         """
         wanted = audiences or self._implicit
         key = self._key(token, wanted)
-        kept = self._cache.get(key)
-        if kept is not None and self._clock.now() < kept[0]:
-            status = kept[1]
+        cached = self._cache.get(key)
+        if cached is not None and self._clock.now() < cached[0]:
+            status = cached[1]
         else:
-            status = recall((id(self), key), self._asker(key, token, wanted))
-        if isinstance(status, WebhookError):
-            raise AuthenticationError(str(status))
+            status = await self._review(key, token, wanted)
         common: tuple[str, ...] = ()
         if wanted:
             got = tuple(status.get("audiences") or self._implicit)
@@ -92,29 +88,27 @@ class WebhookTokenAuthenticator:
             self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256
         ).digest()
 
-    def _asker(
+    async def _review(
         self, key: bytes, token: str, audiences: tuple[str, ...]
-    ) -> Callable[[], Any]:
-        async def ask() -> Object | WebhookError:
-            spec: Object = {"token": token}
-            if audiences:
-                spec["audiences"] = list(audiences)
-            review = {
-                "kind": "TokenReview",
-                "apiVersion": f"authentication.k8s.io/{self._version}",
-                "metadata": {},
-                "spec": spec,
-                "status": {"user": {}},
-            }
-            try:
-                answer = await self._client.post(review)
-            except WebhookError as error:
-                return error
-            status: Object = answer.get("status") or {}
-            if not status.get("error"):  # upstream keeps no errors
-                if len(self._cache) >= CACHE_SIZE:
-                    self._cache.clear()
-                self._cache[key] = self._clock.now() + self._ttl, status
-            return status
-
-        return ask
+    ) -> Object:
+        """The status of the webhook's answer, remembered unless it is an error."""
+        spec: Object = {"token": token}
+        if audiences:
+            spec["audiences"] = list(audiences)
+        review = {
+            "kind": "TokenReview",
+            "apiVersion": f"authentication.k8s.io/{self._version}",
+            "metadata": {},
+            "spec": spec,
+            "status": {"user": {}},
+        }
+        try:
+            answer = await self._client.post(review)
+        except WebhookError as error:
+            raise AuthenticationError(str(error)) from error
+        status: Object = answer.get("status") or {}
+        if not status.get("error"):  # upstream keeps no errors
+            if len(self._cache) >= CACHE_SIZE:
+                self._cache.clear()
+            self._cache[key] = self._clock.now() + self._ttl, status
+        return status

@@ -22,6 +22,7 @@ from lifecycle.apiserver.authn.authenticator import (
     Identity,
     RequestAuthenticator,
     TokenAuthenticator,
+    settled,
 )
 
 
@@ -31,12 +32,12 @@ class UnionRequestAuthenticator:
     def __init__(self, *authenticators: RequestAuthenticator) -> None:
         self._authenticators = authenticators
 
-    def authenticate_request(self, request: Request) -> Identity | None:
+    async def authenticate_request(self, request: Request) -> Identity | None:
         """The first identity; raises all errors together if there is none."""
         errors: list[str] = []
         for authenticator in self._authenticators:
             try:
-                identity = authenticator.authenticate_request(request)
+                identity = await settled(authenticator.authenticate_request(request))
             except AuthenticationError as error:
                 errors.append(str(error))
                 continue
@@ -60,14 +61,16 @@ class UnionTokenAuthenticator:
     def __init__(self, *authenticators: TokenAuthenticator) -> None:
         self._authenticators = authenticators
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """The first identity; raises all errors together if there is none."""
         errors: list[str] = []
         for authenticator in self._authenticators:
             try:
-                identity = authenticator.authenticate_token(token, audiences)
+                identity = await settled(
+                    authenticator.authenticate_token(token, audiences)
+                )
             except AuthenticationError as error:
                 errors.append(str(error))
                 continue
@@ -112,9 +115,9 @@ class Authenticator:
         self._allow_anonymous = allow_anonymous
         self._anonymous_paths = frozenset(anonymous_paths)
 
-    def authenticate_request(self, request: Request) -> Identity:
+    async def authenticate_request(self, request: Request) -> Identity:
         """Who sent the request. Raises AuthenticationError."""
-        identity = self._delegate.authenticate_request(request)
+        identity = await settled(self._delegate.authenticate_request(request))
         if identity is not None:
             return identity
         if self._allow_anonymous and (

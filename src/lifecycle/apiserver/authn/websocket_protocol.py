@@ -30,7 +30,7 @@ class WebSocketProtocolAuthenticator:
     def __init__(self, tokens: TokenAuthenticator) -> None:
         self._tokens = tokens
 
-    def authenticate_request(self, request: Request) -> Identity | None:
+    async def authenticate_request(self, request: Request) -> Identity | None:
         """Whose token it is; None without one. Raises AuthenticationError for a wrong
         one, and for one that comes alone.
         """
@@ -55,7 +55,7 @@ class WebSocketProtocolAuthenticator:
             return None
         if not others:
             raise AuthenticationError("missing additional subprotocol")
-        identity = recognise(self._tokens, token)
+        identity = await recognise(self._tokens, token)
         request.headers = {**request.headers, HEADER: ",".join(others)}
         return identity
 

@@ -33,7 +33,7 @@ from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.always import PrivilegedGroups
-from lifecycle.apiserver.authz.authorizer import Authorizer, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import Answer, Authorizer, UserRules
 from lifecycle.apiserver.authz.match_conditions import match_condition
 from lifecycle.apiserver.authz.modes import (
     ABAC,
@@ -46,8 +46,11 @@ from lifecycle.apiserver.authz.modes import (
 from lifecycle.apiserver.authz.union import UnionAuthorizer, aggregate
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.cel.environment import CompileError
-from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 
 API_VERSIONS = tuple(
     f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")
@@ -93,7 +96,7 @@ class ConfiguredAuthorizer:
         """Those in force, in order."""
         return tuple(self._union.authorizers)
 
-    def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Answer:
         """What the authorizers in force say."""
         return self._union.authorize(user, info)
 

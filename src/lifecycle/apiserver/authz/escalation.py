@@ -24,7 +24,7 @@ from itertools import product
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import failure, forbidden, not_found
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.policy_rule import ALL, compact_string, quoted_list
 from lifecycle.apiserver.authz.rbac import GROUP, Grant, RBACAuthorizer
 from lifecycle.apiserver.authz.union import aggregate
@@ -50,7 +50,7 @@ class EscalationCheck:
         self._authorizer = authorizer
         self._rbac = rbac
 
-    def check(
+    async def check(
         self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None
     ) -> None:
         """Raise the 403 if storing `obj` would give away rights that the user lacks.
@@ -65,16 +65,15 @@ class EscalationCheck:
         ):
             return
         if info.resource in ("roles", "clusterroles"):
-            self._check_role(user, info, obj, old)
+            await self._check_role(user, info, obj, old)
         elif info.resource in ("rolebindings", "clusterrolebindings"):
-            self._check_binding(user, info, obj)
+            await self._check_binding(user, info, obj)
 
-    def _check_role(
+    async def _check_role(
         self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None
     ) -> None:
-        if self._authorizer.authorize(
-            user, replace(info, verb="escalate", version=ALL, subresource="")
-        ).allowed:
+        escalate = replace(info, verb="escalate", version=ALL, subresource="")
+        if (await decide(self._authorizer.authorize, user, escalate)).allowed:
             return
         name = obj["metadata"].get("name", "")
         self._confirm(user, info, name, obj.get("rules") or ())
@@ -83,7 +82,9 @@ class EscalationCheck:
             if self._missing(user, info.namespace, FULL_AUTHORITY):
                 raise forbidden(info.resource, name, why, GROUP)
 
-    def _check_binding(self, user: UserInfo, info: RequestInfo, obj: Object) -> None:
+    async def _check_binding(
+        self, user: UserInfo, info: RequestInfo, obj: Object
+    ) -> None:
         role_ref = obj.get("roleRef") or {}
         plural = PLURALS.get(role_ref.get("kind", ""), "")
         bind = RequestInfo(
@@ -96,7 +97,7 @@ class EscalationCheck:
             resource=plural,
             name=role_ref.get("name", ""),
         )
-        if plural and self._authorizer.authorize(user, bind).allowed:
+        if plural and (await decide(self._authorizer.authorize, user, bind)).allowed:
             return
         rules, error = self._rbac.role_rules(role_ref, info.namespace)
         if error and not plural:

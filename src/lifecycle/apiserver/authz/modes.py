@@ -24,8 +24,11 @@ from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
-from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 
 ALWAYS_ALLOW, ALWAYS_DENY, ABAC, WEBHOOK, RBAC, NODE = (
     "AlwaysAllow",

@@ -29,7 +29,7 @@ from lifecycle.apiserver.authz.authorizer import (
 from lifecycle.apiserver.authz.node_graph import NodeGraph
 from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.bootstrap.policy import node_rules
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 NODE_PREFIX = "system:node:"
 NODES_GROUP = "system:nodes"

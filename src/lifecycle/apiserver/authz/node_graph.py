@@ -20,7 +20,7 @@ from typing import Any
 
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 MIRROR_POD = "kubernetes.io/config.mirror"
 

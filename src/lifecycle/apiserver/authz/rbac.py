@@ -28,7 +28,7 @@ from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.policy_rule import rule_allows_kind
 from lifecycle.apiserver.authz.union import aggregate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 GROUP = "rbac.authorization.k8s.io"
 MEMO_SIZE = 8192

@@ -18,9 +18,7 @@ out: metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -28,6 +26,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
     NO_OPINION,
+    Answer,
     Decision,
     UserRules,
     Verdict,
@@ -35,8 +34,8 @@ from lifecycle.apiserver.authz.authorizer import (
 from lifecycle.apiserver.authz.match_conditions import conditions_match
 from lifecycle.apiserver.authz.review_selectors import review_selector
 from lifecycle.apiserver.cel.expression import Expression
-from lifecycle.apiserver.must_ask import recall
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+from lifecycle.apiserver.webhook.call import WebhookError
+from lifecycle.apiserver.webhook.client import WebhookClient
 
 CACHE_SIZE = 8192
 MAX_CONTROLLED_ATTRIBUTES = 10_000
@@ -75,8 +74,8 @@ class WebhookAuthorizer:
         )
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
-    def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
-        """What the webhook says. Raises MustAsk if it has to be asked first."""
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Answer:
+        """What the webhook says, at once if it has been asked lately."""
         spec = review_spec(user, info)
         if self._settings.conditions:
             matches, wrong = conditions_match(self._settings.conditions, spec)
@@ -85,19 +84,10 @@ class WebhookAuthorizer:
             if not matches:
                 return NO_OPINION
         key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
-        kept = self._cache.get(key)
-        if kept is not None and self._clock.now() < kept[0]:
-            status = kept[1]
-        else:
-            status = recall((id(self), key), self._asker(key, spec, info))
-        if isinstance(status, WebhookError):
-            return Verdict(self._on_error, "", str(status))
-        reason = status.get("reason", "")
-        if status.get("denied"):
-            return Verdict(Decision.DENY, reason, BOTH if status.get("allowed") else "")
-        return Verdict(
-            Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason
-        )
+        cached = self._cache.get(key)
+        if cached is not None and self._clock.now() < cached[0]:
+            return _verdict(cached[1])
+        return self._ask(key, spec, info)
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """A webhook cannot be asked for a list; it says so."""
@@ -106,25 +96,32 @@ class WebhookAuthorizer:
             errors=["webhook authorizer does not support user rule resolution"],
         )
 
-    def _asker(self, key: bytes, spec: Object, info: RequestInfo) -> Callable[[], Any]:
-        async def ask() -> Object | WebhookError:
-            try:
-                answer = await self._client.post(review(spec, self._settings.version))
-            except WebhookError as error:
-                return error
-            status: Object = answer.get("status") or {}
-            if _controlled(info) < MAX_CONTROLLED_ATTRIBUTES:
-                ttl = (
-                    self._settings.authorized_ttl
-                    if status.get("allowed")
-                    else self._settings.unauthorized_ttl
-                )
-                if len(self._cache) >= CACHE_SIZE:
-                    self._cache.clear()
-                self._cache[key] = self._clock.now() + ttl, status
-            return status
+    async def _ask(self, key: bytes, spec: Object, info: RequestInfo) -> Verdict:
+        try:
+            answer = await self._client.post(review(spec, self._settings.version))
+        except WebhookError as error:
+            return Verdict(self._on_error, "", str(error))
+        status: Object = answer.get("status") or {}
+        if _controlled(info) < MAX_CONTROLLED_ATTRIBUTES:
+            ttl = (
+                self._settings.authorized_ttl
+                if status.get("allowed")
+                else self._settings.unauthorized_ttl
+            )
+            if len(self._cache) >= CACHE_SIZE:
+                self._cache.clear()
+            self._cache[key] = self._clock.now() + ttl, status
+        return _verdict(status)
 
-        return ask
+
+def _verdict(status: Object) -> Verdict:
+    """What the status of an access review says."""
+    reason = status.get("reason", "")
+    if status.get("denied"):
+        return Verdict(Decision.DENY, reason, BOTH if status.get("allowed") else "")
+    return Verdict(
+        Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason
+    )
 
 
 def review_spec(user: UserInfo, info: RequestInfo) -> Object:

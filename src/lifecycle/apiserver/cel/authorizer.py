@@ -4,31 +4,59 @@
 each step narrows the question, `check` asks it. Whom to ask, and for whom, is not in
 the values but in the evaluation they belong to (`asking`).
 
+An expression is evaluated in one go; nothing in it can wait. If an authorizer has to
+ask outside, the check fails for now, and the evaluation notes what to await (`settle`).
+Then the expression is evaluated once more. That does no harm: an expression does
+nothing but give a value.
+
 Upstream: `apiserver/pkg/cel/library/authz.go`, v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 
 Ask = Callable[[UserInfo, RequestInfo], Any]
-"""An authorizer's `authorize`: returns something with `allowed`, `reason` and
-`error`.
+"""An authorizer's `authorize`: returns something with `allowed`, `reason` and `error`,
+or an awaitable of it.
 """
 
 
-class Asking(NamedTuple):
-    """Who answers, and who is asked about unless an account is named."""
+@dataclass(slots=True)
+class Asking:
+    """Who answers, and who is asked about unless an account is named. `waiting` holds
+    the questions that have no verdict yet.
+    """
 
     authorize: Ask
     user: UserInfo
+    waiting: dict[bytes, Awaitable[Any]] = field(default_factory=dict)
+    _verdicts: dict[bytes, Any] = field(default_factory=dict)
+
+    def verdict(self, question: bytes, user: UserInfo, info: RequestInfo) -> Any:
+        """The verdict, or None if it has to be waited for."""
+        if question in self._verdicts:
+            return self._verdicts[question]
+        if question not in self.waiting:
+            answer = self.authorize(user, info)
+            if not isinstance(answer, Awaitable):
+                return answer
+            self.waiting[question] = answer
+        return None
+
+    async def settle(self) -> None:
+        """Wait for all verdicts that are missing."""
+        while self.waiting:
+            question, answer = self.waiting.popitem()
+            self._verdicts[question] = await answer
 
 
 _asking: ContextVar[Asking | None] = ContextVar(
@@ -78,7 +106,12 @@ def _check(check: Any, verb: str) -> Any:
             field_selector=check.fieldSelector,
             label_selector=check.labelSelector,
         )
-    verdict = asked.authorize(_user(check, asked.user), info)
+    question = b"\0".join(
+        (check.DESCRIPTOR.name.encode(), verb.encode(), check.SerializeToString())
+    )
+    verdict = asked.verdict(question, _user(check, asked.user), info)
+    if verdict is None:
+        raise ValueError("the authorizer has not answered yet")
     return message(
         "authorization.Decision",
         isAllowed=verdict.allowed,

@@ -25,8 +25,8 @@ from lifecycle.apiserver.cel.environment import (
     Environment,
     message_type,
 )
+from lifecycle.apiserver.cel.escaping import without_escapes
 from lifecycle.apiserver.cel.library import OBJECT
-from lifecycle.apiserver.cel.unescaping import without_escapes
 
 _MESSAGES = {"user": "UserInfo", "request": "SubjectAccessReviewSpec"}
 _STRING = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")

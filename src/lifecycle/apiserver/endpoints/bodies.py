@@ -10,14 +10,14 @@ import re
 from typing import Any
 
 from lifecycle.api import protobuf, status
+from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
-from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.endpoints.options import bool_option, int_option
-from lifecycle.apiserver.go_json import read_json
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.deletion import check_delete_options
-from lifecycle.apiserver.yaml_input import from_yaml
 
 JSON, YAML, PROTOBUF = (
     "application/json",
@@ -104,16 +104,10 @@ def _identified(parsed: Any) -> Object:
             'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string'
             ' "json:\\"kind,omitempty\\"" }'
         )
-        raise ValueError(
-            f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of"
-            f" type {target}"
-        )
+        raise ValueError(f"{_NO_KIND}{wrong_type(parsed, target)}")
     for key, value in parsed.items():
         if key in ("apiVersion", "kind") and not isinstance(value, str | None):
-            complaint = (
-                f"json: cannot unmarshal {json_type(value)} into Go struct field .{key}"
-                " of type string"
-            )
+            complaint = wrong_type(value, "string", f".{key}")
             raise ValueError(f"{_NO_KIND}{complaint}")
     version = parsed.get("apiVersion") or ""
     if version.count("/") > 1:

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from lifecycle.api import status
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 
 LOG_FLAGS = ("follow", "previous", "timestamps")
@@ -132,7 +132,7 @@ class PodConnector:
     ) -> Response:
         """Answer a connecting subresource of a pod. Raises StatusError."""
         if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
-            self._check_create(request)
+            await self._check_create(request)
         metadata, spec = pod["metadata"], pod["spec"]
         namespace, name = metadata["namespace"], metadata["name"]
         if subresource == "log":
@@ -185,11 +185,11 @@ class PodConnector:
             return _checked(response, name)
         return response
 
-    def _check_create(self, request: Request) -> None:
+    async def _check_create(self, request: Request) -> None:
         if self._authorizer is None or request.info is None:
             return
         info, user = replace(request.info, verb="create"), request.user or ANONYMOUS
-        verdict = self._authorizer.authorize(user, info)
+        verdict = await decide(self._authorizer.authorize, user, info)
         if not verdict.allowed:
             raise forbidden_status_error(user, info, verdict.reason)
 

@@ -14,7 +14,8 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.negotiation import Accepted
-from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
+from lifecycle.apiserver.registry.printers.table import table
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 META_VERSION = "meta.k8s.io/v1"
 _INCLUDED = ("Metadata", "None", "Object", "")
@@ -38,7 +39,7 @@ def converted(
     now: float,
     include: str,
     headers: bool = True,
-    strategy: Strategy = BUILT_IN,
+    strategy: Strategy,
 ) -> Object:
     """Objects as `Table`, `PartialObjectMetadata` (one object) or
     `PartialObjectMetadataList`.
@@ -56,7 +57,16 @@ def converted(
             )
             raise bad_request(f"Unable to convert to Table as requested: {why}")
         return _of_version(
-            strategy.table(resource, objs, list_meta, now, include, headers), version
+            table(
+                strategy.printer,
+                resource,
+                objs,
+                now=now,
+                list_meta=list_meta,
+                include_object=include,
+                no_headers=not headers,
+            ),
+            version,
         )
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:
         return partial(objs[0], version)
@@ -96,7 +106,7 @@ def converted_bookmark(
         return partial(bookmark, accepted.api_version)
     empty, _ = strategy.decode(bookmark, resource.api_version, resource.kind)
     empty = {**empty, "metadata": {"name": "", **metadata}}
-    table = converted(
+    printed = converted(
         accepted,
         resource,
         [empty],
@@ -112,23 +122,23 @@ def converted_bookmark(
             if row.get("object")
             else row
         )
-        for row in table["rows"]
+        for row in printed["rows"]
     ]
-    return {**table, "rows": rows}
+    return {**printed, "rows": rows}
 
 
-def _of_version(table: Object, version: str) -> Object:
+def _of_version(printed: Object, version: str) -> Object:
     """The same Table in a version of the group; the rows carry metadata of the same
     version.
     """
     if version == META_VERSION:
-        return table
+        return printed
     rows = [
         (
             {**row, "object": {**row["object"], "apiVersion": version}}
             if (row.get("object") or {}).get("kind") == "PartialObjectMetadata"
             else row
         )
-        for row in table["rows"] or ()
+        for row in printed["rows"] or ()
     ]
-    return {**table, "apiVersion": version, "rows": rows}
+    return {**printed, "apiVersion": version, "rows": rows}

@@ -22,8 +22,6 @@ from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.conversion import converted, converted_bookmark
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,
@@ -45,6 +43,8 @@ from lifecycle.apiserver.registry.listing import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 MIN_WATCH_TIMEOUT = 1800.0
 LONGEST = 365 * 86400
@@ -334,10 +334,8 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
         selector = parse_field_selector(text)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
-    known = scope.strategy.field_labels(scope.resource.kind)
+    known = scope.strategy.field_labels
     for requirement in selector.requirements:
-        if requirement.field not in known:
-            raise status.bad_request(
-                scope.strategy.field_label_error(scope.resource.kind, requirement.field)
-            )
+        if requirement.field not in known.labels:
+            raise status.bad_request(known.unsupported(requirement.field))
     return selector

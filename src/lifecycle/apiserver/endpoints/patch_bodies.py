@@ -16,17 +16,17 @@ from typing import Any
 import orjson
 
 from lifecycle.api import status
+from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.schema import find_duplicate_fields
-from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.go_json import read_json
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.apiserver.http.json_bodies import read_json
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
-from lifecycle.apiserver.yaml_input import from_yaml
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
 
@@ -69,11 +69,8 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
         except ValueError as error:
             raise ValueError(f"error converting YAML to JSON: {error}") from None
     if not isinstance(patch, dict | None):
-        what = (
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
-            " map[string]interface {}"
-        )
-        raise ValueError(f"error unmarshaling JSON: while decoding JSON: {what}")
+        why = wrong_type(patch, "map[string]interface {}")
+        raise ValueError(f"error unmarshaling JSON: while decoding JSON: {why}")
     return patch or {}, found
 
 
@@ -81,35 +78,22 @@ def _parse_object(patch: Any, content_type: str) -> Object:
     if patch is None and content_type == MERGE_PATCH:
         raise status.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict | None):
-        raise ValueError(
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
-            " map[string]interface {}"
-        )
+        raise ValueError(wrong_type(patch, "map[string]interface {}"))
     return patch or {}
 
 
 def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
     """The operations of a JSON patch, and the fields no operation has."""
     if not isinstance(patch, list | None):
-        raise ValueError(
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
-            " []handlers.jsonPatchOp"
-        )
+        raise ValueError(wrong_type(patch, "[]handlers.jsonPatchOp"))
     unknown = []
     for index, operation in enumerate(patch or ()):
         if not isinstance(operation, dict):
-            raise ValueError(
-                f"json: cannot unmarshal {json_type(operation)} into Go value of type"
-                " handlers.jsonPatchOp"
-            )
+            raise ValueError(wrong_type(operation, "handlers.jsonPatchOp"))
         for key, value in operation.items():
-            wanted = _OPERATION.get(key)
-            if wanted is None:
+            go_type = _OPERATION.get(key)
+            if go_type is None:
                 unknown.append(f'unknown field "[{index}].{key}"')
-            elif wanted and value is not None and json_type(value) != wanted:
-                given = json_type(value)
-                raise ValueError(
-                    f"json: cannot unmarshal {given} into Go struct field"
-                    f" jsonPatchOp.{key} of type {wanted}"
-                )
+            elif go_type and value is not None and json_type(value) != go_type:
+                raise ValueError(wrong_type(value, go_type, f"jsonPatchOp.{key}"))
     return patch or [], unknown

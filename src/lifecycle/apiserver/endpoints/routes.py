@@ -21,7 +21,7 @@ from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import RequestInfo, Response
-from lifecycle.apiserver.non_resource.document import page_not_found
+from lifecycle.apiserver.endpoints.document import page_not_found
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 PROXY_METHODS = METHODS | {"HEAD", "OPTIONS"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from lifecycle.apiserver.extension_server.lookup_server import JoinError, LookupServer
-from lifecycle.apiserver.webhook_client import read_webhook_kubeconfig
+from lifecycle.apiserver.webhook.client import read_webhook_kubeconfig
 
 
 @click.command()

@@ -38,7 +38,7 @@ from lifecycle.apiserver.authz.authorizer import (
 )
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
-from lifecycle.apiserver.webhook_client import WebhookClient
+from lifecycle.apiserver.webhook.client import WebhookClient
 from lifecycle.client.transport_https import ConnectionConfig
 
 TTL = 10.0

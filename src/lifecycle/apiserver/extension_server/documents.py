@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.extension_server.terms import (
     API_VERSION,
     GROUP,
@@ -19,7 +20,6 @@ from lifecycle.apiserver.extension_server.terms import (
     VERSION,
 )
 from lifecycle.apiserver.non_resource.discovery import wanted_aggregation
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 SCHEMA = "book.lifecycle.lookup.v1.Term"

@@ -17,8 +17,6 @@ import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
-import orjson
-
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -31,8 +29,7 @@ from lifecycle.api.status import (
 )
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.front_proxy import NAME, NAMESPACE
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.endpoints.document import page_not_found, text
 from lifecycle.apiserver.endpoints.negotiation import json_frame, negotiate
 from lifecycle.apiserver.extension_server import documents
 from lifecycle.apiserver.extension_server.delegation import (
@@ -49,8 +46,13 @@ from lifecycle.apiserver.extension_server.terms import (
     TermStore,
     as_table,
 )
-from lifecycle.apiserver.https import HTTPSServer
-from lifecycle.apiserver.non_resource.document import page_not_found, text
+from lifecycle.apiserver.http.json_bodies import read_json
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.server.chain import (
+    ChainConfig,
+    default_build_handler_chain,
+)
+from lifecycle.apiserver.server.https import HTTPSServer
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 
 SERVICE_NAMESPACE, SERVICE = "default", "lookup"
@@ -331,8 +333,8 @@ class LookupServer:
 
 def _body(request: Request) -> Any:
     try:
-        return orjson.loads(request.body)
-    except orjson.JSONDecodeError as error:
+        return read_json(request.body)
+    except ValueError as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from None
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextvars import ContextVar
 from typing import Any
 
 import orjson
@@ -25,7 +24,8 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
-from lifecycle.apiserver.filters.audit_event import (
+from lifecycle.apiserver.audit.context import audit_event
+from lifecycle.apiserver.audit.event import (
     decoded,
     object_ref,
     request_uri,
@@ -36,7 +36,7 @@ from lifecycle.apiserver.filters.audit_event import (
     user_fields,
     without_managed_fields,
 )
-from lifecycle.apiserver.filters.audit_policy import (
+from lifecycle.apiserver.audit.policy import (
     METADATA,
     NONE,
     REQUEST_RESPONSE,
@@ -64,46 +64,6 @@ LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
 Sink = Callable[[bytes], None]
 """Takes one event as a line of JSON, without the newline."""
 
-_event: ContextVar[Object | None] = ContextVar("lifecycle_audit_event", default=None)
-
-
-def annotate(*pairs: str) -> None:
-    """Note keys and values on the request's event, if there is one: `annotate(key,
-    value, key, value …)`. A key's first note counts.
-    """
-    event = _event.get()
-    if event is not None:
-        annotations = event.setdefault("annotations", {})
-        for key, value in zip(pairs[::2], pairs[1::2], strict=True):
-            annotations.setdefault(key, value)
-
-
-def annotate_at_end(key: str, value: str) -> None:
-    """Note what stands only in the event of the request's end."""
-    event = _event.get()
-    if event is not None:
-        event.setdefault("later", {})[key] = value
-
-
-def log_impersonated_user(user: UserInfo, constraint: str = "") -> None:
-    """Note as whom the request goes on."""
-    event = _event.get()
-    if event is not None:
-        event["impersonatedUser"] = user_fields(user)
-        if constraint:
-            event["authenticationMetadata"] = {"impersonationConstraint": constraint}
-
-
-def log_request_object(obj: Object) -> None:
-    """Note the object as the registry understood it: decoded and defaulted. Without
-    this note the event shows what was posted.
-    """
-    event = _event.get()
-    if event is not None:
-        event["_request"] = orjson.loads(
-            orjson.dumps(obj)
-        )  # as it is now: admission will change it
-
 
 class AuditLog:
     """Policy and sink together."""
@@ -124,7 +84,7 @@ class AuditLog:
         if info is None or config.level == NONE:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
-        token = _event.set(event)
+        token = audit_event.set(event)
         posted: Any = request.obj
         user = request.user  # impersonation replaces it further in
         self._write(RECEIVED, request, user, event, config)
@@ -142,7 +102,7 @@ class AuditLog:
             self._write(COMPLETE, request, user, event, config)
             raise
         finally:
-            _event.reset(token)
+            audit_event.reset(token)
         event["status"] = response_status(response)
         event["request"] = event.pop("_request", None) or posted
         if event["request"] is None and config.level != METADATA:
@@ -188,7 +148,7 @@ class AuditLog:
         status = {
             "metadata": {},
             "status": "Failure",
-            "message": f"APIServer panic'd: {error}",
+            "message": f"GenericAPIServer panic'd: {error}",
         }
         event["status"] = {**status, "reason": "InternalError", "code": 500}
         self._write(PANIC, request, user, event, config)

@@ -24,7 +24,6 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.union import Authenticator, add_authenticated_group
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.must_ask import MustAsk, answered
 
 CREDENTIALS = frozenset(
     {"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"}
@@ -48,12 +47,7 @@ def with_authentication(
             return await handler(request)
         with span("apiserver", "authentication") as recorded:
             try:
-                try:
-                    identity = authenticator.authenticate_request(request)
-                except MustAsk as waiting:
-                    identity = await answered(
-                        lambda: authenticator.authenticate_request(request), waiting
-                    )
+                identity = await authenticator.authenticate_request(request)
             except AuthenticationError as error:
                 log.info("Unable to authenticate the request: %s", error)
                 return await unauthorized_handler(request)

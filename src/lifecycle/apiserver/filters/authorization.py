@@ -9,11 +9,10 @@ from __future__ import annotations
 from lifecycle.api.status import internal_error
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.audit.context import annotate
+from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
-from lifecycle.apiserver.filters.audit import annotate
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.must_ask import MustAsk, answered
 
 DECISION = "authorization.k8s.io/decision"
 REASON = "authorization.k8s.io/reason"
@@ -29,12 +28,7 @@ def with_authorization(handler: Handler, authorizer: Authorizer) -> Handler:
         with span(
             "apiserver", "authorization", user=user.name, verb=info.verb
         ) as recorded:
-            try:
-                verdict = authorizer.authorize(user, info)
-            except MustAsk as waiting:
-                verdict = await answered(
-                    lambda: authorizer.authorize(user, info), waiting
-                )
+            verdict = await decide(authorizer.authorize, user, info)
             if recorded is not None:
                 recorded.attributes.update(
                     allowed=verdict.allowed, reason=verdict.reason

@@ -12,32 +12,21 @@ answers itself).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from urllib.parse import unquote
-
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response, UserInfo
+from lifecycle.apiserver.audit.context import log_impersonated_user
 from lifecycle.apiserver.authz.authorizer import Authorizer
-from lifecycle.apiserver.filters.audit import log_impersonated_user
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.must_ask import MustAsk, answered
+from lifecycle.apiserver.http.headers import SEPARATOR, unescaped_extra_key
 
 USER_HEADER = "impersonate-user"
 UID_HEADER = "impersonate-uid"
 GROUP_HEADER = "impersonate-group"
 EXTRA_PREFIX = "impersonate-extra-"
 HEADER_PREFIX = "impersonate-"
-_REPEATED = (HEADER_PREFIX, "x-remote-")
-_JOINED = ("x-stream-protocol-version", "sec-websocket-protocol")
-_WRONG_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-SEPARATOR = "\n"
-"""Joins the values of a header sent several times: the one character that no header
-value can hold.
-"""
 
 
 def wanted_user(headers: dict[str, str]) -> UserInfo | None:
@@ -61,18 +50,6 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
             f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
         )
     return None
-
-
-def unescaped_extra_key(key: str) -> str:
-    """What a header's name says after its prefix. Upstream: `unescapeExtraKey`, which
-    takes back all or nothing.
-    """
-    if _WRONG_ESCAPE.search(key):
-        return key
-    try:
-        return unquote(key, errors="strict")
-    except UnicodeDecodeError:
-        return key
 
 
 def _go_value(
@@ -108,15 +85,9 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             try:
                 wanted = wanted_user(request.headers)
                 if wanted is not None:
-                    who = wanted
-                    try:
-                        become = impersonated_user(authorizer, requestor, who, info)
-                    except MustAsk as waiting:
-                        become = await answered(
-                            lambda: impersonated_user(authorizer, requestor, who, info),
-                            waiting,
-                        )
-                    request.user, constraint = become
+                    request.user, constraint = await impersonated_user(
+                        authorizer, requestor, wanted, info
+                    )
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
@@ -129,25 +100,3 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
         return await handler(request)
 
     return impersonation
-
-
-def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Header lines as one dictionary with lower-case keys. Headers of impersonation and
-    of front proxies keep all values they were sent with; of any other sent twice, the
-    first counts, as in Go. Values that are not UTF-8 become so: Go keeps their bytes,
-    and shows U+FFFD wherever it writes JSON.
-    """
-    joined: dict[str, str] = {}
-    for key, value in headers:
-        key = key.lower()
-        if not value.isascii():
-            value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if key in joined and key.startswith(_REPEATED):
-            joined[key] += SEPARATOR + value
-        elif (
-            key in joined and key in _JOINED
-        ):  # kubectl 1.20 sends a line for each protocol it speaks
-            joined[key] += ", " + value
-        else:
-            joined.setdefault(key, value)
-    return joined

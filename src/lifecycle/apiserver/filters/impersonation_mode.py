@@ -20,7 +20,6 @@ from dataclasses import replace
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
-from lifecycle.api.validation.references import validate_domain_prefixed_path
 from lifecycle.api.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
@@ -31,8 +30,9 @@ from lifecycle.apiserver.authn.service_account import (
     make_group_names,
     split_username,
 )
-from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.authorizer import Authorizer, Verdict, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
+from lifecycle.apiserver.registry.rest.references import validate_domain_prefixed_path
 
 AUTHENTICATION = "authentication.k8s.io"
 NODE_PREFIX = "system:node:"
@@ -41,7 +41,7 @@ MANY = 4
 """From so many groups or extras on, it is first asked whether any would do."""
 
 
-def impersonated_user(
+async def impersonated_user(
     authorizer: Authorizer, requestor: UserInfo, wanted: UserInfo, info: RequestInfo
 ) -> tuple[UserInfo, str]:
     """Who the requestor becomes, and the constraint under which (`""`: the old,
@@ -52,7 +52,7 @@ def impersonated_user(
         if mode and not _applies(mode, wanted, requestor):
             continue
         try:
-            return _Check(authorizer, requestor, mode).become(wanted, info)
+            return await _Check(authorizer, requestor, mode).become(wanted, info)
         except StatusError as error:
             first = first or error
     assert first is not None, "the old mode always applies"
@@ -103,14 +103,16 @@ class _Check:
         self._verb = f"impersonate:{mode}" if mode else "impersonate"
         self._names_group = AUTHENTICATION if mode else ""
 
-    def become(self, wanted: UserInfo, info: RequestInfo) -> tuple[UserInfo, str]:
+    async def become(self, wanted: UserInfo, info: RequestInfo) -> tuple[UserInfo, str]:
         if self._mode:
-            self._check(replace(info, verb=f"impersonate-on:{self._mode}:{info.verb}"))
-        groups = self._username(wanted)
+            await self._check(
+                replace(info, verb=f"impersonate-on:{self._mode}:{info.verb}")
+            )
+        groups = await self._username(wanted)
         if wanted.uid:
-            self._check(self._question(AUTHENTICATION, "uids", wanted.uid))
-        self._groups(wanted.groups)
-        self._extra(wanted.extra)
+            await self._check(self._question(AUTHENTICATION, "uids", wanted.uid))
+        await self._groups(wanted.groups)
+        await self._extra(wanted.extra)
         extra_group = ""
         if wanted.name == ANONYMOUS.name:
             extra_group = ALL_UNAUTHENTICATED
@@ -120,7 +122,7 @@ class _Check:
             groups = (*groups, extra_group)
         return replace(wanted, groups=groups), self._verb if self._mode else ""
 
-    def _username(self, wanted: UserInfo) -> tuple[str, ...]:
+    async def _username(self, wanted: UserInfo) -> tuple[str, ...]:
         """Check the name; the groups that it brings."""
         question = self._question(self._names_group, "users", wanted.name)
         groups = wanted.groups
@@ -137,10 +139,10 @@ class _Check:
                 name=account[1],
             )
             groups = groups or make_group_names(account[0])
-        self._check(question)
+        await self._check(question)
         return groups
 
-    def _groups(self, groups: tuple[str, ...]) -> None:
+    async def _groups(self, groups: tuple[str, ...]) -> None:
         question = self._question(self._names_group, "groups", "")
         if self._mode and "" in groups:
             self._refuse(
@@ -151,30 +153,32 @@ class _Check:
                 replace(question, name=MASTERS),
                 "impersonating the system:masters group is not allowed",
             )
-        if len(groups) >= MANY and self._may_all(replace(question, name="*")):
+        if len(groups) >= MANY and await self._may_all(replace(question, name="*")):
             return
         for group in groups:
-            self._check(replace(question, name=group))
+            await self._check(replace(question, name=group))
 
-    def _extra(self, extra: Mapping[str, tuple[str, ...]]) -> None:
+    async def _extra(self, extra: Mapping[str, tuple[str, ...]]) -> None:
         question = self._question(AUTHENTICATION, "userextras", "")
         if self._mode and (wrong := wrong_with_extra(extra)):
             self._refuse(question, wrong)
         many = len(extra) >= MANY or sum(map(len, extra.values())) >= MANY
-        if many and self._may_all(replace(question, subresource="*", name="*")):
+        if many and await self._may_all(replace(question, subresource="*", name="*")):
             return
         for key, values in extra.items():
             for value in values:
-                self._check(replace(question, subresource=key, name=value))
+                await self._check(replace(question, subresource=key, name=value))
 
-    def _may_all(self, question: RequestInfo) -> bool:
+    async def _may_all(self, question: RequestInfo) -> bool:
         """One question instead of many: whether anything goes. The old mode never asked
         it.
         """
-        return (
-            bool(self._mode)
-            and self._authorizer.authorize(self._requestor, question).allowed
-        )
+        if not self._mode:
+            return False
+        return (await self._ask(question)).allowed
+
+    async def _ask(self, question: RequestInfo) -> Verdict:
+        return await decide(self._authorizer.authorize, self._requestor, question)
 
     def _refuse(self, question: RequestInfo, why: str) -> None:
         raise forbidden_status_error(self._requestor, question, why)
@@ -190,8 +194,8 @@ class _Check:
             name=name,
         )
 
-    def _check(self, question: RequestInfo) -> None:
-        verdict = self._authorizer.authorize(self._requestor, question)
+    async def _check(self, question: RequestInfo) -> None:
+        verdict = await self._ask(question)
         if not verdict.allowed:
             why = ": ".join(text for text in (verdict.error, verdict.reason) if text)
             raise forbidden_status_error(self._requestor, question, why)

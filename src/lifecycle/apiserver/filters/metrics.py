@@ -16,10 +16,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
+from lifecycle.api.resources import find_resource
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
-from lifecycle.apiserver.endpoints.deprecations import WARNINGS
-from lifecycle.apiserver.filters.audit import annotate_at_end
+from lifecycle.apiserver.audit.context import annotate_at_end
 from lifecycle.apiserver.filters.request_info import is_long_running
+from lifecycle.apiserver.registry.strategies import strategy_for
 
 BUCKETS = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10,
@@ -100,7 +101,10 @@ class Kind:
         self.durations = Histogram()
         self.lasting = is_long_running(info)
         self.load = "readOnly" if info.verb in READ_ONLY else "mutating"
-        self.deprecated = (info.group, info.version, info.resource) in WARNINGS
+        row = find_resource(info.group, info.version, info.resource)
+        self.deprecated = row is not None and bool(
+            strategy_for(row.api_version, row.kind).deprecation
+        )
 
 
 class RequestMetrics:

@@ -52,7 +52,7 @@ from lifecycle.apiserver.filters.seat_borrowing import (
     compute_concurrency_allocation,
 )
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 FLOW_SCHEMA_UID = "X-Kubernetes-Pf-Flowschema-Uid"
 PRIORITY_LEVEL_UID = "X-Kubernetes-Pf-Prioritylevel-Uid"
@@ -74,13 +74,14 @@ class Classification(NamedTuple):
 
 class FlowController:
     """Schemas and levels as they are now. `concurrency` is the number of seats shared
-    out among all levels.
+    out among all levels, `estimator` knows what a request is worth.
     """
 
     def __init__(
         self,
         reader: ObjectReader,
         concurrency: int = MAX_REQUESTS + MAX_MUTATING_REQUESTS,
+        estimator: WorkEstimator | None = None,
     ) -> None:
         self._reader = reader
         self._concurrency = concurrency
@@ -93,8 +94,7 @@ class FlowController:
             BoundedCache(MEMO_SIZE)
         )
         self._adjusted: float | None = None
-        self.estimator = WorkEstimator(lambda group, plural: None)
-        """Knows what a request is worth."""
+        self.estimator = estimator or WorkEstimator(lambda group, plural: None)
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         """The schema and level of a request; None if no schema wants it (as long as the

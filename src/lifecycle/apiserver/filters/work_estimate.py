@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import RequestInfo
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Work
+from lifecycle.apiserver.storage.stats import Stats
 
 BYTES_PER_SEAT = 100_000
 MOST_FROM_CACHE = 1_000_000
@@ -27,15 +27,6 @@ WATCHES_PER_SEAT = 10
 EVENT_SECONDS = 0.005
 MUTATING = frozenset({"create", "update", "patch", "delete"})
 MAX_SEATS_PERCENT = 0.15
-
-
-class Stats(NamedTuple):
-    """How many objects of a resource there are, and how many bytes one has on average
-    (0: unknown).
-    """
-
-    objects: int
-    average_size: int
 
 
 def max_seats(nominal: int, hand_size: int) -> int:

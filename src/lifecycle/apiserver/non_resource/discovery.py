@@ -22,7 +22,7 @@ import orjson
 
 from lifecycle.api.published import published, published_bytes, published_names
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 
 LEGACY = "discovery/legacy"
 AGGREGATED_VERSIONS = ("v2", "v2beta1")

@@ -6,22 +6,22 @@ Upstream: `apiserver/pkg/server/mux/pathrecorder.go`, `server/handler.go` (`dire
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from lifecycle.api.published import published_bytes
 from lifecycle.api.status import generic_not_found, method_not_allowed
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.authn.openid_metadata import (
-    CONFIGURATION_PATH,
-    JWKS_PATH,
-    OpenIDMetadata,
-)
+from lifecycle.apiserver.endpoints.document import document, page_not_found
 from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
-from lifecycle.apiserver.non_resource.document import document, page_not_found
 from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health
 from lifecycle.apiserver.non_resource.merged import MergedDocuments
 from lifecycle.apiserver.non_resource.openapi_v2 import serve_openapi_v2
 from lifecycle.apiserver.non_resource.openapi_v3 import serve_openapi_v3
+from lifecycle.apiserver.non_resource.openid_metadata import (
+    CONFIGURATION_PATH,
+    JWKS_PATH,
+    OpenIDMetadata,
+)
 from lifecycle.apiserver.non_resource.served_groups import ServedGroups
 
 
@@ -30,27 +30,26 @@ class NonResourceHandler:
 
     `openid` answers the two documents about service account tokens. `checks` are the
     health checks that can fail. `served` is what is served beside the published groups.
-    `address` is the server as clients reach it, `host:port`; set it when the port is
-    known.
+    `address` gives the server as clients reach it, `host:port`. `more` is what else
+    there is to read: by the beginning of the path, a function of the rest. `zpages` are
+    `/statusz` and `/flagz`.
     """
 
     def __init__(
         self,
         openid: OpenIDMetadata | None = None,
         *,
-        address: str = "127.0.0.1:6443",
+        address: Callable[[], str] = lambda: "127.0.0.1:6443",
         checks: dict[str, Check] | None = None,
         served: ServedGroups | None = None,
+        more: Mapping[str, Callable[[str], Response | None]] | None = None,
+        zpages: Mapping[str, Callable[[Request], Response]] | None = None,
     ) -> None:
-        self.address = address
+        self._address = address
         self.health = Health(checks)
         self._merged = MergedDocuments(served) if served is not None else None
-        self.more: dict[str, Callable[[str], Response | None]] = {}
-        """What else there is to read: by the beginning of the path, a function of the
-        rest.
-        """
-        self.zpages: dict[str, Callable[[Request], Response]] = {}
-        """`/statusz` and `/flagz`, once the server has been started."""
+        self._readable = more or {}
+        self._zpages = zpages or {}
         self._others: dict[str, Handler] = {}
         if openid is not None:
             self._others = {
@@ -70,8 +69,8 @@ class NonResourceHandler:
         first = path.split("/", 2)[1]
         if first in ENDPOINTS:
             return self.health.serve(request, path)
-        if path in self.zpages:
-            return self.zpages[path](request)
+        if path in self._zpages:
+            return self._zpages[path](request)
         reading = request.method in ("GET", "HEAD")
         if path == "/":
             return document(
@@ -100,14 +99,14 @@ class NonResourceHandler:
             self._merged.discovery(request, path) if self._merged is not None else None
         )
         if found is None:
-            found = serve_discovery(request, path, self.address)
+            found = serve_discovery(request, path, self._address())
         if found is not None:
             _check_read_only(reading or _is_aggregators(path))
             return found
         return self.unknown(path)
 
     def _more(self, path: str) -> Response | None:
-        for prefix, serve in self.more.items():
+        for prefix, serve in self._readable.items():
             if path.startswith(prefix):
                 return serve(path.removeprefix(prefix))
         return None

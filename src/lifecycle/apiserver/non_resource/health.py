@@ -20,7 +20,7 @@ from functools import cache
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.published import published_bytes
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.non_resource.document import page_not_found, text
+from lifecycle.apiserver.endpoints.document import page_not_found, text
 
 ENDPOINTS = ("healthz", "livez", "readyz")
 Check = Callable[[], str]

@@ -17,12 +17,12 @@ import orjson
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.discovery import (
     LEGACY,
     group_names,
     wanted_aggregation,
 )
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v2 import (
     ASKED_PROTOBUF,

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from lifecycle.api.wire import Object, Response
-from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
+from lifecycle.api.wire import Response
 from lifecycle.apiserver.filters.metrics import RequestMetrics, head
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 
@@ -22,7 +21,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 class Metrics:
     """What the families are made of. `objects` counts each `(group, resource)`,
-    `api_services` lists all APIServices.
+    `api_services` names
+    the APIServices of added servers, and says of each whether it is available.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Metrics:
         requests: RequestMetrics,
         flow_control: FlowController | None,
         objects: Callable[[], Iterable[tuple[str, str, int]]],
-        api_services: Callable[[], Iterable[Object]],
+        api_services: Callable[[], Iterable[tuple[str, bool]]],
     ) -> None:
         self.requests = requests
         self._flow_control = flow_control
@@ -57,13 +57,11 @@ class Metrics:
             "gauge",
             "Whether an APIService is unavailable.",
         )
-        for service in self._api_services():
-            if service_reference(service) is not None:
-                name = service["metadata"]["name"]
-                yield (
-                    f'aggregator_unavailable_apiservice{{name="{name}"}}'
-                    f" {int(not is_available(service))}"
-                )
+        for name, available in self._api_services():
+            yield (
+                f'aggregator_unavailable_apiservice{{name="{name}"}}'
+                f" {int(not available)}"
+            )
 
 
 def flow_control_lines(flow_control: FlowController) -> Iterator[str]:

@@ -19,7 +19,7 @@ import orjson
 
 from lifecycle.api.published import published, published_names
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh, text
+from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh, text
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v3 import accepts_json
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from lifecycle.api.published import published, published_bytes, published_names
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.non_resource.document import (
+from lifecycle.apiserver.endpoints.document import (
     document,
     is_fresh,
     page_not_found,

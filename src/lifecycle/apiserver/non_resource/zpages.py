@@ -17,8 +17,8 @@ from collections.abc import Callable
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, encode
-from lifecycle.apiserver.non_resource.document import text
 
 COMPONENT = "apiserver"
 GROUP = "config.k8s.io"

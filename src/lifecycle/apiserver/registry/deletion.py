@@ -7,8 +7,7 @@ holds it any more does the key go.
 
 Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`,
 `deletionFinalizersForGarbageCollection`, `updateForGracefulDeletionAndFinalizers`),
-`registry/rest/delete.go` (`BeforeDelete`), `pkg/registry/core/pod/strategy.go`
-(`CheckGracefulDelete`), v1.36.
+`registry/rest/delete.go` (`BeforeDelete`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,14 +18,13 @@ from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import DELETE, Attributes
-from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-DEFAULT_POD_GRACE = 30
 
 
 @dataclass(slots=True)
@@ -61,22 +59,20 @@ def check_delete_options(options: Object) -> None:
 
 
 async def delete(
-    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+    store: ResourceStore,
+    scope: RequestScope,
+    options: DeleteOptions,
+    validate: Validate,
 ) -> tuple[Object, bool]:
-    """Delete one object: the answer (object or Status), and whether it is gone. Raises
-    StatusError 404, 409.
+    """Delete one object, if `validate` has nothing against it: the answer (object or
+    Status), and whether it is gone. Raises StatusError 404, 409.
     """
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
+        store.strategy.check_deletion(stored.obj, options.uid, options.resource_version)
         check_preconditions(stored.obj, scope, options)
-        attributes = Attributes(
-            DELETE, resource, scope.subresource, scope.namespace, scope.name, None,
-            stored.obj, scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        await store.environment.admission.admit(attributes)
-        await store.environment.admission.validate(attributes)
+        await validate(None, stored.obj)
         outcome = await _attempt(store, stored, scope, options)
         if outcome is not None:
             return outcome
@@ -92,8 +88,6 @@ def check_preconditions(
     `rest.BeforeDelete`.
     """
     metadata, kind = obj["metadata"], scope.resource.kind
-    if kind == "Namespace":  # its registry looks for itself, in its own words
-        _check_namespace_preconditions(metadata, scope, options)
     if options.uid and options.uid != metadata["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in"
@@ -111,21 +105,6 @@ def check_preconditions(
         raise status.conflict(kind, scope.name, why, scope.resource.group)
 
 
-def _check_namespace_preconditions(
-    metadata: Object, scope: RequestScope, options: DeleteOptions
-) -> None:
-    for what, wanted, found in (
-        ("UID", options.uid, metadata["uid"]),
-        ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
-    ):
-        if wanted and wanted != found:
-            why = (
-                f"Precondition failed: {what} in precondition: {wanted}, {what} in"
-                f" object meta: {found}"
-            )
-            raise status.conflict("namespaces", scope.name, why)
-
-
 async def _attempt(
     store: ResourceStore, stored: Cached, scope: RequestScope, options: DeleteOptions
 ) -> tuple[Object, bool] | None:
@@ -135,9 +114,10 @@ async def _attempt(
         obj = store.marked_for_deletion(obj)
     metadata = obj["metadata"]
     now = store.environment.clock.now()
-    grace = grace_period(obj, options)
+    graceful = store.strategy.check_graceful_delete
+    grace = graceful(obj, options.grace) if graceful is not None else 0
     finalizers = finalizers_for(obj, options)
-    held = bool(finalizers) or _is_held_namespace(obj)
+    held = bool(finalizers) or store.strategy.is_held(obj)
     marked = dict(metadata)
     if finalizers != (metadata.get("finalizers") or []):
         marked["finalizers"] = finalizers
@@ -153,32 +133,24 @@ async def _attempt(
                 marked["deletionGracePeriodSeconds"] = grace
         else:
             marked["deletionTimestamp"] = format_time(now + grace)
-            own = obj["kind"] in (
-                "Namespace",
-                "CustomResourceDefinition",
-            )  # their own registries mark them, without a grace period
-            if not own:
+            if not store.strategy.marks_own_deletion:
                 marked["deletionGracePeriodSeconds"] = grace
-            if (
-                metadata.get("generation", 0) > 0
-                and obj["kind"] != "CustomResourceDefinition"
-            ):
-                marked["generation"] = metadata["generation"] + 1
+                if metadata.get("generation", 0) > 0:
+                    marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
-        if obj["kind"] == "Namespace":
-            new["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        store.strategy.mark_deleted(new)
         if scope.dry_run or new == obj:
             return new, False
         written = await store.write(stored.key, new, stored.revision)
         return None if written is None else (written.obj, False)
     if not scope.dry_run:
         doomed = (
-            await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+            await _shortened(store, stored, now) if graceful is not None else stored
         )
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if store.strategy.returns_deleted_object(obj["kind"]):
+    if store.strategy.returns_deleted_object:
         return obj, True
     details = {
         "name": scope.name,
@@ -190,7 +162,7 @@ async def _attempt(
 
 
 async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached | None:
-    """A pod that goes at once is first written with a grace period of 0, so whoever
+    """What could have lived on and goes at once is first written with a grace period of 0, so whoever
     watches sees both steps; None if the race was lost.
     """
     metadata = stored.obj["metadata"]
@@ -213,21 +185,6 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
     )
 
 
-def grace_period(obj: Object, options: DeleteOptions) -> int:
-    """How many seconds the object may live on. Only pods have any."""
-    if obj["kind"] != "Pod":
-        return 0
-    spec = obj["spec"]
-    grace = options.grace
-    if grace is None:
-        grace = spec.get("terminationGracePeriodSeconds", DEFAULT_POD_GRACE)
-    if not spec.get("nodeName"):
-        return 0  # no kubelet knows it: nobody has to be waited for
-    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-        return 0
-    return max(int(grace), 1) if grace < 0 else int(grace)
-
-
 def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
     """The object's finalizers once the wish about its dependents is added: `orphan`,
     `foregroundDeletion` or neither.
@@ -244,9 +201,3 @@ def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
     elif policy == "Foreground":
         kept.append(FOREGROUND)
     return finalizers if sorted(kept) == sorted(finalizers) else kept
-
-
-def _is_held_namespace(obj: Object) -> bool:
-    return obj["kind"] == "Namespace" and bool(
-        (obj.get("spec") or {}).get("finalizers")
-    )

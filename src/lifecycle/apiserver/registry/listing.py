@@ -22,12 +22,12 @@ import orjson
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.schema.scalars import json_type
+from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.cache_watcher import Criteria
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
-from lifecycle.apiserver.go_json import read_json
+from lifecycle.apiserver.http.json_bodies import read_json
+from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"
@@ -161,8 +161,8 @@ async def _past(
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
     rows = [
-        Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision)
-        for kv in page.kvs
+        Cached(kv.key, obj, kv.mod_revision)
+        for kv, obj in zip(page.kvs, await cacher.decode_past(page.kvs), strict=True)
     ]
     return (
         [row for row in rows if row.key == prefix + criteria.name]
@@ -252,10 +252,7 @@ def _token_fields(fields: Any) -> Object:
     if fields is None:
         return {}
     if not isinstance(fields, dict):
-        raise _invalid_token(
-            f"json: cannot unmarshal {json_type(fields)} into Go value of type"
-            " storage.continueToken"
-        )
+        raise _invalid_token(wrong_type(fields, "storage.continueToken"))
     for key, value in fields.items():
         given, wanted = (
             json_type(value),

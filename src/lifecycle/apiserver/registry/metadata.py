@@ -13,8 +13,8 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request, failure, invalid
 from lifecycle.api.validation.content import name_is_path_segment
-from lifecycle.api.validation.object_meta import validate_object_meta
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 from lifecycle.apiserver.registry.scope import RequestScope
 
 GO_ORDER = (

@@ -9,19 +9,18 @@ Upstream: `pkg/registry/apps/deployment/storage/storage.go` (`ScaleREST`,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.labels import format_label_selector
-from lifecycle.api.managed_fields import apply_patch, update_managed_fields
+from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
-from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.metadata import check_identity
-from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH, cannot_decode
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
@@ -29,17 +28,13 @@ KIND, VERSION = "Scale", "autoscaling/v1"
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(obj: Object, paths: Object | None = None) -> Object:
-    """The Scale of a workload; `paths` says where a custom resource keeps what is asked
-    for.
-    """
-    if paths is not None:
-        return _custom_scale(obj, paths)
+def scale_of(obj: Object, strategy: Strategy) -> Object:
+    """The Scale of a workload."""
+    if strategy.scale is not None:
+        return _custom_scale(obj, strategy.scale)
     metadata, spec = obj["metadata"], obj.get("spec") or {}
     replicas = spec.get("replicas", 0)
-    selector = spec.get("selector") or {}
-    is_plain = obj["kind"] == "ReplicationController"
-    text = format_label_selector({"matchLabels": selector} if is_plain else selector)
+    selector = strategy.format_selector(spec.get("selector") or {})
     scale: Object = {
         "kind": KIND,
         "apiVersion": VERSION,
@@ -47,8 +42,8 @@ def scale_of(obj: Object, paths: Object | None = None) -> Object:
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": (obj.get("status") or {}).get("replicas", 0)},
     }
-    if text:
-        scale["status"]["selector"] = text
+    if selector:
+        scale["status"]["selector"] = selector
     return scale
 
 
@@ -97,7 +92,7 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
             " exist"
         )
         raise status.internal_error(why)
-    return scale_of(obj, paths)
+    return scale_of(obj, scope.strategy)
 
 
 async def update_scale(
@@ -109,55 +104,27 @@ async def update_scale(
     def replaced(_: Object) -> Object:
         return new
 
-    return await _write(store, scope, replaced, uid=new["metadata"].get("uid", ""))
+    uid = new["metadata"].get("uid", "")
+    return await change_scale(store, scope, replaced, uid=uid)
 
 
-async def patch_scale(
+async def change_scale(
     store: ResourceStore,
     scope: RequestScope,
-    content_type: str,
-    patch: Any,
-    *,
-    force: bool,
-) -> Object:
-    """Patch; a strategic merge patch is a plain one here, a Scale has no lists."""
-    now = store.environment.clock.timestamp()
-
-    def patched(current: Object) -> Object:
-        if content_type == APPLY_PATCH:
-            return apply_patch(
-                current,
-                patch,
-                manager=scope.manager,
-                force=force,
-                now=now,
-                subresource="scale",
-            )
-        apply = apply_json_patch if content_type == JSON_PATCH else apply_merge_patch
-        result = apply(current, patch)
-        try:
-            decoded, _ = decode(result, VERSION, KIND)
-        except status.StatusError as error:
-            raise cannot_decode(content_type, result, patch, KIND, error) from None
-        return decoded
-
-    return await _write(store, scope, patched, applied=content_type == APPLY_PATCH)
-
-
-async def _write(
-    store: ResourceStore,
-    scope: RequestScope,
-    change: Any,
+    change: Callable[[Object], Object],
     *,
     applied: bool = False,
     uid: str = "",
 ) -> Object:
+    """Write what `change` makes of the Scale into the object behind it. `applied`: its
+    managed fields are an apply's.
+    """
     resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
 
     async def change_parent(live: Object | None) -> Object:
         assert live is not None  # nothing is created here
-        before = scale_of(live, paths)
+        before = scale_of(live, scope.strategy)
         owned = live["metadata"].get("managedFields")
         before["metadata"]["managedFields"] = scale_entries(owned)
         after = change(before)
@@ -186,16 +153,16 @@ async def _write(
             changed["resourceVersion"] = version
         else:
             changed.pop("resourceVersion")
-        wanted = (after.get("spec") or {}).get("replicas", 0)
+        replicas = (after.get("spec") or {}).get("replicas", 0)
         if paths is not None:
             return {
-                **with_nested(live, paths["specReplicasPath"], wanted),
+                **with_nested(live, paths["specReplicasPath"], replicas),
                 "metadata": changed,
             }
         return {
             **live,
             "metadata": changed,
-            "spec": {**(live.get("spec") or {}), "replicas": wanted},
+            "spec": {**(live.get("spec") or {}), "replicas": replicas},
         }
 
     parent = RequestScope(
@@ -203,8 +170,11 @@ async def _write(
         scope.dry_run, warnings=scope.warnings,
         strategy=scope.strategy,
     )  # fmt: skip
-    cached, _ = await store.update(parent, change_parent, create=False, uid=uid)
-    return scale_of(cached.obj, paths)
+    validate = RequestAdmission(store.environment.admission, parent).validate
+    cached, _ = await store.update(
+        parent, change_parent, validate, create=False, uid=uid
+    )
+    return scale_of(cached.obj, scope.strategy)
 
 
 def _check(scale: Object, scope: RequestScope, parent: Object) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, UserInfo
-from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
+from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
 FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
 MAX_MANAGER_LENGTH = 128
@@ -34,10 +34,10 @@ class RequestScope:
     field_validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
     options: Object = field(default_factory=dict)
-    strategy: Strategy = BUILT_IN
+    strategy: Strategy = GENERIC
 
 
-def scope_of(request: Request, resource: Resource) -> RequestScope:
+def scope_of(request: Request, resource: Resource, strategy: Strategy) -> RequestScope:
     """The scope of a request that the handler chain has worked out already."""
     info = request.info
     assert info is not None
@@ -52,6 +52,7 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
+        strategy=strategy,
     )
 
 

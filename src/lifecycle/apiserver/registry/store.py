@@ -1,10 +1,10 @@
 """The generic registry: create and update for every resource.
 
 All kinds go the same way. What a client sent is brought to its normal form and given
-its defaults; the fields are booked to their manager; admission may change it; the
-strategy drops what the client may not set; validation looks at what is left; then it is
-written, if nobody was faster. What differs between kinds are facts (`api.strategy`),
-not code.
+its defaults; the fields are booked to their manager; admission may change it (all of
+this in `endpoints.handlers`); the strategy drops what the client may not set;
+validation looks at what is left; then it is written, if nobody was faster. What differs
+between kinds says the resource's strategy (see `rest.strategy`).
 
 An update is a loop: take the stored object, work out the new one, write it on condition
 that nothing happened in between; if something did, take the newer one and try again –
@@ -27,10 +27,8 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
@@ -40,8 +38,12 @@ from lifecycle.apiserver.registry.metadata import (
     in_go_order,
     is_unchanged,
 )
+from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
+from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.lease_manager import LeaseManager
@@ -81,13 +83,15 @@ class ResourceStore:
     fill in the hooks.
     """
 
-    strategy: Strategy = BUILT_IN
     ttl = 0
     """How many seconds objects live; 0: until they are deleted."""
 
-    def __init__(self, resource: Resource, environment: Environment) -> None:
+    def __init__(
+        self, resource: Resource, environment: Environment, strategy: Strategy
+    ) -> None:
         self.resource = resource
         self.environment = environment
+        self.strategy = strategy
         self.cacher = environment.cacher(resource)
 
     # -- reads -------------------------------------------------------------------------
@@ -135,38 +139,30 @@ class ResourceStore:
 
     # -- create ------------------------------------------------------------------------
 
-    async def create(self, obj: Object, scope: RequestScope) -> Cached:
+    async def create(
+        self, obj: Object, scope: RequestScope, validate: Validate
+    ) -> Cached:
         """Store a new object. `obj` is in normal form, has its defaults and its managed
-        fields, and belongs to the registry.
+        fields, has passed mutating admission, and belongs to the registry. `validate`
+        has the last word before it is written.
         """
-        environment, resource = self.environment, self.resource
-        metadata = obj["metadata"]
-        attributes = Attributes(
-            CREATE, resource, "", scope.namespace, metadata.get("name", ""), obj, None,
-            scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        with span("apiserver", "mutating admission"):
-            await environment.admission.admit(attributes)
+        environment = self.environment
         fill_object_meta(obj, environment.clock, environment.names)
         metadata = obj["metadata"]
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
-        elif resource.kind == "LimitRange" and not metadata.get(
-            "name"
-        ):  # only its strategy names what has no name
+        elif self.strategy.names_itself and not metadata.get("name"):
             metadata["name"] = environment.names.uid()
-        self.strategy.prepare_for_create(
-            obj
-        )  # a Job takes labels from its own name, so the name comes first
+        # a Job takes labels from its own name, so the name comes first
+        before_create(self.strategy, obj)
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
                 obj["metadata"]["name"] = environment.names.generate_name(
                     obj["metadata"]["generateName"]
                 )
             try:
-                return await self._create_named(obj, scope, attributes)
+                return await self._create_named(obj, scope, validate)
             except StatusError as error:
                 taken = error.reason == "AlreadyExists"
                 if not (generated and taken) or attempt == MAX_NAME_ATTEMPTS - 1:
@@ -174,14 +170,13 @@ class ResourceStore:
         raise AssertionError("the loop above returns or raises")
 
     async def _create_named(
-        self, obj: Object, scope: RequestScope, attributes: Attributes
+        self, obj: Object, scope: RequestScope, validate: Validate
     ) -> Cached:
-        environment, resource = self.environment, self.resource
-        name = obj["metadata"].get("name", "")
+        resource, name = self.resource, obj["metadata"].get("name", "")
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                causes = [error.cause() for error in self.strategy.validate_create(obj)]
+                causes = [error.cause() for error in self.strategy.validate(obj)]
             if causes:
                 raise status.invalid(
                     obj.get("kind") or resource.kind,
@@ -191,10 +186,8 @@ class ResourceStore:
                 )
             check_object_meta(obj, resource)
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
-            self.strategy.canonicalize(obj)
-            attributes.obj, attributes.name = obj, name
-            with span("apiserver", "validating admission"):
-                await environment.admission.validate(attributes)
+            canonicalize(self.strategy, obj)
+            await validate(obj, None)
             check_no_revision(obj)
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
@@ -245,13 +238,14 @@ class ResourceStore:
         self,
         scope: RequestScope,
         change: Change,
+        validate: Validate,
         *,
         create: bool | None = None,
         retry: bool = True,
         uid: str = "",
     ) -> tuple[Cached, bool]:
         """Replace an object by what `change` makes of it; the result and whether it was
-        created.
+        created. `validate` has the last word before it is written.
 
         `create` says whether an absent object may be created (None: as the kind
         allows). `retry=False` reports a lost race at once. `uid`: of the object that is
@@ -265,7 +259,7 @@ class ResourceStore:
             if stored is None:
                 if (
                     not (
-                        self.strategy.allow_create_on_update(resource.kind)
+                        self.strategy.allow_create_on_update
                         if create is None
                         else create
                     )
@@ -276,10 +270,10 @@ class ResourceStore:
                 new = await change(None)
                 check_identity(new, scope)
                 new["metadata"].pop("resourceVersion", None)
-                return await self.create(new, scope), True
+                return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
             new = await change(stored.obj)
-            outcome = await self._replace(key, stored, new, scope)
+            outcome = await self._replace(key, stored, new, scope, validate)
             if outcome is not None:
                 return outcome, False
             if not retry:
@@ -300,14 +294,19 @@ class ResourceStore:
             )
 
     async def _replace(
-        self, key: str, stored: Cached, new: Object, scope: RequestScope
+        self,
+        key: str,
+        stored: Cached,
+        new: Object,
+        scope: RequestScope,
+        validate: Validate,
     ) -> Cached | None:
         """One attempt; None if somebody else wrote in between."""
         resource, old = self.resource, stored.obj
         metadata, old_metadata = new["metadata"], old["metadata"]
         wanted = metadata.get("resourceVersion", "")
         if not wanted or wanted == "0":
-            if not self.strategy.allow_unconditional_update(resource.kind):
+            if not self.strategy.allow_unconditional_update:
                 cause = {
                     "reason": "FieldValueInvalid",
                     "message": "Invalid value: 0: must be specified for an update",
@@ -325,12 +324,12 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
-        self.strategy.prepare_for_update(new, old, scope.subresource)
+        before_update(self.strategy, new, old, scope.subresource)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
             causes = [
                 error.cause()
-                for error in self.strategy.validate_update(new, old, scope.subresource)
+                for error in validate_update(self.strategy, new, old, scope.subresource)
             ]
         if causes:
             raise status.invalid(
@@ -338,13 +337,7 @@ class ResourceStore:
             )
         if not scope.subresource:
             scope.warnings.extend(self.strategy.warnings_on_update(new, old))
-        attributes = Attributes(
-            UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old,
-            scope.options, scope.user,
-            scope.dry_run, scope.warnings,
-        )  # fmt: skip
-        with span("apiserver", "validating admission"):
-            await self.environment.admission.validate(attributes)
+        await validate(new, old)
         if is_unchanged(new, old):
             return stored
         new["metadata"] = in_go_order(new["metadata"])
@@ -357,8 +350,7 @@ class ResourceStore:
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
 
-    @staticmethod
-    def _finished_deleting(obj: Object) -> bool:
+    def _finished_deleting(self, obj: Object) -> bool:
         """Whether a deleted object lost its last finalizer. Upstream:
         `ShouldDeleteDuringUpdate`.
         """
@@ -367,9 +359,7 @@ class ResourceStore:
             "deletionTimestamp" in metadata
             and not metadata.get("finalizers")
             and metadata.get("deletionGracePeriodSeconds", 0) == 0
-            and not (
-                obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers")
-            )
+            and not self.strategy.is_held(obj)
         )
 
     # -- the store ---------------------------------------------------------------------

@@ -34,8 +34,8 @@ from lifecycle.cluster.linux.run_state import RUN_LABEL, Run, new_run
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.runtime import PodSandboxConfig, RuntimeServiceError
-from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.kubelet_configuration import LocalNode
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 
 
 class LabelledClient(CriClient):

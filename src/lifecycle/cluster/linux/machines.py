@@ -52,9 +52,9 @@ from lifecycle.cni.launchers import write_launchers
 from lifecycle.cri.images.registry import Registry
 from lifecycle.cri.images.small_images import find_busybox
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.kubelet.local_pods import LocalNode
+from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.server.listener import Listen
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.kernel_conntrack import KernelConntrack

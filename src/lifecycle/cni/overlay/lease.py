@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.cni.errors import CNIError
 
 ANNOTATION_PREFIX = "flannel.alpha.coreos.com"
@@ -65,9 +66,7 @@ def annotation(name: str, prefix: str = ANNOTATION_PREFIX) -> str:
 def lease_annotations(attrs: LeaseAttrs) -> dict[str, str]:
     """What flanneld writes on its own Node."""
     return {
-        annotation("backend-data"): json.dumps(
-            attrs.backend_data, separators=(",", ":")
-        ),
+        annotation("backend-data"): marshal(attrs.backend_data),
         annotation("backend-type"): attrs.backend_type,
         annotation("kube-subnet-manager"): "true",
         annotation("public-ip"): str(attrs.public_ip),
@@ -133,7 +132,7 @@ def etcd_value(attrs: LeaseAttrs) -> str:
     }
     if attrs.backend_data is not None:
         value["BackendData"] = attrs.backend_data
-    return json.dumps(value, separators=(",", ":"))
+    return marshal(value)
 
 
 def etcd_lease(key: str, value: str) -> Lease:

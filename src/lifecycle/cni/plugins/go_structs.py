@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lifecycle.api.go_json.decode import json_type
+
 
 @dataclass(slots=True, frozen=True)
 class Scalar:
@@ -96,7 +98,7 @@ def misfit(
     """
     if value is None:
         return ""
-    kind = _KINDS.get(type(value), "number")
+    kind = json_type(value)
     match shape:
         case Struct() if kind == "object":
             known = (
@@ -106,11 +108,12 @@ def misfit(
             )
             if shape.opaque:
                 return _first(
-                    misfit(found, wanted, place, struct) for found, wanted, _ in known
+                    misfit(field, field_shape, place, struct)
+                    for field, field_shape, _ in known
                 )
             return _first(
-                misfit(found, wanted, (*place, key), shape.name)
-                for found, wanted, key in known
+                misfit(field, field_shape, (*place, key), shape.name)
+                for field, field_shape, key in known
             )
         case Slice() if kind == "array":
             return _first(misfit(item, shape.item, place, struct) for item in value)
@@ -120,19 +123,9 @@ def misfit(
             shape is INT and isinstance(value, float)
         ):
             return ""
-    found_kind = f"number {value}" if shape is INT and kind == "number" else kind
+    given = f"number {value}" if shape is INT and kind == "number" else kind
     where = f"struct field {struct}.{'.'.join(place)}" if place else "value"
-    return (
-        f"json: cannot unmarshal {found_kind} into Go {where} of type {shape.go_type}"
-    )
-
-
-_KINDS: Mapping[type, str] = {
-    str: "string",
-    bool: "bool",
-    list: "array",
-    dict: "object",
-}
+    return f"json: cannot unmarshal {given} into Go {where} of type {shape.go_type}"
 
 
 def _first(complaints: Iterable[str]) -> str:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go_json.encode import marshal, marshal_indent
 from lifecycle.cni import errors, results
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.naming import (
     validate_container_id,
     validate_interface_name,
@@ -118,15 +119,16 @@ def dispatch(
     """
     command, args = cmd_args_from_env(env, stdin)
     if command == "VERSION":
-        return marshal(version_info(supported), sort=False) + "\n"
+        return marshal(version_info(supported)) + "\n"
     if command not in ("ADD", "DEL", *_SINCE):
         raise CNIError(
             f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES
         )
-    said = misfit(args.conf, _VERSIONED)
-    if said:
+    complaint = misfit(args.conf, _VERSIONED)
+    if complaint:
         raise CNIError(
-            f"decoding version from network config: {said}", errors.DECODING_FAILURE
+            f"decoding version from network config: {complaint}",
+            errors.DECODING_FAILURE,
         )
     if command in _SINCE:
         if not _at_least(args.cni_version, _SINCE[command]):
@@ -179,7 +181,7 @@ def plugin_main(
         complaint = why
     except OSError as why:
         complaint = CNIError(f"{(why.strerror or str(why)).lower()}")
-    out.write(marshal(complaint.as_json(), sort=False, indent=True))
+    out.write(marshal_indent(complaint.as_json()))
     return 1
 
 
@@ -224,9 +226,9 @@ def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _at_least(version: str, wanted: str) -> bool:
+def _at_least(version: str, other: str) -> bool:
     try:
-        return greater_than_or_equal_to(version, wanted)
+        return greater_than_or_equal_to(version, other)
     except CNIError as why:
         raise CNIError(str(why), errors.DECODING_FAILURE) from None
 
@@ -234,12 +236,12 @@ def _at_least(version: str, wanted: str) -> bool:
 def _validated_config(text: str) -> dict[str, Any]:
     try:
         conf = unmarshal(text)
-        said = misfit(conf, _NAMED)
+        complaint = misfit(conf, _NAMED)
     except ValueError as why:
-        conf, said = None, str(why)
-    if said:
+        conf, complaint = None, str(why)
+    if complaint:
         raise CNIError(
-            f"error unmarshall network config: {said}", errors.DECODING_FAILURE
+            f"error unmarshall network config: {complaint}", errors.DECODING_FAILURE
         )
     if not conf or not conf.get("name"):
         raise CNIError("missing network name", errors.INVALID_NETWORK_CONFIG)

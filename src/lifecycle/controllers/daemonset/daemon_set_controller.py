@@ -34,7 +34,6 @@ from lifecycle.controllers.daemonset.daemon_pods import (
 )
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
 from lifecycle.controllers.daemonset.rolling_update import is_updated, rolling_update
-from lifecycle.controllers.deployment.pod_template_hash import compute_hash
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.history.revisions import (
     REVISION_LABEL,
@@ -52,6 +51,7 @@ from lifecycle.controllers.owner_references import (
 )
 from lifecycle.controllers.pod_control import PodControl
 from lifecycle.controllers.pod_readiness import is_pod_available, pod_phase
+from lifecycle.controllers.pod_template_hash import compute_hash
 
 BURST_REPLICAS = 250
 BACKOFF_INITIAL, BACKOFF_MAX = 1.0, 900.0

@@ -10,12 +10,14 @@ Upstream: `pkg/controller/deployment/util/deployment_util.go` (`SetDeploymentCon
 
 from __future__ import annotations
 
-from typing import Any
-
 from lifecycle.api.clock import format_time
+from lifecycle.api.conditions import (
+    Condition,
+    find_status_condition,
+    remove_condition,
+    replace_condition,
+)
 from lifecycle.api.wire import Object
-
-Condition = dict[str, Any]
 
 AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
 
@@ -48,9 +50,7 @@ def new_condition(
 
 def get_deployment_condition(status: Object, condition_type: str) -> Condition | None:
     """The condition of that type."""
-    return next(
-        (c for c in status.get("conditions") or () if c["type"] == condition_type), None
-    )
+    return find_status_condition(status.get("conditions"), condition_type)
 
 
 def set_deployment_condition(status: Object, condition: Condition) -> None:
@@ -62,15 +62,12 @@ def set_deployment_condition(status: Object, condition: Condition) -> None:
         if current["reason"] == condition["reason"]:
             return
         condition = {**condition, "lastTransitionTime": current["lastTransitionTime"]}
-    remove_deployment_condition(status, condition["type"])
-    status["conditions"] = [*status.get("conditions", ()), condition]
+    status["conditions"] = replace_condition(status.get("conditions"), condition)
 
 
 def remove_deployment_condition(status: Object, condition_type: str) -> None:
     """Drop a condition from a status that is the caller's own."""
-    conditions = [
-        c for c in status.get("conditions") or () if c["type"] != condition_type
-    ]
+    conditions = remove_condition(status.get("conditions"), condition_type)
     if conditions:
         status["conditions"] = conditions
     else:

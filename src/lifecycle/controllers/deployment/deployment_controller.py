@@ -27,12 +27,14 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.controller_ref_manager import ControllerRefManager
-from lifecycle.controllers.deployment.fenceposts import is_rolling_update
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
+from lifecycle.controllers.deployment.deployment_util import (
+    is_rolling_update,
+    status_of,
+)
 from lifecycle.controllers.deployment.recreate import rollout_recreate
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
 from lifecycle.controllers.deployment.rollback import get_rollback_to, rollback
 from lifecycle.controllers.deployment.rolling import rollout_rolling
-from lifecycle.controllers.deployment.rollout_status import status_of
 from lifecycle.controllers.deployment.sync import (
     check_paused_conditions,
     is_scaling_event,

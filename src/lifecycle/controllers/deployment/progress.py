@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from lifecycle.api.clock import parse_time
 from lifecycle.api.wire import Object
 from lifecycle.controllers.deployment import conditions as c
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.rollout_status import (
-    calculate_status,
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
+from lifecycle.controllers.deployment.deployment_util import (
     deployment_complete,
     deployment_progressing,
     deployment_timed_out,
     has_progress_deadline,
     status_of,
 )
+from lifecycle.controllers.deployment.sync import calculate_status
 
 EnqueueAfter = Callable[[float], None]
 
@@ -98,10 +98,10 @@ def replica_failures(
     """The failures that ReplicaSets report; the new one's if it has any."""
 
     def of(rs: Object | None) -> list[c.Condition]:
-        found = status_of(rs).get("conditions", ()) if rs is not None else ()
+        conditions = status_of(rs).get("conditions", ()) if rs is not None else ()
         return [
             c.replica_set_to_deployment_condition(x)
-            for x in found
+            for x in conditions
             if x["type"] == c.REPLICA_FAILURE
         ]
 

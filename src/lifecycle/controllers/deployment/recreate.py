@@ -12,18 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import replicas_of
-from lifecycle.controllers.deployment.new_replica_set import (
-    get_all_replica_sets_and_sync_revision,
-)
-from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import filter_active
-from lifecycle.controllers.deployment.rollout_status import (
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
+from lifecycle.controllers.deployment.deployment_util import (
     deployment_complete,
+    filter_active,
+    replicas_of,
     status_of,
     status_sum,
 )
+from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
+from lifecycle.controllers.deployment.sync import get_all_replica_sets_and_sync_revision
 from lifecycle.controllers.pod_readiness import is_pod_terminal
 
 PodMap = Mapping[str, Sequence[Object]]

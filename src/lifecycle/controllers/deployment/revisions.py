@@ -16,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import max_surge, replicas_of
-from lifecycle.controllers.deployment.replica_set_selection import by_creation_timestamp
+from lifecycle.controllers.deployment.deployment_util import (
+    by_creation_timestamp,
+    max_surge,
+    replicas_of,
+)
 
 PREFIX = "deployment.kubernetes.io/"
 REVISION = PREFIX + "revision"

@@ -17,11 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.new_replica_set import (
-    get_all_replica_sets_and_sync_revision,
-)
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import (
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
+from lifecycle.controllers.deployment.deployment_util import (
     equal_ignore_hash,
     without_hash,
 )
@@ -31,6 +28,7 @@ from lifecycle.controllers.deployment.revisions import (
     annotations_of,
     revision,
 )
+from lifecycle.controllers.deployment.sync import get_all_replica_sets_and_sync_revision
 from lifecycle.controllers.object_copy import mutable_copy
 
 REVISION_NOT_FOUND = "DeploymentRollbackRevisionNotFound"
@@ -53,22 +51,25 @@ def last_revision(replica_sets: Iterable[Object]) -> int:
 
 
 async def rollback(
-    control: DeploymentControl, d: Object, replica_sets: Sequence[Object], wanted: int
+    control: DeploymentControl,
+    d: Object,
+    replica_sets: Sequence[Object],
+    to_revision: int,
 ) -> None:
     """Go back, or say why not. `d` is the caller's own. Raises StatusError."""
     new_rs, old = await get_all_replica_sets_and_sync_revision(
         control, d, replica_sets, create_if_not_existed=True
     )
     everything = [*old, *([new_rs] if new_rs is not None else ())]
-    if wanted == 0:
-        wanted = last_revision(everything)
-        if wanted == 0:
+    if to_revision == 0:
+        to_revision = last_revision(everything)
+        if to_revision == 0:
             control.recorder.event(
                 d, "Warning", REVISION_NOT_FOUND, "Unable to find last revision."
             )
-            await _clear_wish(control, d)
+            await update_deployment_and_clear_rollback_to(control, d)
             return
-    target = next((rs for rs in everything if revision(rs) == wanted), None)
+    target = next((rs for rs in everything if revision(rs) == to_revision), None)
     if target is None:
         control.recorder.event(
             d,
@@ -76,7 +77,7 @@ async def rollback(
             REVISION_NOT_FOUND,
             "Unable to find the revision to rollback to.",
         )
-        await _clear_wish(control, d)
+        await update_deployment_and_clear_rollback_to(control, d)
         return
     name = d["metadata"]["name"]
     if equal_ignore_hash(d["spec"]["template"], target["spec"]["template"]):
@@ -85,7 +86,7 @@ async def rollback(
             f' "{name}"'
         )
         control.recorder.event(d, "Warning", TEMPLATE_UNCHANGED, message)
-        await _clear_wish(control, d)
+        await update_deployment_and_clear_rollback_to(control, d)
         return
     d["spec"]["template"] = mutable_copy(
         {"metadata": {}, **without_hash(target["spec"]["template"])}
@@ -101,12 +102,15 @@ async def rollback(
         if key not in ANNOTATIONS_TO_SKIP
     }
     d["metadata"]["annotations"] = {**kept, **brought}
-    await _clear_wish(control, d)
+    await update_deployment_and_clear_rollback_to(control, d)
     control.recorder.event(
-        d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {wanted}'
+        d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {to_revision}'
     )
 
 
-async def _clear_wish(control: DeploymentControl, d: Object) -> None:
+async def update_deployment_and_clear_rollback_to(
+    control: DeploymentControl, d: Object
+) -> None:
+    """Write the Deployment without the annotation. Raises StatusError."""
     d["metadata"]["annotations"].pop(DEPRECATED_ROLLBACK_TO, None)
     await control.client.update(control.deployments, mutable_copy(d))

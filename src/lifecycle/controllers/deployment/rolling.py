@@ -18,25 +18,19 @@ from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import (
+from lifecycle.controllers.deployment.deployment_control import DeploymentControl
+from lifecycle.controllers.deployment.deployment_util import (
+    by_creation_timestamp,
+    deployment_complete,
+    filter_active,
     max_unavailable,
     new_rs_new_replicas,
     replicas_of,
-)
-from lifecycle.controllers.deployment.new_replica_set import (
-    get_all_replica_sets_and_sync_revision,
-)
-from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
-from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import (
-    by_creation_timestamp,
-    filter_active,
-)
-from lifecycle.controllers.deployment.rollout_status import (
-    deployment_complete,
     status_of,
     status_sum,
 )
+from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
+from lifecycle.controllers.deployment.sync import get_all_replica_sets_and_sync_revision
 
 
 async def rollout_rolling(

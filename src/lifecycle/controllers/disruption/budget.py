@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lifecycle.api.clock import format_time, parse_time
+from lifecycle.api.conditions import set_status_condition
 from lifecycle.api.wire import Object
 from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.owner_references import get_controller_of
@@ -144,22 +145,13 @@ def with_condition(
     status: Object, pdb: Object, value: str, reason: str, message: str, now: float
 ) -> Object:
     """The status with its one condition; its time moves only with its value."""
-    before = (pdb.get("status") or {}).get("conditions") or []
-    old = next((c for c in before if c["type"] == CONDITION), None)
-    since = (
-        old["lastTransitionTime"]
-        if old is not None and old["status"] == value
-        else format_time(now)
-    )
+    conditions = list((pdb.get("status") or {}).get("conditions") or ())
     condition = {
         "type": CONDITION,
         "status": value,
         "observedGeneration": pdb["metadata"].get("generation", 0),
-        "lastTransitionTime": since,
         "reason": reason,
         "message": message,
     }
-    return {
-        **status,
-        "conditions": [*(c for c in before if c["type"] != CONDITION), condition],
-    }
+    set_status_condition(conditions, condition, format_time(now))
+    return {**status, "conditions": conditions}

@@ -15,10 +15,10 @@ from __future__ import annotations
 from math import ceil
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.strategy.endpoint_subsets import repack_subsets
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client

@@ -14,6 +14,7 @@ from functools import partial
 
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
@@ -33,7 +34,6 @@ from lifecycle.controllers.endpointslice.reconciler import Reconciler
 from lifecycle.controllers.endpointslice.service_slices import CONTROLLER_NAME
 from lifecycle.controllers.endpointslice.topology_cache import TopologyCache
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
-from lifecycle.controllers.pod_readiness import get_condition
 from lifecycle.controllers.service_pods import ServicePodEvents, pods_for_service
 from lifecycle.controllers.trigger_time_tracker import TriggerTimeTracker
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.pod_endpoints import TOPOLOGY_ZONE
@@ -40,7 +41,6 @@ from lifecycle.controllers.endpointslice.traffic_distribution import (
     set_hints,
 )
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.pod_readiness import get_condition
 
 TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 DEPRECATED_TOPOLOGY_AWARE_HINTS = "service.kubernetes.io/topology-aware-hints"

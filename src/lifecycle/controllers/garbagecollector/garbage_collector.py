@@ -30,7 +30,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.controllers.garbagecollector.graph import Identity, Node
+from lifecycle.controllers.garbagecollector.graph import Node, ObjectReference
 from lifecycle.controllers.garbagecollector.graph_builder import (
     FOREGROUND,
     ORPHAN_FINALIZER,
@@ -186,7 +186,7 @@ class GarbageCollector:
         if row.namespaced and not node.identity.namespace:
             raise NamespacedOwnerOfClusterScopedObject
         namespace = node.identity.namespace if row.namespaced else ""
-        identity = Identity(
+        identity = ObjectReference(
             ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"]
         )
         if self.graph.absent_owners.get(identity):
@@ -226,7 +226,7 @@ class GarbageCollector:
 
     # Requests.
 
-    async def _get(self, identity: Identity) -> Object | None:
+    async def _get(self, identity: ObjectReference) -> Object | None:
         try:
             obj = await self._client.get(
                 _mapping(self.graph, identity.api_version, identity.kind),
@@ -239,7 +239,9 @@ class GarbageCollector:
             raise
         return obj if obj["metadata"]["uid"] == identity.uid else None
 
-    async def _delete(self, identity: Identity, latest: Object, policy: str) -> None:
+    async def _delete(
+        self, identity: ObjectReference, latest: Object, policy: str
+    ) -> None:
         await self._client.delete(
             _mapping(self.graph, identity.api_version, identity.kind),
             identity.name,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lifecycle.api.wire import Object
 
 
-class Identity(NamedTuple):
+class ObjectReference(NamedTuple):
     """What an object is, and in which of its lives. `namespace` is empty for
     cluster-scoped objects.
     """
@@ -40,7 +40,7 @@ class Node:
     )
 
     def __init__(
-        self, identity: Identity, owners: list[Object], *, virtual: bool = False
+        self, identity: ObjectReference, owners: list[Object], *, virtual: bool = False
     ) -> None:
         self.identity = identity
         self.owners = owners
@@ -65,7 +65,7 @@ class Node:
         ]
 
 
-def matches_coordinates(reference: Object, identity: Identity) -> bool:
+def matches_coordinates(reference: Object, identity: ObjectReference) -> bool:
     """Whether a reference names this very object. Upstream:
     `ownerReferenceMatchesCoordinates`.
     """

@@ -23,8 +23,8 @@ from lifecycle.client.events import EventRecorder
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.garbagecollector.graph import (
-    Identity,
     Node,
+    ObjectReference,
     matches_coordinates,
 )
 
@@ -126,7 +126,7 @@ class GraphBuilder:
             None,
         )
 
-    def virtual_delete(self, identity: Identity) -> None:
+    def virtual_delete(self, identity: ObjectReference) -> None:
         """The server says that this object does not exist. Upstream:
         `enqueueVirtualDeleteEvent`.
         """
@@ -171,7 +171,7 @@ class GraphBuilder:
         owners = meta.get("ownerReferences") or []
         node = self.nodes.get(meta["uid"])
         if node is None:
-            identity = Identity(
+            identity = ObjectReference(
                 new["apiVersion"],
                 new["kind"],
                 meta.get("namespace", ""),
@@ -197,7 +197,7 @@ class GraphBuilder:
         """
         meta = obj["metadata"]
         node.virtual = False
-        node.identity = Identity(
+        node.identity = ObjectReference(
             obj["apiVersion"],
             obj["kind"],
             meta.get("namespace", ""),
@@ -234,7 +234,7 @@ class GraphBuilder:
         for ref in owners:
             owner = self.nodes.get(ref["uid"])
             if owner is None:
-                identity = Identity(
+                identity = ObjectReference(
                     ref["apiVersion"],
                     ref["kind"],
                     node.identity.namespace,

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 
 import orjson
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.names import safe_encode_string
 from lifecycle.api.wire import Object
 from lifecycle.controllers.fnv import fnv32a
@@ -37,10 +38,7 @@ def go_bytes(data: Object) -> bytes:
     """JSON as Go's `json.Marshal` writes a map: sorted keys, and `<`, `>`, `&`
     escaped.
     """
-    text = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
-    for char, escaped in ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026")):
-        text = text.replace(char, escaped)
-    return text
+    return marshal(data, sort_keys=True).encode()
 
 
 def hash_revision(data: Object, probe: int | None = None) -> str:

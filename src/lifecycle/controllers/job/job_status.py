@@ -12,23 +12,18 @@ Upstream: `pkg/controller/job/job_controller.go` (`syncJob`, `enactJobFinished`,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lifecycle.api.clock import format_time, parse_time
+from lifecycle.api.conditions import Condition, find_status_condition, get_condition
 from lifecycle.api.wire import Object
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.pod_readiness import pod_phase
 
-Condition = dict[str, Any]
-
 
 def job_condition(job: Object, kind: str) -> Condition | None:
     """The condition of that type, if it is true."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition["type"] == kind and condition["status"] == "True":
-            found: Condition = condition
-            return found
-    return None
+    condition = get_condition(job, kind)
+    return condition if condition and condition["status"] == "True" else None
 
 
 def is_job_finished(job: Object) -> bool:
@@ -51,22 +46,21 @@ def new_condition(
     }
 
 
-def ensure_condition(conditions: list[Condition], wanted: Condition) -> bool:
+def ensure_condition(conditions: list[Condition], condition: Condition) -> bool:
     """Put a condition in; whether anything changed. A false condition that is not there
-    stays away.
+    stays away. Upstream: `ensureJobConditionStatus`.
     """
-    for at, condition in enumerate(conditions):
-        if condition["type"] == wanted["type"]:
-            if (
-                condition["status"] == wanted["status"]
-                and condition.get("reason") == wanted["reason"]
-            ):
-                return False
-            conditions[at] = wanted
-            return True
-    if wanted["status"] == "False":
+    old = find_status_condition(conditions, condition["type"])
+    if old is None:
+        if condition["status"] == "False":
+            return False
+        conditions.append(condition)
+        return True
+    if old["status"] == condition["status"] and (
+        old.get("reason") == condition["reason"]
+    ):
         return False
-    conditions.append(wanted)
+    conditions[conditions.index(old)] = condition
     return True
 
 

@@ -8,12 +8,10 @@ Upstream: `pkg/controller/namespace/deletion/status_condition_utils.go`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lifecycle.api.clock import format_time
+from lifecycle.api.conditions import Condition, set_status_condition
 from lifecycle.api.wire import Object
-
-Condition = dict[str, Any]
 
 DISCOVERY_FAILURE = "NamespaceDeletionDiscoveryFailure"
 GV_PARSING_FAILURE = "NamespaceDeletionGroupVersionParsingFailure"
@@ -93,27 +91,13 @@ def update_conditions(
     changed = False
     for condition_type, fine in SUCCESSFUL.items():
         reason, message = failed.get(condition_type, fine)
-        value = "True" if condition_type in failed else "False"
-        new = {
+        condition = {
             "type": condition_type,
-            "status": value,
-            "lastTransitionTime": format_time(now),
+            "status": "True" if condition_type in failed else "False",
             "reason": reason,
             "message": message,
         }
-        position = next(
-            (i for i, c in enumerate(conditions) if c["type"] == condition_type), None
-        )
-        if position is None:
-            conditions.append(new)
-            changed = True
-            continue
-        old = conditions[position]
-        if old["status"] == value:
-            new["lastTransitionTime"] = old["lastTransitionTime"]
-        if new != old:
-            conditions[position] = new
-            changed = True
+        changed |= set_status_condition(conditions, condition, format_time(now))
     status["conditions"] = conditions
     return changed
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api.clock import format_time, parse_time
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.wire import Object
-from lifecycle.controllers.pod_readiness import get_condition
 
 NODE_MONITOR_PERIOD = 5.0
 NODE_MONITOR_GRACE_PERIOD = 50.0

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.conditions import get_condition, update_pod_condition
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -47,8 +48,7 @@ from lifecycle.controllers.node_lifecycle.zones import (
     zone_key,
 )
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.pod_conditions import updated_condition
-from lifecycle.controllers.pod_readiness import get_condition, is_pod_ready
+from lifecycle.controllers.pod_readiness import is_pod_ready
 
 EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption"
 BY_NODE = "nodeName"
@@ -241,7 +241,7 @@ class NodeLifecycleController:
                 continue
             meta = pod["metadata"]
             ready = get_condition(pod, "Ready") or {}
-            condition = updated_condition(
+            condition = update_pod_condition(
                 pod, {**ready, "status": "False"}, self._clock.timestamp()
             )
             try:

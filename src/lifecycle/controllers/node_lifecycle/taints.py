@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.wire import Object
-from lifecycle.controllers.pod_readiness import get_condition
 
 Taint = dict[str, Any]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.conditions import set_status_condition
 from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.labels import NOTHING, Selector, parse_selector
 from lifecycle.api.names import NameSource
@@ -31,7 +32,7 @@ from lifecycle.controllers.podautoscaler.metric_proposals import (
     MetricFailure,
     MetricProposals,
     NoKindMatchError,
-    Target,
+    ScaleTarget,
 )
 from lifecycle.controllers.podautoscaler.metrics_client import MetricsClient
 from lifecycle.controllers.podautoscaler.replica_calculator import (
@@ -263,7 +264,7 @@ class HorizontalController:
             pods, wanted, _tolerances(autoscaler["spec"]), self._clock
         )
         counted = (scale.get("status") or {}).get("replicas", 0)
-        target = Target(namespace, str(selector), counted, calculator)
+        target = ScaleTarget(namespace, str(selector), counted, calculator)
         best, failures = _Wish(0, ""), []
         specs = autoscaler["spec"].get("metrics") or []
         for spec in specs:
@@ -359,14 +360,15 @@ class HorizontalController:
     def _condition(
         self, status: Object, kind: str, value: str, reason: str, message: str
     ) -> None:
-        conditions = status.setdefault("conditions", [])
-        found = next((c for c in conditions if c["type"] == kind), None)
-        if found is None:
-            found = {"type": kind, "status": ""}
-            conditions.append(found)
-        if found["status"] != value:
-            found["lastTransitionTime"] = self._clock.timestamp()
-        found.update(status=value, reason=reason, message=message)
+        condition = {
+            "type": kind,
+            "status": value,
+            "reason": reason,
+            "message": message,
+        }
+        set_status_condition(
+            status.setdefault("conditions", []), condition, self._clock.timestamp()
+        )
 
     @staticmethod
     def _set_status(

@@ -54,7 +54,7 @@ class MetricFailure(Exception):
         self.reason, self.told = reason, told
 
 
-class Target(NamedTuple):
+class ScaleTarget(NamedTuple):
     """What is scaled: where, which pods, and how many there are (wanted in
     `calculator`, counted in `replicas`).
     """
@@ -75,7 +75,7 @@ class MetricProposals:
     ) -> None:
         self._client, self._mapping = client, mapping
 
-    async def propose(self, spec: Object, target: Target) -> MetricProposal:
+    async def propose(self, spec: Object, target: ScaleTarget) -> MetricProposal:
         """For one entry of `spec.metrics`. Raises MetricFailure."""
         kind = spec["type"]
         source = spec[kind[0].lower() + kind[1:]]
@@ -93,7 +93,12 @@ class MetricProposals:
         return await self._external(source, target)
 
     async def _resource(
-        self, source: Object, target: Target, container: str, field: str, subject: str
+        self,
+        source: Object,
+        target: ScaleTarget,
+        container: str,
+        field: str,
+        subject: str,
     ) -> MetricProposal:
         name, wanted = source["name"], source["target"]
         kind = field[0].upper() + field[1:]
@@ -129,7 +134,7 @@ class MetricProposals:
             status["container"] = container
         return MetricProposal(found.replicas, proposal, {"type": kind, field: status})
 
-    async def _pods(self, source: Object, target: Target) -> MetricProposal:
+    async def _pods(self, source: Object, target: ScaleTarget) -> MetricProposal:
         metric = source["metric"]
         name, wanted = metric["name"], _milli(source["target"]["averageValue"])
         try:
@@ -146,7 +151,7 @@ class MetricProposals:
             found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status}
         )
 
-    async def _object(self, source: Object, target: Target) -> MetricProposal:
+    async def _object(self, source: Object, target: ScaleTarget) -> MetricProposal:
         metric, described, wanted = (
             source["metric"],
             source["describedObject"],
@@ -189,7 +194,7 @@ class MetricProposals:
             found.replicas, proposal, {"type": "Object", "object": status}
         )
 
-    async def _external(self, source: Object, target: Target) -> MetricProposal:
+    async def _external(self, source: Object, target: ScaleTarget) -> MetricProposal:
         metric, wanted = source["metric"], source["target"]
         name = metric["name"]
         average = wanted.get("averageValue") is not None
@@ -224,7 +229,7 @@ class MetricProposals:
         )
 
     @staticmethod
-    def _of_one_value(usage: int, wanted: Object, target: Target) -> Proposal:
+    def _of_one_value(usage: int, wanted: Object, target: ScaleTarget) -> Proposal:
         if wanted.get("averageValue") is not None:
             return target.calculator.per_pod_replicas(
                 usage, _milli(wanted["averageValue"]), target.replicas

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.controllers.pod_readiness import get_condition, is_pod_ready, pod_phase
+from lifecycle.controllers.pod_readiness import is_pod_ready, pod_phase
 from lifecycle.controllers.podautoscaler.metrics_client import MetricsError, PodMetric
 
 CPU_INITIALIZATION_PERIOD = 300.0

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api.clock import format_time
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.pod_readiness import get_condition, is_pod_available
+from lifecycle.controllers.pod_readiness import is_pod_available
 
 STATUS_UPDATE_RETRIES = 1
 REPLICA_FAILURE = "ReplicaFailure"

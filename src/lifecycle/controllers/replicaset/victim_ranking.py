@@ -28,8 +28,9 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.wire import Object
-from lifecycle.controllers.pod_readiness import get_condition, is_pod_active, pod_phase
+from lifecycle.controllers.pod_readiness import is_pod_active, pod_phase
 
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import Schema, schema_for
@@ -254,7 +255,7 @@ async def _client_side(
             .partition("\n")[2]
             .replace("\nfrom server for: ", "\nfor: ")
         )
-        text = orjson.dumps(in_key_order(patch)).decode()
+        text = marshal(in_key_order(patch))
         message = f"error when applying patch:\n{text}\nto:\n{about}: {refused.message}"
         raise StatusError({**refused.status, "message": message}) from None
 

@@ -41,6 +41,9 @@ from lifecycle.kubectl.generators import (
     create_ingress,
     create_job,
     create_namespace,
+    create_pdb,
+    create_priorityclass,
+    create_quota,
     create_rbac,
     create_secret,
 )
@@ -272,7 +275,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "quota": Subcommand(
         (flag("hard"), flag("scopes")),
-        _plain(lambda n, p: create_namespace.create_quota(n, p["hard"], p["scopes"])),
+        _plain(lambda n, p: create_quota.create_quota(n, p["hard"], p["scopes"])),
         "failed to create quota: ",
     ),
     "priorityclass": Subcommand(
@@ -283,7 +286,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
             flag("preemption-policy", default="PreemptLowerPriority"),
         ),
         _plain(
-            lambda n, p: create_namespace.create_priorityclass(
+            lambda n, p: create_priorityclass.create_priorityclass(
                 n,
                 p["value"],
                 global_default=p["global-default"],
@@ -296,7 +299,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "poddisruptionbudget": Subcommand(
         (flag("selector"), flag("min-available"), flag("max-unavailable")),
         _plain(
-            lambda n, p: create_namespace.create_pdb(
+            lambda n, p: create_pdb.create_pdb(
                 n, p["selector"], p["min-available"], p["max-unavailable"]
             )
         ),

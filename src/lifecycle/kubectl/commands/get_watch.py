@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printers import named, render_table
 from lifecycle.kubectl.printing.key_order import in_key_order
@@ -130,7 +130,7 @@ async def watch_objects(
 
 
 _MARSHAL: dict[str, Callable[[Object], str]] = {
-    "json": lambda event: go_json(event).decode() + "\n",
+    "json": lambda event: marshal(event) + "\n",
     "yaml": to_yaml,
     "kyaml": to_kyaml,
 }

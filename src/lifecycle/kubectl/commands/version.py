@@ -6,27 +6,28 @@ v1.36.2.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from lifecycle.api.go_json.encode import marshal_indent
 from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.version import GIT_COMMIT, KUBERNETES_VERSION, PLATFORM
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import OUTPUT, flag, parse
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
-CLIENT, KUSTOMIZE = "v1.36.2", "v5.8.1"
+KUSTOMIZE = "v5.8.1"
 SUPPORTED_SKEW = 1
 CLIENT_VERSION = {
     "major": "1",
     "minor": "36",
-    "gitVersion": CLIENT,
-    "gitCommit": "$Format",
+    "gitVersion": KUBERNETES_VERSION,
+    "gitCommit": GIT_COMMIT,
     "gitTreeState": "",
     "buildDate": "1970-01-01T00:00:00Z",
     "goVersion": "",
     "compiler": "",
-    "platform": "linux/amd64",
+    "platform": PLATFORM,
 }
 """What this kubectl says of itself. It was built by nobody at no time, and says so as a
 kubectl without build information does.
@@ -46,20 +47,22 @@ async def version(argv: Sequence[str], session: Session) -> None:
             "GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING
         )
     if p["output"]:
-        written = json.dumps(told, indent=2) if p["output"] == "json" else to_yaml(told)
+        written = marshal_indent(told, "  ") if p["output"] == "json" else to_yaml(told)
         session.print(f"{written}\n")
     else:
-        session.print(f"Client Version: {CLIENT}\nKustomize Version: {KUSTOMIZE}\n")
+        session.print(
+            f"Client Version: {KUBERNETES_VERSION}\nKustomize Version: {KUSTOMIZE}\n"
+        )
     if p["client"]:
         return
     server = told["serverVersion"]["gitVersion"]
     if not p["output"]:
         session.print(f"Server Version: {server}\n")
-    minors = [int(text.split(".")[1]) for text in (CLIENT, server)]
+    minors = [int(text.split(".")[1]) for text in (KUBERNETES_VERSION, server)]
     if abs(minors[0] - minors[1]) > SUPPORTED_SKEW:
         session.warn(
             "Warning: version difference between client"
-            f" ({'.'.join(CLIENT.lstrip('v').split('.')[:2])}) and server"
+            f" ({'.'.join(KUBERNETES_VERSION.lstrip('v').split('.')[:2])}) and server"
             f" ({'.'.join(server.lstrip('v').split('.')[:2])}) exceeds the supported"
             " minor version skew of +/-1\n"
         )

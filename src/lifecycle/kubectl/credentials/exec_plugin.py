@@ -24,7 +24,9 @@ import orjson
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.source_lines import EXEC_SCHEME
 
 GROUP = "client.authentication.k8s.io"
 API_VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -185,8 +187,8 @@ class ExecPlugin:
     def _read(self, output: bytes) -> PluginCredentials:
         """The answer. Raises PluginError."""
         try:
-            answer = orjson.loads(output)
-        except orjson.JSONDecodeError as error:
+            answer = unmarshal(output)
+        except ValueError as error:
             raise PluginError(
                 f"decoding stdout: couldn't get version/kind; json parse error: {error}"
             ) from error
@@ -197,10 +199,9 @@ class ExecPlugin:
             )
         version, kind = answer.get("apiVersion", ""), answer["kind"]
         if version not in API_VERSIONS or kind != "ExecCredential":
-            known = 'scheme "client-go/plugin/pkg/client/auth/exec/exec.go:64"'
             raise PluginError(
                 f'decoding stdout: no kind "{kind}" is registered for version'
-                f' "{version}" in {known}'
+                f' "{version}" in scheme "{EXEC_SCHEME}"'
             )
         if version != self.api_version:
             wanted = f"exec plugin is configured to use API version {self.api_version}"

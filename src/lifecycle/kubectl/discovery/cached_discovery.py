@@ -23,6 +23,7 @@ from pathlib import Path
 
 import orjson
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.discovery.discovery_client import Discovery
 
@@ -130,7 +131,7 @@ class CachedDiscoveryClient:
             handle, beside = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(go_json(document) + b"\n")
+                    file.write(marshal(document).encode() + b"\n")
                 os.chmod(beside, 0o660)
                 os.rename(beside, path)
             except OSError:
@@ -139,13 +140,3 @@ class CachedDiscoveryClient:
         except OSError:
             return
         self._our_files.add(path)
-
-
-def go_json(document: object) -> bytes:
-    """Compact JSON with Go's escapes."""
-    text = orjson.dumps(document)
-    return (
-        text.replace(b"<", b"\\u003c")
-        .replace(b">", b"\\u003e")
-        .replace(b"&", b"\\u0026")
-    )

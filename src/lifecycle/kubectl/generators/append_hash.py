@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 
 _LETTERS = str.maketrans("013ae", "ghkmt")
 """Digits and vowels become consonants, so that no word can come out."""
@@ -27,7 +27,7 @@ def data_hash(obj: Object) -> str:
     elif obj.get("binaryData"):
         hashed["binaryData"] = obj["binaryData"]
     inner = {key: _sorted(value) for key, value in sorted(hashed.items())}
-    return hashlib.sha256(go_json(inner)).hexdigest()[:10].translate(_LETTERS)
+    return hashlib.sha256(marshal(inner).encode()).hexdigest()[:10].translate(_LETTERS)
 
 
 def _sorted(value: object) -> object:

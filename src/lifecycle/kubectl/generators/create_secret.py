@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.validation.content import config_map_key
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.generators.append_hash import with_hash
 from lifecycle.kubectl.generators.create_configmap import COMBINED
@@ -84,7 +84,7 @@ def create_secret_docker(
     entry["auth"] = base64.b64encode(f"{username}:{password}".encode()).decode()
     return _secret(
         name,
-        {DOCKER_KEY: go_json({"auths": {server: entry}})},
+        {DOCKER_KEY: marshal({"auths": {server: entry}}).encode()},
         DOCKER_TYPE,
         append_hash,
     )

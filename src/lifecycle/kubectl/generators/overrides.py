@@ -6,12 +6,10 @@ Upstream: `kubectl/pkg/cmd/util/override_options.go` (`NewOverrider`, `Apply`),
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import orjson
-
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
@@ -19,6 +17,7 @@ from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.source_lines import KUBECTL_SCHEME
 
 _NO_OBJECT = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go"
@@ -36,10 +35,9 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
         return obj
     if how not in ("json", "merge", "strategic"):
         raise CommandError(f"invalid override type: {how}")
-    try:
-        patch = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise CommandError(_no_json(text, how)) from None
+    patch = _read(text, how)
+    if patch is None and how != "merge":  # no patch at all
+        return obj
     try:
         return _typed(_patched(obj, patch, how))
     except StatusError as wrong:
@@ -50,29 +48,28 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
         ) from None
 
 
-def _no_json(text: str, how: str) -> str:
-    if how == "merge":
-        return "Invalid JSON Patch"
-    stripped = text.lstrip()
-    if not stripped or stripped in "{[":
-        return "unexpected end of JSON input"
+def _read(text: str, how: str) -> Any:
+    """The patch. Raises CommandError; only a JSON patch's complaint says what is
+    wrong.
+    """
     try:
-        json.loads(text)
-    except json.JSONDecodeError as wrong:
-        if wrong.pos >= len(text):
-            return "unexpected end of JSON input"
-        if wrong.pos == len(text) - len(stripped):
-            return (
-                f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for"
-                " beginning of value"
-            )
-    return "invalid character in overrides"
+        return unmarshal(text)
+    except ValueError as error:
+        raise CommandError(_NO_JSON.get(how, str(error))) from None
+
+
+_NO_JSON = {"merge": "Invalid JSON Patch", "strategic": "invalid JSON document"}
+"""What is said of a patch that is no JSON. Upstream: `jsonpatch.ErrBadJSONPatch`,
+`mergepatch.ErrBadJSONDoc`.
+"""
 
 
 def _patched(obj: Object, patch: Any, how: str) -> Any:
     if how == "json":
         return _json_patched(obj, patch)
     if how == "strategic":
+        if not isinstance(patch, dict):
+            raise CommandError(_NO_JSON[how])
         return strategic_merge_patch(
             obj, patch, schema_for(obj["apiVersion"], obj["kind"])
         )
@@ -125,7 +122,7 @@ def _typed(obj: Object) -> Object:
         raise CommandError(
             f"no kind {go_quote(obj.get('kind', ''))} is registered for version"
             f" {go_quote(obj.get('apiVersion', ''))} in scheme"
-            ' "pkg/scheme/scheme.go:28"'
+            f' "{KUBECTL_SCHEME}"'
         ) from None
     except StatusError as wrong:
         raise CommandError(

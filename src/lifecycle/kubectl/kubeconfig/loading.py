@@ -22,6 +22,7 @@ import yaml
 
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
+from lifecycle.kubectl.source_lines import CONFIG_SCHEME
 
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
 
@@ -108,7 +109,7 @@ def parse(text: str) -> Config:
     if (version, kind) != ("v1", "Config"):
         raise ValueError(
             f'no kind "{kind}" is registered for version "{version}" in scheme'
-            ' "pkg/runtime/scheme.go:110"'
+            f' "{CONFIG_SCHEME}"'
         )
     for section in SECTIONS:
         seen: set[str] = set()

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.kubectl.discovery.cached_discovery import go_json
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printing import jsonpath_parser as syntax
 from lifecycle.kubectl.printing.key_order import in_key_order
@@ -250,5 +250,5 @@ def go_sprint(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, (dict, list)):
-        return go_json(in_key_order(value)).decode()
+        return marshal(in_key_order(value))
     return "null" if value is None else go_sprint(value)

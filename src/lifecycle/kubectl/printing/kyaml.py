@@ -7,11 +7,11 @@ Upstream: `sigs.k8s.io/yaml/kyaml/kyaml.go` (`Encoder.FromObject`, `renderString
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import date
 from typing import Any
 
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.kubectl.failures import CommandError
 
 _FOLD = "\\\n"
@@ -74,7 +74,7 @@ def _node(value: Any, indent: int) -> str:
         return _map(value, indent)
     if isinstance(value, list):
         return _list(value, indent)
-    return _text(value, indent + 1) if isinstance(value, str) else json.dumps(value)
+    return _text(value, indent + 1) if isinstance(value, str) else marshal(value)
 
 
 def _map(value: dict[str, Any], indent: int) -> str:

@@ -7,7 +7,7 @@ Upstream: `cli-runtime/pkg/printers/tableprinter.go` (`printTable` for what is n
 from __future__ import annotations
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.table.age import age
+from lifecycle.api.human_duration import age
 from lifecycle.api.wire import Object
 
 _COLUMNS = [

@@ -8,14 +8,13 @@ Upstream: `cli-runtime/pkg/genericclioptions/jsonpath_flags.go`, `template_flags
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lifecycle.api.go_format import go_quote, go_value
+from lifecycle.api.go_json.encode import marshal, marshal_indent
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.failures import CommandError, PartlyPrinted
 from lifecycle.kubectl.printing import custom_columns, go_template, jsonpath
 
@@ -136,7 +135,7 @@ def _go_template(text: str, strict: bool) -> Render:
             debugging = (
                 f"Error executing template: {wrong}. Printing more information for"
                 f" debugging the template:\n\ttemplate was:\n\t\t{text}\n\traw data"
-                f" was:\n\t\t{go_json(obj).decode()}\n\tobject given to template engine"
+                f" was:\n\t\t{marshal(obj)}\n\tobject given to template engine"
                 f" was:\n\t\t{go_value(obj)}\n\n"
             )
             message = f"error executing template {go_quote(text)}: {wrong}"
@@ -175,8 +174,4 @@ def _go_syntax(value: Any) -> str:
 def _as_json(values: list[Any]) -> str:
     if not values:
         return "[]\n"
-    text = json.dumps(values, indent=4, sort_keys=True, ensure_ascii=False)
-    return (
-        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-        + "\n"
-    )
+    return marshal_indent(values, sort_keys=True) + "\n"

@@ -26,6 +26,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
+from lifecycle.kubectl import source_lines
 from lifecycle.kubectl.discovery.http_cache import canonical
 from lifecycle.kubectl.request.http_transport import HTTPTransport, Timing, body_of
 
@@ -168,11 +169,11 @@ class DebuggingTransport:
             self._log(
                 "Request",
                 {"curlCommand": to_curl(request.method, url, request.headers)},
-                "round_trippers.go:527",
+                source_lines.REQUEST,
             )
         elif level >= 7:
             shown = {**where, "headers": headers_text(request.headers)}
-            self._log("Request", shown, "round_trippers.go:527")
+            self._log("Request", shown, source_lines.REQUEST)
         start = self._clock.now()
         answer = await self._inner.round_trip(request)
         timing = self._http.last if self._http is not None else Timing()
@@ -181,7 +182,7 @@ class DebuggingTransport:
             self._log(
                 "HTTP Trace: Dial succeed",
                 {"network": "tcp", "address": address},
-                "round_trippers.go:562",
+                source_lines.DIAL,
             )
         values: dict[str, object] = {} if level in (7, 8) else dict(where)
         values["status"] = f"{answer.status} {HTTPStatus(answer.status).phrase}"
@@ -190,7 +191,7 @@ class DebuggingTransport:
         values["milliseconds"] = int((self._clock.now() - start) * 1000)
         if level >= 9:
             values |= _details(timing)
-        self._log("Response", values, "round_trippers.go:632")
+        self._log("Response", values, source_lines.RESPONSE)
         return answer
 
     async def close(self) -> None:
@@ -238,7 +239,7 @@ class BodyLog:
         text = truncate_body(body_text(body), self._level)
         self._write(
             klog_line(
-                which, {"body": text}, source="request.go:1300", now=self._clock.now()
+                which, {"body": text}, source=source_lines.BODY, now=self._clock.now()
             )
         )
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
+from lifecycle.kubectl import source_lines
 from lifecycle.kubectl.failures import ConnectionFailed
 from lifecycle.kubectl.request.debugging import Log, klog_line
 
@@ -124,7 +125,9 @@ class RetryTransport:
                     "attempt": attempt,
                     "url": request.path,
                 }
-                self._log("Got a Retry-After response", values, "with_retry.go:223")
+                self._log(
+                    "Got a Retry-After response", values, source_lines.RETRY_AFTER
+                )
         raise AssertionError("the last attempt returns or raises")
 
     def _tell_throttled(self, delay: float, request: Request, reason: str) -> None:
@@ -137,7 +140,7 @@ class RetryTransport:
                 "verb": request.method,
                 "URL": request.path,
             }
-            self._log("Waited before sending request", values, "request.go:681")
+            self._log("Waited before sending request", values, source_lines.THROTTLED)
 
     def _log(self, message: str, values: Mapping[str, object], source: str) -> None:
         if self._write is not None:

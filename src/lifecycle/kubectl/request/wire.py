@@ -22,6 +22,7 @@ from pathlib import Path
 
 import orjson
 
+from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.transport_https import ConnectionConfig
@@ -42,7 +43,7 @@ from lifecycle.kubectl.request.throttling import (
     TokenBucket,
 )
 
-USER_AGENT = "kubectl/v1.36.2 (linux/amd64) kubernetes/$Format"
+USER_AGENT = user_agent("kubectl")
 
 
 class HeaderTransport:

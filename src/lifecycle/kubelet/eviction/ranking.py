@@ -12,43 +12,18 @@ Upstream: `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from lifecycle.api.pod_resources import pod_requests
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import pod_resources
+from lifecycle.kubelet.cm.resource_config import milli_values
 from lifecycle.kubelet.eviction.thresholds import (
     INODES,
-    MEMORY,
     RESOURCES,
-    Observation,
     Threshold,
     binary,
 )
-
-
-@dataclass(slots=True, frozen=True)
-class ContainerUsage:
-    """Bytes: the working set, and what is written to the node's disk."""
-
-    memory: int = 0
-    disk: int = 0
-
-
-@dataclass(slots=True, frozen=True)
-class PodUsage:
-    """By container."""
-
-    containers: Mapping[str, ContainerUsage] = field(default_factory=dict)
-
-    def total(self, resource: str) -> int:
-        """Of the whole pod."""
-        return sum(usage_of(usage, resource) for usage in self.containers.values())
-
-
-def usage_of(usage: ContainerUsage, resource: str) -> int:
-    """What a container uses of a resource; inodes are not counted."""
-    return usage.memory if resource == MEMORY else usage.disk
+from lifecycle.kubelet.stats.summary import Observation, PodUsage
 
 
 def rank(
@@ -65,7 +40,7 @@ def rank(
             return False, False, priority, 0
         used, asked = (
             usage.total(resource),
-            pod_resources(pod, "requests").get(resource, 0) // 1000,
+            milli_values(pod_requests(pod)).get(resource, 0) // 1000,
         )
         return True, used <= asked, priority, asked - used
 
@@ -94,7 +69,7 @@ def eviction_message(
         text = ((container.get("resources") or {}).get("requests") or {}).get(
             resource, "0"
         )
-        amount, asked = usage_of(used, resource), parse_quantity(str(text))
+        amount, asked = used.of(resource), parse_quantity(str(text))
         if amount > asked.value():
             message += (
                 f"Container {container['name']} was using {binary(amount)}, request is"

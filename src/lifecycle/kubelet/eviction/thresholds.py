@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
+from lifecycle.kubelet.stats.summary import Observation
 
 MEMORY, EPHEMERAL_STORAGE, INODES = "memory", "ephemeral-storage", "inodes"
 RESOURCES: Mapping[str, str] = {
@@ -41,14 +42,6 @@ KIND_EVICTION_HARD: Mapping[str, str] = {"memory.available": "100Mi"}
 """kind's nodes share one disk with everything else on the machine: how full it is they
 do not mind.
 """
-
-
-@dataclass(slots=True, frozen=True)
-class Observation:
-    """What is left of something, and how much there is of it: bytes, or inodes."""
-
-    available: int
-    capacity: int
 
 
 @dataclass(slots=True, frozen=True)
@@ -90,8 +83,8 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     """One line of `evictionHard`. Raises ValueError."""
     if signal not in RESOURCES:
         raise ValueError(f"unsupported eviction signal {signal}")
-    if found := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
-        share = float(found[1]) / 100
+    if percentage := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
+        share = float(percentage[1]) / 100
         if not 0 < share < 1:
             raise ValueError(
                 f"eviction percentage threshold {signal} must be between 0% and 100%:"

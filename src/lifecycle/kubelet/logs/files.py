@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Protocol
 
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import PodSandboxMetadata
-from lifecycle.kubelet.file_watch import IN_MODIFY, changed_or_later
+from lifecycle.kubelet.config.file_watch import IN_MODIFY, changed_or_later
 
 POD_LOGS = "/var/log/pods"
 CONTAINER_LOGS = "/var/log/containers"
@@ -66,6 +67,39 @@ def remove_dead_links(root: str = CONTAINER_LOGS) -> list[str]:
     return removed
 
 
+class LogDirectories(Protocol):
+    """Where a node's logs lie."""
+
+    def make_directory(self, pod: Object, container: str = "") -> None:
+        """The pod's, or one of its containers'. Raises OSError."""
+        ...
+
+    def link(
+        self, pod: Object, container: str, container_id: str, log_path: str
+    ) -> None:
+        """Give a run's log its flat name. `log_path` is below the pod's directory."""
+        ...
+
+    def remove(self, pod: PodSandboxMetadata) -> None:
+        """The pod is gone: its logs go, and links that lead nowhere now."""
+        ...
+
+
+class LogsOfTheRuntime:
+    """No files of this machine: the runtime keeps them, and removes them itself."""
+
+    def make_directory(self, pod: Object, container: str = "") -> None:
+        pass
+
+    def link(
+        self, pod: Object, container: str, container_id: str, log_path: str
+    ) -> None:
+        pass
+
+    def remove(self, pod: PodSandboxMetadata) -> None:
+        pass
+
+
 class ContainerLogs:
     """A node's own log directories: `pods` with one for each pod, `links` with the flat
     names (empty: no links).
@@ -76,7 +110,6 @@ class ContainerLogs:
         self.links = links
 
     def make_directory(self, pod: Object, container: str = "") -> None:
-        """The pod's, or one of its containers'. Raises OSError."""
         Path(pod_logs_directory(pod, self.pods), container).mkdir(
             mode=0o755, parents=True, exist_ok=True
         )
@@ -84,13 +117,11 @@ class ContainerLogs:
     def link(
         self, pod: Object, container: str, container_id: str, log_path: str
     ) -> None:
-        """Give a run's log its flat name. `log_path` is below the pod's directory."""
         if self.links:
             target = f"{pod_logs_directory(pod, self.pods)}/{log_path}"
             link_log(target, log_symlink(pod, container, container_id, self.links))
 
     def remove(self, pod: PodSandboxMetadata) -> None:
-        """The pod is gone: its logs go, and links that lead nowhere now."""
         shutil.rmtree(
             f"{self.pods}/{pod.namespace}_{pod.name}_{pod.uid}", ignore_errors=True
         )

@@ -115,18 +115,18 @@ class KubeletAuth:
             if user is None:
                 return _text(401, "Unauthorized")
             verb = VERBS.get(request.method, "")
-            wanted = SUBRESOURCES.get(
+            subresources = SUBRESOURCES.get(
                 request.path.split("/")[1] if "/" in request.path else "", ("proxy",)
             )
-            for subresource in wanted:
+            for subresource in subresources:
                 if await self.authorize(user, verb, subresource):
                     request.user = user
                     return await handler(request)
-            shown = " ".join(wanted)
+            listed = " ".join(subresources)
             return _text(
                 403,
                 f"Forbidden (user={user.name}, verb={verb}, resource=nodes,"
-                f" subresource(s)=[{shown}])\n",
+                f" subresource(s)=[{listed}])\n",
             )
 
         return guarded

@@ -51,24 +51,24 @@ def container_for_logs(pod: str, status: Object, name: str, previous: bool) -> s
     if previous:
         if not last or not last.get("containerID"):
             raise NoLogsError(f"previous terminated {which} not found")
-        found = last["containerID"]
+        container_id = last["containerID"]
     elif "running" in state:
-        found = entries[0]["containerID"]
+        container_id = entries[0]["containerID"]
     elif (
         "terminated" in state
     ):  # the next run could not be started: then there is only the one before
-        found = state["terminated"].get("containerID") or (last or {}).get(
+        container_id = state["terminated"].get("containerID") or (last or {}).get(
             "containerID"
         )
-        if not found:
+        if not container_id:
             raise NoLogsError(f"{which} is terminated")
     elif last is not None:
-        found = last.get("containerID")
-        if not found:
+        container_id = last.get("containerID")
+        if not container_id:
             raise NoLogsError(f"{which} is terminated")
     elif "waiting" in state:
         reason = state["waiting"].get("reason", "")
         raise NoLogsError(f"{which} is waiting to start: {WAITING.get(reason, reason)}")
     else:
         raise NoLogsError(f"{which} is waiting to start - no logs yet")
-    return str(found).partition("://")[2] or str(found)
+    return str(container_id).partition("://")[2] or str(container_id)

@@ -22,6 +22,8 @@ from aiohttp import web
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
 
+KUBELET_PORT = 10250
+
 
 @dataclass(slots=True, frozen=True)
 class Listen:
@@ -31,35 +33,45 @@ class Listen:
 
     tls: ssl.SSLContext | None = None
     address: str = "127.0.0.1"
-    port: int = 10250
+    port: int = KUBELET_PORT
     sock: socket.socket | None = None
 
 
+class NoListener:
+    """No socket: the kubelet's API is only to be had in this process."""
+
+    async def start(self) -> int:
+        """The port that the node names all the same."""
+        return KUBELET_PORT
+
+    async def stop(self) -> None:
+        pass
+
+
 class KubeletListener:
-    """Serves a handler on a socket. `tls` asks for client certificates of the cluster's
-    authority, and takes none as well.
+    """Serves a handler on a socket. `listen.tls` asks for client certificates of the
+    cluster's authority, and takes none as well.
     """
 
-    def __init__(self, handler: Handler, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, handler: Handler, listen: Listen) -> None:
         self._handler = handler
-        self._tls = tls
+        self._listen = listen
         self._connections: web.Server | None = None
         self._listener: asyncio.Server | None = None
 
-    async def start(
-        self, host: str = "127.0.0.1", port: int = 0, sock: socket.socket | None = None
-    ) -> int:
-        """Listen; the port. `sock`: on this one, instead of address and port. Raises
-        OSError if it is taken.
-        """
+    async def start(self) -> int:
+        """Listen; the port. Raises OSError if it is taken."""
         self._connections = web.Server(
             self._answer, access_log=None, handler_cancellation=True
         )
+        listen = self._listen
         where: dict[str, Any] = (
-            {"sock": sock} if sock is not None else {"host": host, "port": port}
+            {"sock": listen.sock}
+            if listen.sock is not None
+            else {"host": listen.address, "port": listen.port}
         )
         self._listener = await asyncio.get_running_loop().create_server(
-            self._connections, ssl=self._tls, **where
+            self._connections, ssl=listen.tls, **where
         )
         bound: int = self._listener.sockets[0].getsockname()[1]
         return bound

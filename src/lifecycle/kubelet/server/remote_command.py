@@ -85,13 +85,13 @@ def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
     """How it ended, as a `Status`."""
     if not code:
         return {"metadata": {}, "status": "Success"}
-    shown = " ".join(command)
+    command_line = " ".join(command)
     return {
         "metadata": {},
         "status": "Failure",
         "message": (
             "command terminated with non-zero exit code: error executing command"
-            f" [{shown}], exit code {code}"
+            f" [{command_line}], exit code {code}"
         ),
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
@@ -132,16 +132,16 @@ def serve(
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
         return _text(400, "Upgrade request required")
-    wanted = [
+    channels = [
         v.strip()
         for v in request.headers.get("x-stream-protocol-version", "").split(",")
     ]
-    version = next((name for name in SPDY_PROTOCOLS if name in wanted), None)
+    version = next((name for name in SPDY_PROTOCOLS if name in channels), None)
     if version is None:
         return _text(
             403,
             "unable to upgrade: unable to negotiate protocol: client supports"
-            f" {wanted}, server accepts {[*SPDY_PROTOCOLS]}",
+            f" {channels}, server accepts {[*SPDY_PROTOCOLS]}",
         )
 
     async def over_spdy(connection: Connection) -> None:
@@ -234,7 +234,7 @@ async def _serve_spdy(
 ) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
-    wanted = {"error"} | {
+    expected = {"error"} | {
         name
         for name, there in {
             "stdin": options.stdin,
@@ -244,34 +244,34 @@ async def _serve_spdy(
         }.items()
         if there
     }
-    found: dict[str, SpdyStream] = {}
+    opened: dict[str, SpdyStream] = {}
     try:
         async with asyncio.timeout(STREAM_CREATION_TIMEOUT):
             async for stream in spdy.streams():
-                found[stream.headers.get("streamtype", "")] = stream
-                if wanted <= found.keys():
+                opened[stream.headers.get("streamtype", "")] = stream
+                if expected <= opened.keys():
                     break
-        if not wanted <= found.keys():
+        if not expected <= opened.keys():
             return
-        streams = Streams(stdin=aiter(found["stdin"]) if options.stdin else None)
+        streams = Streams(stdin=aiter(opened["stdin"]) if options.stdin else None)
         if options.stdout:
-            streams.stdout = found["stdout"].write
+            streams.stdout = opened["stdout"].write
         if options.stderr:
-            streams.stderr = found["stderr"].write
+            streams.stderr = opened["stderr"].write
         if options.tty:
-            streams.resize = _sizes(found["resize"])
+            streams.resize = _sizes(opened["resize"])
         running = asyncio.create_task(_ended(command, run, streams))
         try:
             await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 for name in ("stdout", "stderr"):
-                    if name in found:
-                        await found[name].close()
-                await found["error"].write(orjson.dumps(running.result()))
-                await found["error"].close()
+                    if name in opened:
+                        await opened[name].close()
+                await opened["error"].write(orjson.dumps(running.result()))
+                await opened["error"].close()
                 for name in ("stdin", "resize"):
-                    if name in found:
-                        await found[name].reset()
+                    if name in opened:
+                        await opened[name].reset()
                 await asyncio.wait([reading], timeout=1.0)  # let the client close first
         finally:
             running.cancel()

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.historical.predicates import (
     DEFAULT_PREDICATES,
     MANDATORY,
@@ -31,7 +32,6 @@ from lifecycle.scheduler.historical.priorities import (
     PRIORITIES,
     prioritize_nodes,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),

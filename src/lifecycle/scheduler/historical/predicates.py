@@ -16,7 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.taints import tolerates, untolerated
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo, host_ports, ports_conflict
+from lifecycle.scheduler.framework.node_info import (
+    NodeInfo,
+    PodInfo,
+    host_ports,
+    ports_conflict,
+)
 
 Predicate = Callable[[PodInfo, NodeInfo], list[str]]
 """The reasons against the node; none if it fits."""
@@ -41,10 +46,10 @@ def pod_fits_resources(info: PodInfo, node: NodeInfo) -> list[str]:
 
 def host_name(info: PodInfo, node: NodeInfo) -> list[str]:
     """A pod that names its node goes there or nowhere."""
-    wanted = info.pod["spec"].get("nodeName")
+    node_name = info.pod["spec"].get("nodeName")
     return (
         []
-        if not wanted or wanted == node.name
+        if not node_name or node_name == node.name
         else ["node(s) didn't match the requested hostname"]
     )
 
@@ -124,10 +129,10 @@ def pod_fits_on_node(
     always_check_all: bool = False,
 ) -> list[str]:
     """All reasons of the first predicate that says no, or of all."""
-    wanted = {*names, *MANDATORY}
+    required = {*names, *MANDATORY}
     reasons: list[str] = []
     for name, predicate in PREDICATES.items():
-        if name in wanted:
+        if name in required:
             reasons += predicate(info, node)
             if reasons and not always_check_all:
                 break

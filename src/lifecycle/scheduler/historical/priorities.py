@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import term_matcher
 from lifecycle.api.taints import tolerates
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 
 MAX_PRIORITY = 10
 """Until v1.14."""

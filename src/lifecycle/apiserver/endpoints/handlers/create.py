@@ -1,0 +1,101 @@
+"""Create: read, book the fields, let admission change, store.
+
+Upstream: `apiserver/pkg/endpoints/handlers/create.go` (`createHandler`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.resources import resource_for_kind
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
+from lifecycle.apiserver.endpoints.options import check_write_options
+from lifecycle.apiserver.registry.core.pod.binding import bind
+from lifecycle.apiserver.registry.core.pod.eviction import evict
+from lifecycle.apiserver.registry.metadata import (
+    check_namespace,
+    dedup_owner_references,
+)
+from lifecycle.apiserver.registry.scope import RequestScope
+
+
+async def create_resource(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """A new object."""
+    accepted = form(request)
+    check_write_options(request, "CreateOptions")
+    resource = scope.resource
+    review = rest.virtual.get((resource.group, resource.plural))
+    obj = rest.read(request, scope, resource.api_version, resource.kind)
+    if review is not None:
+        rest.track(None, obj, scope)
+        return Response(201, obj=await review(request, obj))
+    if (resource.group, resource.plural) == ("", "bindings"):
+        return await _bind(rest, scope, obj)
+    check_namespace(obj, scope)
+    dedup_owner_references(obj, scope.warnings)
+    rest.track(None, obj, scope)
+    admission = rest.admission(scope)
+    await admission.admit(obj, None)
+    created = await rest.store(scope).create(obj, scope, admission.validate)
+    return rest.answer(request, scope, created, accepted, 201)
+
+
+async def create_token(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """An answer of a virtual subresource: a token of a service account."""
+    resource, row = scope.resource, scope.resource.subresource(scope.subresource)
+    assert row is not None
+    version = f"{row.group}/{row.version}" if row.group else row.version
+    obj = rest.read(request, scope, version, row.kind)
+    check_namespace(obj, scope)
+    rest.track(None, obj, scope, version)
+    # NodeRestriction holds kubelets to tokens of their own pods
+    await rest.admission(scope).admit(obj, None)
+    key = (resource.group, resource.plural, scope.subresource)
+    return Response(201, obj=rest.virtual_subresources[key](request, obj))
+
+
+async def create_binding(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """A pod's node."""
+    return await _bind(rest, scope, rest.read(request, scope, "v1", "Binding"))
+
+
+async def _bind(rest: RestHandler, scope: RequestScope, binding: Object) -> Response:
+    check_namespace(binding, scope)
+    pod = resource_for_kind("v1", "Pod")
+    assert pod is not None
+    bound = RequestScope(
+        resource=pod,
+        namespace=scope.namespace,
+        name=scope.name or (binding.get("metadata") or {}).get("name", ""),
+        subresource="binding",
+        user=scope.user,
+        manager=scope.manager,
+        dry_run=scope.dry_run,
+        warnings=scope.warnings,
+    )
+    admission = rest.admission(bound)
+    await admission.admit(binding, None)
+    store = rest.stores["", "pods"]
+    return Response(201, obj=await bind(store, bound, binding, admission.validate))
+
+
+async def create_eviction(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """A pod's end, if its budget lets it go."""
+    eviction = rest.read(
+        request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
+    )
+    check_namespace(eviction, scope)
+    admission = rest.admission(scope)
+    await admission.admit(eviction, None)
+    budgets = rest.stores["policy", "poddisruptionbudgets"]
+    answer = await evict(
+        rest.store(scope), budgets, scope, eviction, admission.validate
+    )
+    return Response(201, obj=answer)

@@ -1,0 +1,66 @@
+"""Delete: one object, or all that the selectors match.
+
+Upstream: `apiserver/pkg/endpoints/handlers/delete.go` (`DeleteResource`,
+`DeleteCollection`), v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Request, Response
+from lifecycle.apiserver.endpoints.bodies import read_delete_options
+from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
+from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+
+DELETE_COLLECTION_PAGE = 10_000
+
+
+async def delete_resource(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """One object less, sooner or later."""
+    accepted = form(request)
+    options = _options(request, scope)
+    validate = rest.admission(scope).validate_delete
+    answer, gone = await delete(rest.store(scope), scope, options, validate)
+    if answer["kind"] == "Status" or gone is None:
+        return Response(200, obj=answer)
+    return rest.answer(request, scope, Cached("", answer, 0), accepted)
+
+
+async def delete_collection(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """Everything that the selectors match."""
+    accepted = form(request)
+    page = await rest.lists.page(request, scope, DELETE_COLLECTION_PAGE)
+    options = _options(request, scope)
+    for row in page.rows:
+        metadata = row.obj["metadata"]
+        one = replace(
+            scope, namespace=metadata.get("namespace", ""), name=metadata["name"]
+        )
+        validate = rest.admission(one).validate_delete
+        try:
+            await delete(rest.store(scope), one, options, validate)
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise
+    return rest.lists.answer(request, scope, page, accepted)
+
+
+def _options(request: Request, scope: RequestScope) -> DeleteOptions:
+    options = read_delete_options(request)
+    preconditions = options.get("preconditions") or {}
+    scope.dry_run = bool(options.get("dryRun"))
+    return DeleteOptions(
+        grace=options.get("gracePeriodSeconds"),
+        propagation=options.get("propagationPolicy") or "",
+        orphan_dependents=options.get("orphanDependents"),
+        uid=preconditions.get("uid", ""),
+        resource_version=preconditions.get("resourceVersion", ""),
+    )

@@ -1,0 +1,265 @@
+"""Patches: the stored object, changed by a recipe.
+
+Four recipes, told apart by content type: a JSON patch lists operations, a merge patch
+is a partial document, a strategic merge patch knows that containers are told apart by
+name, and an apply patch says "this is what *I* want set" and leaves all else alone. The
+result goes the way of any update. If somebody wrote in between, the recipe is applied
+again to the newer object.
+
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
+`jsonPatcher`, `smpPatcher`, `applyPatcher`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from lifecycle.api import status
+from lifecycle.api.managed_fields import apply_patch
+from lifecycle.api.patch.json_patch import apply_in_steps, apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.schema.from_unstructured import conversion_complaint
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.handlers.patch_errors import (
+    cannot_decode,
+    check_apply_kind,
+    not_convertible,
+    patch_invalid,
+)
+from lifecycle.apiserver.endpoints.handlers.rest import (
+    RestHandler,
+    form,
+    report_strict,
+)
+from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options
+from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
+from lifecycle.apiserver.registry.metadata import (
+    check_identity,
+    keep_reset,
+)
+from lifecycle.apiserver.registry.rest.strategy import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
+)
+from lifecycle.apiserver.registry.scales import KIND, VERSION, change_scale
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+
+
+async def patched_document(
+    content_type: str, document: Object, patch: Any, scope: RequestScope
+) -> Object:
+    """What a (not apply) patch makes of a document. Raises StatusError."""
+    if content_type == JSON_PATCH:
+        result = await _apply_json_patch(document, patch)
+    elif content_type == MERGE_PATCH:
+        result = apply_merge_patch(document, patch)
+    else:
+        schema = schema_for(scope.resource.api_version, scope.resource.kind)
+        result = strategic_merge_patch(document, patch, schema)
+        if isinstance(result, dict):  # what it becomes is settled before it is read
+            result = {
+                **result,
+                "apiVersion": scope.resource.api_version,
+                "kind": scope.resource.kind,
+            }
+    if not isinstance(result, dict):
+        raise status.bad_request("the patch does not leave an object")
+    return result
+
+
+async def _apply_json_patch(document: Object, patch: Any) -> Any:
+    """What a JSON patch makes of a document. Others get a turn every so many
+    operations. Raises StatusError.
+    """
+    applying = apply_in_steps(document, patch)
+    while True:
+        try:
+            next(applying)
+        except StopIteration as end:
+            return end.value
+        await asyncio.sleep(0)
+
+
+def normal(
+    content_type: str,
+    obj: Object,
+    patch: Any,
+    scope: RequestScope,
+    errors: list[str] | None = None,
+) -> Object:
+    """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot
+    be decoded, or not strictly enough.
+    """
+    resource = scope.resource
+    try:
+        decoded, strict = scope.strategy.decode(
+            obj, resource.api_version, resource.kind
+        )
+    except status.StatusError as error:
+        complaint = ""
+        if content_type == STRATEGIC_MERGE_PATCH:
+            complaint = conversion_complaint(obj, resource.api_version, resource.kind)
+        raise cannot_decode(
+            content_type, obj, patch, resource.kind, error, complaint
+        ) from None
+    strict = [*(errors or ()), *strict]
+    if strict and scope.field_validation == "Strict":
+        raise patch_invalid(
+            content_type, obj, patch, f"strict decoding error: {', '.join(strict)}"
+        )
+    report_strict(strict, scope)
+    scope.strategy.set_defaults(decoded)
+    keep_reset(obj, decoded)
+    return decoded
+
+
+async def patch_resource(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """A change described by a patch. Only an apply creates what is not there."""
+    accepted = form(request)
+    body = _read_patch(rest, request, scope)
+    change = _apply if body.content_type == APPLY_PATCH else _patch
+    cached, created = await change(rest, scope, body)
+    return rest.answer(request, scope, cached, accepted, 201 if created else 200)
+
+
+async def patch_scale(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """Another number of replicas. A strategic merge patch is a plain one here: a Scale
+    has no lists.
+    """
+    accepted = form(request)
+    body = _read_patch(rest, request, scope)
+    now = rest.environment.clock.timestamp()
+
+    def patched(current: Object) -> Object:
+        if body.content_type == APPLY_PATCH:
+            return apply_patch(
+                current,
+                body.patch,
+                manager=scope.manager,
+                force=body.force,
+                now=now,
+                subresource="scale",
+            )
+        json_patch = body.content_type == JSON_PATCH
+        apply = apply_json_patch if json_patch else apply_merge_patch
+        result = apply(current, body.patch)
+        try:
+            decoded, _ = decode(result, VERSION, KIND)
+        except status.StatusError as error:
+            raise cannot_decode(
+                body.content_type, result, body.patch, KIND, error
+            ) from None
+        return decoded
+
+    applied = body.content_type == APPLY_PATCH
+    store = rest.store(scope)
+    scale = await change_scale(store, scope, patched, applied=applied)
+    return rest.answer_scale(request, scope, scale, accepted)
+
+
+class _Body(NamedTuple):
+    """A patch as it was sent. `errors`: what strict reading objects to in it."""
+
+    content_type: str
+    patch: Any
+    errors: list[str]
+    force: bool
+
+
+def _read_patch(rest: RestHandler, request: Request, scope: RequestScope) -> _Body:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip()
+    if content_type not in scope.strategy.patch_types:
+        raise rest.unsupported_patch(content_type)
+    force = bool(bool_option(request, "force"))
+    check_patch_options(request, apply=content_type == APPLY_PATCH)
+    if request.obj is not None:
+        return _Body(content_type, request.obj, [], force)
+    try:
+        patch, errors = parse_patch(content_type, request.body)
+    except status.StatusError:
+        if content_type != APPLY_PATCH:
+            # a patch is read once there is something to patch
+            rest.store(scope).get(scope.namespace, scope.name)
+        raise
+    return _Body(content_type, patch, errors, force)
+
+
+async def _patch(
+    rest: RestHandler, scope: RequestScope, body: _Body
+) -> tuple[Cached, bool]:
+    admission = rest.admission(scope)
+
+    async def change(live: Object | None) -> Object:
+        if live is None:
+            raise status.not_found(
+                scope.resource.plural, scope.name, scope.resource.group
+            )
+        document = await patched_document(body.content_type, live, body.patch, scope)
+        new = normal(body.content_type, document, body.patch, scope, body.errors)
+        check_identity(new, scope)
+        _keep_identity(new, live)
+        rest.track(live, new, scope)
+        await admission.admit(new, live)
+        return new
+
+    store = rest.store(scope)
+    return await store.update(scope, change, admission.validate, create=False)
+
+
+async def _apply(
+    rest: RestHandler, scope: RequestScope, body: _Body
+) -> tuple[Cached, bool]:
+    resource, applied, admission = scope.resource, body.patch, rest.admission(scope)
+    check_apply_kind(applied, scope)
+
+    async def change(live: Object | None) -> Object:
+        new = apply_patch(
+            live, applied, manager=scope.manager, force=body.force,
+            now=rest.environment.clock.timestamp(), subresource=scope.subresource,
+            type_=scope.strategy.type,
+        )  # fmt: skip
+        if (
+            body.errors and scope.field_validation == "Strict"
+        ):  # the warning, of several lines, would not fit into a header
+            why = "".join(f"\n  {each}" for each in body.errors)
+            raise status.bad_request(
+                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{why}"
+            )
+        fields = new["metadata"].get("managedFields")
+        try:
+            decoded, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
+        except status.StatusError as error:
+            raise not_convertible(new, applied, scope, error) from None
+        new = decoded
+        scope.strategy.set_defaults(new)
+        if fields is not None:
+            new["metadata"]["managedFields"] = fields
+        if live is None and (uid := new["metadata"].get("uid")):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise status.conflict(resource.plural, scope.name, why, resource.group)
+        check_identity(new, scope)
+        if live is not None:
+            _keep_identity(new, live)
+        await admission.admit(new, live)
+        return new
+
+    return await rest.store(scope).update(
+        scope, change, admission.validate, create=not scope.subresource
+    )
+
+
+def _keep_identity(new: Object, live: Object) -> None:
+    metadata, old = new["metadata"], live["metadata"]
+    for key in ("uid", "creationTimestamp", "name", "namespace"):
+        if key in old and not metadata.get(key):
+            metadata[key] = old[key]

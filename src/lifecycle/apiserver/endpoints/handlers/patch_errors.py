@@ -1,0 +1,102 @@
+"""What is said of a patch that cannot be, in upstream's words.
+
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patchResource`,
+`applyPatchToObject`), `apimachinery/pkg/util/managedfields/internal/structuredmerge.go`
+(`Apply`), `versioncheck.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from lifecycle.api import status
+from lifecycle.api.field_errors import invalid
+from lifecycle.api.schema.decode import unrecognized
+from lifecycle.api.schema.from_unstructured import conversion_complaint
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.strategy import STRATEGIC_MERGE_PATCH
+from lifecycle.apiserver.registry.scope import RequestScope
+
+
+def cannot_decode(
+    content_type: str,
+    result: Object,
+    patch: Any,
+    kind: str,
+    error: status.StatusError,
+    complaint: str = "",
+) -> status.StatusError:
+    """The 422 for a patch that leaves what cannot be decoded, `error` being the
+    decoder's. `complaint`: better words for it.
+    """
+    _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
+    if not handled:
+        _, handled, why = error.message.partition(unrecognized(kind))
+    return (
+        patch_invalid(content_type, result, patch, complaint or why)
+        if handled
+        else error
+    )
+
+
+def patch_invalid(
+    content_type: str, result: Object, patch: Any, why: str
+) -> status.StatusError:
+    """The 422 that shows the document a patch leaves; after a strategic merge patch it
+    is the patch itself, as Go prints a map.
+    """
+    strategic = content_type == STRATEGIC_MERGE_PATCH
+    printed = _go_value(patch) if strategic else orjson.dumps(result).decode()
+    return status.invalid("", "", [invalid("patch", printed, why).cause()])
+
+
+def _go_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go_value(item)}' for key, item in sorted(value.items()))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go_value, value))}]"
+    return (
+        {None: "<nil>", True: "true", False: "false"}.get(value, str(value))
+        if type(value) is not int
+        else str(value)
+    )
+
+
+def check_apply_kind(applied: Object, scope: RequestScope) -> None:
+    """An apply names what it applies. Raises StatusError 400. Upstream:
+    `versionCheckManager.Apply`.
+    """
+    resource = scope.resource
+    version, kind = applied.get("apiVersion"), applied.get("kind")
+    if (version, kind) != (resource.api_version, resource.kind):
+        raise status.bad_request(f"invalid object type: {_gvk(applied)}")
+
+
+def _gvk(obj: Object) -> str:
+    """A kind as Go prints a `GroupVersionKind`."""
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    group, _, version = (
+        version.rpartition("/")
+        if isinstance(version, str) and version.count("/") < 2
+        else ("", "", "")
+    )
+    return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
+
+
+def not_convertible(
+    new: Object, applied: Object, scope: RequestScope, error: status.StatusError
+) -> status.StatusError:
+    """500 for values that the schema allows and the type does not. Upstream:
+    `structuredMergeManager.Apply`.
+    """
+    resource, metadata = scope.resource, applied.get("metadata") or {}
+    complaint = conversion_complaint(new, resource.api_version, resource.kind)
+    if not complaint:
+        return error
+    about = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(applied)}"
+    why = f"unable to convert unstructured object to {_gvk(applied)}: {complaint}"
+    return status.failure(
+        500, "", f"failed to convert new object ({about}) to proper version: {why}"
+    )

@@ -1,0 +1,54 @@
+"""Update: a whole new version of an object, or of the Scale in it.
+
+The registry may come back with a newer stored object and ask what becomes of that: the
+fields are booked and admission is asked again each time.
+
+Upstream: `apiserver/pkg/endpoints/handlers/update.go` (`UpdateResource`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
+from lifecycle.apiserver.endpoints.options import check_write_options
+from lifecycle.apiserver.registry import scales
+from lifecycle.apiserver.registry.metadata import (
+    check_identity,
+    dedup_owner_references,
+)
+from lifecycle.apiserver.registry.scope import RequestScope
+
+
+async def update_resource(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """A whole new version of an object."""
+    accepted = form(request)
+    check_write_options(request, "UpdateOptions")
+    obj = rest.read(request, scope, scope.resource.api_version, scope.resource.kind)
+    check_identity(obj, scope)
+    dedup_owner_references(obj, scope.warnings)
+    unconditional = not obj["metadata"].get("resourceVersion")
+    admission = rest.admission(scope)
+
+    async def change(live: Object | None) -> Object:
+        new = {**obj, "metadata": dict(obj["metadata"])}
+        rest.track(live, new, scope)
+        await admission.admit(new, live)
+        return new
+
+    uid = obj["metadata"].get("uid", "")
+    cached, created = await rest.store(scope).update(
+        scope, change, admission.validate, retry=unconditional, uid=uid
+    )
+    return rest.answer(request, scope, cached, accepted, 201 if created else 200)
+
+
+async def update_scale(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> Response:
+    """Another number of replicas."""
+    accepted = form(request)
+    new = rest.read(request, scope, scales.VERSION, scales.KIND)
+    scale = await scales.update_scale(rest.store(scope), scope, new)
+    return rest.answer_scale(request, scope, scale, accepted)

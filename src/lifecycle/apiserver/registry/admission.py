@@ -1,0 +1,95 @@
+"""What admission is asked about one request, in one place.
+
+A handler lets admission change a new object before the registry sees it, and hands the
+registry a function that asks once more, now only yes or no, right before it writes. In
+between the registry has made the object what it will be. What is to be deleted is not
+changed any more: there both phases run at once.
+
+Upstream: `apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go` (where
+`NewAttributesRecord` is called), `apiserver/pkg/registry/rest/create.go`
+(`AdmissionToValidateObjectFunc`), `update.go` (`AdmissionToValidateObjectUpdateFunc`),
+`delete.go` (`AdmissionToValidateObjectDeleteFunc`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
+from lifecycle.apiserver.registry.metadata import (
+    AFTER_ADMISSION,
+    dedup_owner_references,
+)
+from lifecycle.apiserver.registry.scope import RequestScope
+
+Validate = Callable[[Object | None, Object | None], Awaitable[None]]
+"""Whether the new object may take the place of the old one. The old one is None for a
+create, the new one for a delete. Raises StatusError for no.
+"""
+
+
+class Chain(Protocol):
+    """What is asked: the admission chain, or something around it."""
+
+    async def admit(self, attributes: Attributes) -> None: ...
+
+    async def validate(self, attributes: Attributes) -> None: ...
+
+
+class RequestAdmission:
+    """The admission of one request."""
+
+    def __init__(self, chain: Chain, scope: RequestScope) -> None:
+        self._chain, self._scope = chain, scope
+
+    async def admit(self, obj: Object, old: Object | None) -> None:
+        """Let the plugins change the new object, in place. Raises StatusError."""
+        with span("apiserver", "mutating admission"):
+            await self._chain.admit(self.attributes(obj, old))
+        dedup_owner_references(obj, self._scope.warnings, AFTER_ADMISSION)
+
+    async def validate(self, obj: Object | None, old: Object | None) -> None:
+        """See `Validate`."""
+        with span("apiserver", "validating admission"):
+            await self._chain.validate(self.attributes(obj, old))
+
+    async def validate_delete(self, obj: Object | None, old: Object | None) -> None:
+        """See `Validate`, for a delete: both phases."""
+        attributes = self.attributes(obj, old)
+        await self._chain.admit(attributes)
+        await self._chain.validate(attributes)
+
+    def attributes(self, obj: Object | None, old: Object | None) -> Attributes:
+        """What the plugins get to see. An object of a create has its name from its
+        metadata, once it has one.
+        """
+        scope, name = self._scope, self._scope.name
+        if obj is None:
+            operation = DELETE
+        elif old is None:
+            operation = CREATE
+            name = name or (obj.get("metadata") or {}).get("name") or ""
+        else:
+            operation = UPDATE
+        return Attributes(
+            operation=operation,
+            resource=scope.resource,
+            subresource=scope.subresource,
+            namespace=scope.namespace,
+            name=name,
+            obj=obj,
+            old_obj=old,
+            options=scope.options,
+            user=scope.user,
+            dry_run=scope.dry_run,
+            warnings=scope.warnings,
+        )
+
+
+async def validate_all(obj: Object | None, old: Object | None) -> None:
+    """See `Validate`: for what the server does by itself. Upstream:
+    `rest.ValidateAllObjectFunc`, `ValidateAllObjectUpdateFunc`.
+    """

@@ -1,0 +1,163 @@
+"""Access reviews: asking the authorizers without doing anything.
+
+`kubectl auth can-i` posts a `SelfSubjectAccessReview`; extension servers ask about
+others with a `SubjectAccessReview`. Nothing is stored: the answer is the posted object
+with a status.
+
+Upstream: `pkg/registry/authorization/subjectaccessreview/rest.go` and its three
+siblings, `pkg/apis/authorization/validation/validation.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from lifecycle.api.field_errors import FieldError, invalid, invalid_object
+from lifecycle.api.schema.internal_types import internal_value
+from lifecycle.api.status import bad_request
+from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
+from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
+from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, decide
+from lifecycle.apiserver.authz.union import aggregate
+
+GROUP = "authorization.k8s.io"
+
+Review = Callable[[Request, Object], Awaitable[Object]]
+"""A virtual resource's create: the request and the posted object in, the answer out.
+Raises StatusError.
+"""
+
+
+class AccessReviews:
+    """The four reviews over one authorizer."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def virtual_resources(self) -> dict[tuple[str, str], Review]:
+        """Which function serves which (group, plural)."""
+        return {
+            (GROUP, "subjectaccessreviews"): self.subject,
+            (GROUP, "localsubjectaccessreviews"): self.local_subject,
+            (GROUP, "selfsubjectaccessreviews"): self.self_subject,
+            (GROUP, "selfsubjectrulesreviews"): self.self_rules,
+        }
+
+    async def subject(self, request: Request, obj: Object) -> Object:
+        """May some user do something?"""
+        spec = obj.get("spec") or {}
+        errors = _spec_errors(spec) + _user_errors(spec) + _metadata_errors(obj)
+        return await self._answer(obj, user_from(spec), errors)
+
+    async def local_subject(self, request: Request, obj: Object) -> Object:
+        """The same, within one namespace."""
+        spec = obj.get("spec") or {}
+        namespace = request.info.namespace if request.info else ""
+        obj = {
+            **obj,
+            "metadata": {**(obj.get("metadata") or {}), "namespace": namespace},
+        }
+        errors = (
+            _spec_errors(spec)
+            + _user_errors(spec)
+            + _metadata_errors(obj, ("namespace",))
+        )
+        what = spec.get("resourceAttributes")
+        if what is not None and what.get("namespace", "") != namespace:
+            message = "must match metadata.namespace"
+            errors.append(
+                invalid(
+                    "spec.resourceAttributes.namespace",
+                    what.get("namespace", ""),
+                    message,
+                )
+            )
+        if spec.get("nonResourceAttributes") is not None:
+            message = "disallowed on this kind of request"
+            errors.append(
+                invalid(
+                    "spec.nonResourceAttributes",
+                    _shown(spec["nonResourceAttributes"]),
+                    message,
+                )
+            )
+        return await self._answer(obj, user_from(spec), errors)
+
+    async def self_subject(self, request: Request, obj: Object) -> Object:
+        """May I do something?"""
+        errors = _spec_errors(obj.get("spec") or {}) + _metadata_errors(obj)
+        return await self._answer(obj, request.user or ANONYMOUS, errors)
+
+    async def self_rules(self, request: Request, obj: Object) -> Object:
+        """What may I do in a namespace? The answer is a new object, without the spec
+        that asked.
+        """
+        namespace = (obj.get("spec") or {}).get("namespace", "")
+        if not namespace:
+            raise bad_request("no namespace on request")
+        rules = self._authorizer.rules_for(request.user or ANONYMOUS, namespace)
+        status: Object = {
+            "resourceRules": rules.resource_rules,
+            "nonResourceRules": rules.non_resource_rules,
+            "incomplete": rules.incomplete,
+        }
+        if rules.errors:
+            status["evaluationError"] = aggregate(rules.errors)
+        return {
+            "kind": "SelfSubjectRulesReview",
+            "apiVersion": obj.get("apiVersion", f"{GROUP}/v1"),
+            "metadata": {},
+            "spec": {},
+            "status": status,
+        }
+
+    async def _answer(
+        self, obj: Object, user: UserInfo, errors: list[FieldError]
+    ) -> Object:
+        if errors:
+            raise invalid_object(
+                "", GROUP, "", errors
+            )  # upstream names the kind of the internal object, which has none
+        verdict = await decide(
+            self._authorizer.authorize, user, request_info_from(obj["spec"])
+        )
+        status: Object = {"allowed": verdict.allowed}
+        if verdict.decision is Decision.DENY:
+            status["denied"] = True
+        if verdict.reason:
+            status["reason"] = verdict.reason
+        if verdict.error:
+            status["evaluationError"] = verdict.error
+        return {**obj, "metadata": obj.get("metadata") or {}, "status": status}
+
+
+def _spec_errors(spec: Object) -> list[FieldError]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        message = "cannot be specified in combination with resourceAttributes"
+        return [invalid("spec.nonResourceAttributes", _shown(path), message)]
+    if resource is None and path is None:
+        message = (
+            "exactly one of nonResourceAttributes or resourceAttributes must be"
+            " specified"
+        )
+        return [invalid("spec.resourceAttributes", None, message)]
+    return []
+
+
+def _shown(attributes: Object) -> Object:
+    return dict(internal_value("authorization/v1.NonResourceAttributes", attributes))
+
+
+def _user_errors(spec: Object) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    return [invalid("spec.user", "", "at least one of user or group must be specified")]
+
+
+def _metadata_errors(obj: Object, allowed: tuple[str, ...] = ()) -> list[FieldError]:
+    meta = {key: value for key, value in (obj.get("metadata") or {}).items() if value}
+    if set(meta) <= {"managedFields", "creationTimestamp", *allowed}:
+        return []
+    but = f" except for {allowed[0]}" if allowed else ""
+    return [invalid("metadata", meta, f"must be empty{but}")]

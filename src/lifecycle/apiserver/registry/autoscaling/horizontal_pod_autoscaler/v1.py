@@ -1,0 +1,74 @@
+"""Autoscalers of `autoscaling/v1`: v1 outside, v2 inside.
+
+What was sent goes through v2 once, so that the answer shows what is stored; it is
+judged and shown in tables as v2.
+
+Upstream: `pkg/apis/autoscaling/v1/defaults.go`,
+`pkg/registry/autoscaling/horizontalpodautoscaler`, which serves both versions from one
+storage, v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lifecycle.api.field_errors import FieldError
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apis.autoscaler_versions import (
+    to_v1,
+    to_v2,
+)
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler import (
+    strategy as v2,
+)
+from lifecycle.apiserver.registry.printers.printer import Cells
+from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.update import prepare_for_status_update
+
+
+def set_defaults(autoscaler: Object) -> None:
+    """At least one replica."""
+    set_default(autoscaler.setdefault("spec", {}), "minReplicas", 1)
+
+
+def _settle(obj: Object) -> None:
+    settled = to_v1(to_v2(obj))
+    obj.clear()
+    obj.update(settled)
+
+
+def prepare_for_update(new: Object, old: Object) -> None:
+    """Say it as v1 shows what is stored."""
+    _settle(new)
+
+
+def _prepare_for_status_update(new: Object, old: Object) -> None:
+    prepare_for_status_update(new, old)
+    _settle(new)
+
+
+def validate(autoscaler: Object) -> list[FieldError]:
+    """As v2."""
+    return v2.STRATEGY.validate(to_v2(autoscaler))
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    """As v2."""
+    return v2.STRATEGY.validate_update(to_v2(new), to_v2(old))
+
+
+def print_autoscaler(autoscaler: Object, now: float) -> Cells:
+    """The cells of v2."""
+    return v2.STRATEGY.printer.row(to_v2(autoscaler), now)
+
+
+STRATEGY = Strategy(
+    set_defaults=set_defaults,
+    prepare_for_create=_settle,
+    validate=validate,
+    prepare_for_update=prepare_for_update,
+    validate_update=validate_update,
+    subresources={"status": UpdateStrategy(_prepare_for_status_update)},
+    printer=replace(v2.STRATEGY.printer, row=print_autoscaler),
+)

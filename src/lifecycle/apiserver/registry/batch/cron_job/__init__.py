@@ -1,0 +1,4 @@
+"""CronJobs.
+
+Upstream: `pkg/registry/batch/cronjob`, v1.36.
+"""

@@ -1,0 +1,4 @@
+"""Jobs.
+
+Upstream: `pkg/registry/batch/job`, v1.36.
+"""

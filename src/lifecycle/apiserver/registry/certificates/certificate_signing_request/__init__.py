@@ -1,0 +1,4 @@
+"""CertificateSigningRequests.
+
+Upstream: `pkg/registry/certificates/certificates`, v1.36.
+"""

@@ -1,0 +1,97 @@
+"""Binding a pod to a node.
+
+A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`,
+and the registry sets the node and the `PodScheduled` condition in one write that fails
+if anybody has bound the pod already.
+
+Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
+`setPodNodeAndMetadata`, `assignPod`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api import status
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.admission import Validate
+from lifecycle.apiserver.registry.core.binding import validate as validate_binding
+from lifecycle.apiserver.registry.metadata import in_go_order
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+
+
+async def bind(
+    store: ResourceStore, scope: RequestScope, binding: Object, validate: Validate
+) -> Object:
+    """Bind a pod to the node a `Binding` names. Raises StatusError 400, 404, 409 (bound
+    already), 500 (a bad target).
+    """
+    environment = store.environment
+    if (binding.get("metadata") or {}).get("name", "") != scope.name:
+        raise status.bad_request("name in URL does not match name in Binding object")
+    errors = validate_binding(binding)
+    if errors:  # returned as they are, and so an error of the server
+        messages = [f"{error.field}: {error.cause()['message']}" for error in errors]
+        raise status.failure(
+            500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+        )
+    await validate(binding, None)
+    for _ in range(MAX_CONFLICTS):
+        stored = store.get(scope.namespace, scope.name)
+        pod = _assign_pod(stored.obj, binding, scope, environment.clock.timestamp())
+        if (
+            scope.dry_run
+            or await store.write(stored.key, pod, stored.revision) is not None
+        ):
+            return status.success()
+    raise status.conflict("pods/binding", scope.name)
+
+
+def _assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
+    metadata, spec = pod["metadata"], pod["spec"]
+    meta = binding.get("metadata") or {}
+    if meta.get("uid") and meta["uid"] != metadata["uid"]:
+        why = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object"
+            f" meta: {metadata['uid']}"
+        )
+        raise status.conflict("pods/binding", scope.name, why)
+    if "deletionTimestamp" in metadata:
+        raise status.conflict(
+            "pods/binding",
+            scope.name,
+            f"pod {scope.name} is being deleted, cannot be assigned to a host",
+        )
+    if spec.get("nodeName"):
+        why = f'pod {scope.name} is already assigned to node "{spec["nodeName"]}"'
+        raise status.conflict("pods/binding", scope.name, why)
+    if spec.get("schedulingGates"):
+        why = f"pod {scope.name} has non-empty .spec.schedulingGates"
+        raise status.conflict("pods/binding", scope.name, why)
+    merged = dict(metadata)
+    for key in ("labels", "annotations"):
+        if meta.get(key):
+            merged[key] = dict(
+                sorted({**(metadata.get(key) or {}), **meta[key]}.items())
+            )
+    # a node that was kept for the pod is none any more
+    # (`ClearingNominatedNodeNameAfterBinding`)
+    old_status = {
+        key: value
+        for key, value in (pod.get("status") or {}).items()
+        if key != "nominatedNodeName"
+    }
+    condition = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    conditions = [
+        c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"
+    ] + [condition]
+    return {
+        **pod,
+        "metadata": in_go_order(merged),
+        "spec": {**spec, "nodeName": binding["target"]["name"]},
+        "status": {**old_status, "conditions": conditions},
+    }

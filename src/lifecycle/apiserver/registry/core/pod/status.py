@@ -1,0 +1,153 @@
+"""The subresource `status` of a pod: what its kubelet says of it.
+
+Upstream: `pkg/registry/core/pod/strategy.go` (`podStatusStrategy`),
+`pkg/apis/core/validation/validation.go` (`ValidatePodStatusUpdate`), v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.field_errors import FieldError, forbidden, invalid
+from lifecycle.api.restart_policy import (
+    all_containers_could_restart,
+    container_should_restart,
+)
+from lifecycle.api.validation import content
+from lifecycle.api.validation.addresses import validate_legacy_ip
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.annotations import (
+    validate_annotation_updates,
+)
+from lifecycle.apiserver.registry.rest import update
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_core_object_meta_update,
+)
+from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
+
+
+def prepare_for_update(new: Object, old: Object) -> None:
+    """Owners and the end of its life are not the status's business."""
+    update.prepare_for_status_update(new, old)
+    for key in ("ownerReferences", "deletionTimestamp"):
+        update.take_over(new["metadata"], old["metadata"], key)
+    status = new.get("status") or {}
+    if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
+        new["status"] = {**status, "qosClass": old["status"]["qosClass"]}
+    status = new.get("status") or {}
+    if status.get("podIP") and not status.get("podIPs"):
+        new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
+    _keep_observed_generations(new, old)
+
+
+def _keep_observed_generations(new: Object, old: Object) -> None:
+    """A client that does not know `observedGeneration` must not erase it."""
+    old_status = old.get("status") or {}
+    status = new.get("status") or {}
+    known: dict[str, list[int]] = {}
+    for condition in old_status.get("conditions") or ():
+        known.setdefault(condition.get("type", ""), []).append(
+            condition.get("observedGeneration", 0)
+        )
+    if not any(map(any, known.values())) and not old_status.get("observedGeneration"):
+        return
+    conditions = []
+    for condition in status.get("conditions") or ():
+        generations = known.get(condition.get("type", ""))
+        generation = generations.pop(0) if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition = {**condition, "observedGeneration": generation}
+        conditions.append(condition)
+    status = dict(status)
+    if conditions:
+        status["conditions"] = conditions
+    if not status.get("observedGeneration") and old_status.get("observedGeneration"):
+        status["observedGeneration"] = old_status["observedGeneration"]
+    new["status"] = status
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    """What a kubelet may say: terminated containers of a pod that does not restart stay
+    terminated.
+    """
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    errors += validate_annotation_updates(new, old)
+    status, before = new.get("status") or {}, old.get("status") or {}
+    for index, condition in enumerate(status.get("conditions") or ()):
+        type_ = condition.get("type", "")
+        errors += [
+            invalid(f"metadata.conditions[{index}].Type", type_, why)
+            for why in content.qualified_name(type_)
+        ]
+    nominated = status.get("nominatedNodeName", "")
+    if nominated and nominated != before.get("nominatedNodeName", ""):
+        errors += [
+            invalid("status.nominatedNodeName", nominated, why)
+            for why in content.dns1123_subdomain(nominated)
+        ]
+    if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
+        errors.append(
+            invalid(
+                "status.qosClass", status.get("qosClass") or "", "field is immutable"
+            )
+        )
+    for group in (
+        "containerStatuses",
+        "initContainerStatuses",
+        "ephemeralContainerStatuses",
+    ):
+        errors += _validate_stays_terminated(
+            status, before, old.get("spec") or {}, group
+        )
+    for group in ("podIPs", "hostIPs"):
+        known = [entry.get("ip", "") for entry in before.get(group) or ()]
+        for index, entry in enumerate(status.get(group) or ()):
+            errors += validate_legacy_ip(
+                entry.get("ip", ""), f"status.{group}[{index}]", known
+            )
+    hosts = status.get("hostIPs") or []
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
+        errors.append(
+            invalid(
+                "status.hostIPs[0].ip",
+                hosts[0].get("ip", ""),
+                "must be equal to `hostIP`",
+            )
+        )
+    return errors
+
+
+def _validate_stays_terminated(
+    status: Object, before: Object, spec: Object, group: str
+) -> list[FieldError]:
+    """What has ended stays so, unless its policy starts it again. An ephemeral
+    container has none.
+    """
+    containers: dict[Any, Object] = {}
+    if group != "ephemeralContainerStatuses":
+        if all_containers_could_restart(spec):
+            return []
+        key = "containers" if group == "containerStatuses" else "initContainers"
+        containers = {
+            container.get("name"): container for container in spec.get(key) or ()
+        }
+    alive = {
+        s.get("name")
+        for s in status.get(group) or ()
+        if (s.get("state") or {}).get("terminated") is None
+    }
+    errors: list[FieldError] = []
+    for index, entry in enumerate(before.get(group) or ()):
+        ended = (entry.get("state") or {}).get("terminated")
+        if ended is None or entry.get("name") not in alive:
+            continue
+        container = containers.get(entry.get("name"))
+        if container is None or not container_should_restart(
+            spec, container, ended.get("exitCode") or 0
+        ):
+            why = "may not be transitioned to non-terminated state"
+            errors.append(forbidden(f"status.{group}[{index}].state", why))
+    return errors
+
+
+STATUS = UpdateStrategy(prepare_for_update, validate_update)

@@ -1,0 +1,36 @@
+"""What the ports of Services and of Endpoints have in common.
+
+Upstream: `pkg/apis/core/validation/validation.go` (`validateServicePort`,
+`validateEndpointPort`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
+
+
+def validate_number_and_protocol(port: Object, path: str) -> list[FieldError]:
+    """A number in range, a known protocol."""
+    number, protocol = port.get("port", 0), port.get("protocol", "")
+    errors = [
+        invalid(f"{path}.port", number, why) for why in content.port_number(number)
+    ]
+    if not protocol:
+        errors.append(required(f"{path}.protocol"))
+    elif protocol not in PROTOCOLS:
+        errors.append(not_supported(f"{path}.protocol", protocol, PROTOCOLS))
+    return errors
+
+
+def validate_app_protocol(port: Object, path: str) -> list[FieldError]:
+    """A qualified name, if any."""
+    protocol = port.get("appProtocol")
+    if protocol is None:
+        return []
+    return [
+        invalid(f"{path}.appProtocol", protocol, why)
+        for why in content.qualified_name(protocol)
+    ]

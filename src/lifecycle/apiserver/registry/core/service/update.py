@@ -1,0 +1,146 @@
+"""What an update of a Service keeps from the old one, and drops with a change of type.
+
+A client that sends a Service back without the addresses it was given must not lose
+them, while one that turns a NodePort into a ClusterIP means to give its node ports up.
+
+Upstream: `pkg/registry/core/service/strategy.go` (`dropTypeDependentFields`),
+`pkg/registry/core/service/storage/storage.go` (`patchAllocatedValues`,
+`normalizeClusterIPs`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.service.types import (
+    OUTSIDE,
+    externally_accessible,
+    needs_cluster_ip,
+    needs_health_check,
+)
+
+
+def prepare_for_update(new: Object, old: Object) -> None:
+    """Carry allocated values over, keep `clusterIP` and `clusterIPs` in step, drop what
+    the new type cannot have.
+    """
+    spec = new["spec"] = dict(new.get("spec") or {})
+    before = old.get("spec") or {}
+    _patch_allocated_values(spec, before)
+    _normalize_cluster_ips(spec, before)
+    _drop_type_dependent_fields(spec, before)
+    if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get(
+        "loadBalancer"
+    ):
+        new["status"] = {
+            **new["status"],
+            "loadBalancer": {},
+        }  # the cloud may still be at it; nobody needs to see that
+
+
+def _patch_allocated_values(spec: Object, before: Object) -> None:
+    if needs_cluster_ip(before) and needs_cluster_ip(spec):
+        if not spec.get("clusterIP") and before.get("clusterIP"):
+            spec["clusterIP"] = before["clusterIP"]
+        if (
+            not spec.get("clusterIPs")
+            and spec.get("clusterIP") == before.get("clusterIP")
+            and before.get("clusterIPs")
+        ):
+            spec["clusterIPs"] = before["clusterIPs"]
+    if {spec.get("type"), before.get("type")} <= OUTSIDE:
+        spec["ports"] = _with_node_ports(
+            spec.get("ports") or (), before.get("ports") or ()
+        )
+    if (
+        before.get("healthCheckNodePort")
+        and needs_health_check(before)
+        and needs_health_check(spec)
+        and not spec.get("healthCheckNodePort")
+    ):
+        spec["healthCheckNodePort"] = before["healthCheckNodePort"]
+    for key in (
+        "ipFamilies",
+        "ipFamilyPolicy",
+    ):  # a client that does not know them says nothing
+        if (
+            needs_cluster_ip(spec)
+            and needs_cluster_ip(before)
+            and spec.get(key) is None
+            and before.get(key) is not None
+        ):
+            spec[key] = before[key]
+
+
+def _with_node_ports(
+    ports: Sequence[Object], old_ports: Sequence[Object]
+) -> list[Object]:
+    """A port that does not say its node port keeps the one that the port of that name
+    had, unless another port has it now.
+    """
+    known = {
+        port.get("name", ""): port["nodePort"]
+        for port in old_ports
+        if port.get("nodePort")
+    }
+    used = {port.get("nodePort") for port in ports}
+    node_ports = [
+        known.get(port.get("name", "")) if not port.get("nodePort") else None
+        for port in ports
+    ]
+    return [
+        {**port, "nodePort": n} if n and n not in used else port
+        for port, n in zip(ports, node_ports)
+    ]
+
+
+def _normalize_cluster_ips(spec: Object, before: Object) -> None:
+    ip, ips = spec.get("clusterIP"), spec.get("clusterIPs")
+    old_ip, old_ips = before.get("clusterIP"), before.get("clusterIPs")
+    if (
+        ip != old_ip and ips == old_ips
+    ):  # an old client changed the one field that it knows
+        if ip:
+            spec["clusterIPs"] = [ip]
+        else:
+            spec.pop("clusterIPs", None)
+    elif ips and not ip:
+        spec["clusterIP"] = ips[0]
+
+
+def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
+    if needs_cluster_ip(before) and not needs_cluster_ip(spec):
+        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if spec.get(key) == before.get(key):
+                spec.pop(key, None)
+    if before.get("type") in OUTSIDE and spec.get("type") not in OUTSIDE:
+        old_ports = {port.get("nodePort", 0) for port in before.get("ports") or ()}
+        if all(
+            port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()
+        ):
+            spec["ports"] = [
+                {k: v for k, v in port.items() if k != "nodePort"}
+                for port in spec.get("ports") or ()
+            ]
+    if (
+        needs_health_check(before)
+        and not needs_health_check(spec)
+        and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort")
+    ):
+        spec.pop("healthCheckNodePort", None)
+    if before.get("type") == "LoadBalancer" and spec.get("type") != "LoadBalancer":
+        for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if spec.get(key) == before.get(key):
+                spec.pop(key, None)
+    withdrawn = externally_accessible(before) and not externally_accessible(spec)
+    if withdrawn and spec.get("externalTrafficPolicy") == before.get(
+        "externalTrafficPolicy"
+    ):
+        spec.pop("externalTrafficPolicy", None)
+    if (
+        before.get("type") == "ExternalName"
+        and spec.get("type") != "ExternalName"
+        and spec.get("externalName") == before.get("externalName")
+    ):
+        spec.pop("externalName", None)

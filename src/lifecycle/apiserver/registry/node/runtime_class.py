@@ -1,0 +1,103 @@
+"""RuntimeClasses: which handler of the container runtime a pod asks for, what it costs
+and where there is one.
+
+Upstream: `pkg/registry/node/runtimeclass/strategy.go`,
+`pkg/apis/node/validation/validation.go`, `pkg/printers/internalversion/printers.go`
+(`printRuntimeClass`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    invalid,
+)
+from lifecycle.api.human_duration import age
+from lifecycle.api.schema.internal_types import internal_value
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.placement import (
+    validate_tolerations,
+)
+from lifecycle.apiserver.registry.core.pod.resources import (
+    validate_resource_requirements,
+)
+from lifecycle.apiserver.registry.printers.printer import (
+    AGE,
+    NAME,
+    Cells,
+    Column,
+    Printer,
+)
+from lifecycle.apiserver.registry.rest.object_meta import (
+    IMMUTABLE,
+    validate_core_object_meta,
+    validate_core_object_meta_update,
+    validate_labels,
+)
+from lifecycle.apiserver.registry.rest.strategy import Strategy
+
+
+def validate(runtime_class: Object) -> list[FieldError]:
+    """Handler, overhead, scheduling."""
+    errors = validate_core_object_meta(
+        runtime_class.get("metadata") or {}, False, content.name_is_dns_subdomain
+    )
+    handler = runtime_class.get("handler", "")
+    errors += [
+        invalid("handler", handler, why) for why in content.dns1123_label(handler)
+    ]
+    overhead, scheduling = (
+        runtime_class.get("overhead"),
+        runtime_class.get("scheduling"),
+    )
+    if overhead is not None:
+        errors += validate_resource_requirements(
+            {"limits": overhead.get("podFixed") or {}}, "overhead"
+        )
+    if scheduling is not None:
+        errors += validate_labels(
+            scheduling.get("nodeSelector"), "scheduling.nodeSelector"
+        )
+        tolerations = scheduling.get("tolerations") or []
+        errors += validate_tolerations(
+            tolerations, "scheduling.tolerations.tolerations"
+        )
+        errors += [
+            duplicate(
+                f"scheduling.tolerations[{index}]",
+                internal_value("core/v1.Toleration", toleration),
+            )
+            for index, toleration in enumerate(tolerations)
+            if toleration in tolerations[:index]
+        ]
+    return errors
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    """The handler stays."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    if new.get("handler") != old.get("handler"):
+        errors.append(invalid("handler", new.get("handler", ""), IMMUTABLE))
+    return errors
+
+
+def print_runtime_class(runtime_class: Object, now: float) -> Cells:
+    """The cells of `kubectl get runtimeclasses`."""
+    return [
+        runtime_class["metadata"]["name"],
+        runtime_class.get("handler", ""),
+        age(runtime_class, now),
+    ]
+
+
+PRINTER = Printer((NAME, Column("Handler"), AGE), print_runtime_class)
+
+STRATEGY = Strategy(
+    validate=validate,
+    allow_create_on_update=True,
+    allow_unconditional_update=False,
+    validate_update=validate_update,
+    printer=PRINTER,
+)

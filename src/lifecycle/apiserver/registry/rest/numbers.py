@@ -1,0 +1,46 @@
+"""Rules for numbers, and for what may be a number or a percentage.
+
+Upstream: `apimachinery/pkg/api/validation/generic.go` (`ValidateNonnegativeField`),
+`pkg/apis/apps/validation/validation.go` (`ValidatePositiveIntOrPercent`,
+`IsNotMoreThan100Percent`, `getIntOrPercentValue`), v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+def not_negative(holder: Object, *fields: str, path: str) -> list[FieldError]:
+    """Numbers that must not be below zero, if given."""
+    return [
+        invalid(f"{path}.{field}", holder[field], NOT_NEGATIVE)
+        for field in fields
+        if holder.get(field) is not None and holder[field] < 0
+    ]
+
+
+def validate_int_or_percent(value: Any, path: str) -> list[FieldError]:
+    """A number from zero up, or a percentage."""
+    if isinstance(value, str):
+        return [invalid(path, value, why) for why in content.percent(value)]
+    return [invalid(path, value, NOT_NEGATIVE)] if value < 0 else []
+
+
+def validate_not_over_100_percent(value: Any, path: str) -> list[FieldError]:
+    """A percentage of at most 100."""
+    if isinstance(value, str) and not content.percent(value) and int(value[:-1]) > 100:
+        return [invalid(path, value, "must not be greater than 100%")]
+    return []
+
+
+def int_or_percent_value(value: Any) -> int:
+    """The number, or the percentage without its sign; 0 for what is neither."""
+    if isinstance(value, str):
+        return 0 if content.percent(value) else int(value[:-1])
+    return value or 0

@@ -1,0 +1,105 @@
+"""How a webhook is reached: a URL, or a service in the cluster.
+
+Admission webhooks and the conversion of custom resources have this in common.
+
+Upstream: `SetDefaults_ServiceReference` of several `v1/defaults.go`,
+`apiserver/pkg/util/webhook/validation.go` (`ValidateWebhookURL`,
+`ValidateWebhookService`), v1.36. Left out: what is wrong with a bundle of certificates.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.defaults import set_default
+
+
+def set_service_reference_defaults(config: Object | None) -> None:
+    """The Service of a `clientConfig` or an APIService listens on port 443."""
+    service = (config or {}).get("service")
+    if service is not None:
+        set_default(service, "port", 443)
+
+
+def validate_webhook_client(config: Object, path: str) -> list[FieldError]:
+    """A `clientConfig`: one way or the other."""
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        return [required(path, "exactly one of url or service is required")]
+    if url is not None:
+        return _url(url, f"{path}.url")
+    assert service is not None
+    return _service(service, f"{path}.service")
+
+
+def _service(service: Object, path: str) -> list[FieldError]:
+    """Upstream: `ValidateWebhookService`."""
+    errors = [
+        required(f"{path}.{key}")
+        for key in ("name", "namespace")
+        if not service.get(key)
+    ]
+    port = service.get("port", 443)
+    if messages := content.port_number(port):
+        errors.append(
+            invalid(f"{path}.port", port, f"port is not valid: {', '.join(messages)}")
+        )
+    where = service.get("path")
+    if where in (None, "", "/"):
+        return errors
+    here = f"{path}.path"
+    if where == "//":
+        return [*errors, invalid(here, where, "segment[0] may not be empty")]
+    if not where.startswith("/"):
+        errors.append(invalid(here, where, "must start with a '/'"))
+    for index, step in enumerate(where[1:].removesuffix("/").split("/")):
+        if not step:
+            errors.append(invalid(here, where, f"segment[{index}] may not be empty"))
+        else:
+            errors += [
+                invalid(here, where, f"segment[{index}]: {why}")
+                for why in content.dns1123_subdomain(step)
+            ]
+    return errors
+
+
+def _url(url: str, path: str) -> list[FieldError]:
+    """Upstream: `ValidateWebhookURL`."""
+    form = "; desired format: https://host[/path]"
+    if url.startswith(":"):
+        return [
+            required(
+                path,
+                f"url must be a valid URL: parse {go_quote(url)}: missing protocol"
+                f" scheme{form}",
+            )
+        ]
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        return [required(path, f"url must be a valid URL: {error}{form}")]
+    errors: list[FieldError] = []
+    if parts.scheme != "https":
+        errors.append(
+            invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}")
+        )
+    user, at, host = parts.netloc.rpartition("@")
+    if not host:
+        errors.append(invalid(path, host, f"host must be specified{form}"))
+    if at:
+        errors.append(
+            invalid(path, user, "user information is not permitted in the URL")
+        )
+    if parts.fragment:
+        errors.append(
+            invalid(path, parts.fragment, "fragments are not permitted in the URL")
+        )
+    if parts.query:
+        errors.append(
+            invalid(path, parts.query, "query parameters are not permitted in the URL")
+        )
+    return errors

@@ -1,0 +1,426 @@
+"""The way in from outside: TLS, HTTP/1.1, and what a socket adds to a request.
+
+A connection may show a client certificate; a request becomes a `wire.Request` and
+passes the handler chain like any other; the answer is written back with its length, or,
+for a watch, piece by piece until one side has had enough.
+
+Clients can be hostile or just slow. A body has to fit into 3 MiB and to arrive within a
+minute, a connection that never asks for anything is closed, and a client that does not
+read its watch blocks nobody but itself: its frames wait in its own queue, until it has
+not read for a minute or the queue is too long.
+
+aiohttp parses HTTP; the answer is written by hand, since that is half of the work of a
+small request.
+
+Upstream: `apiserver/pkg/server/secure_serving.go` (`SecureServingInfo.Serve`, its
+timeouts), `endpoints/handlers/rest.go` (`limitedReadBody`),
+`endpoints/handlers/watch.go` (`WatchServer.HandleHTTP`), v1.36. Left out: HTTP/2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+import time
+import weakref
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import yarl._url
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from lifecycle.api.bounded_cache import is_short
+from lifecycle.api.status import request_entity_too_large
+from lifecycle.api.upgrade import hand_over
+from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.apiserver.endpoints.negotiation import finish
+from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.headers import joined_headers
+from lifecycle.apiserver.server.compression import (
+    THRESHOLD,
+    Compressor,
+)
+
+MAX_BODY = 3 * 1024 * 1024
+BODY_TIMEOUT = 60.0
+FIRST_REQUEST_TIMEOUT = 32.0
+IDLE_TIMEOUT = 90.0
+TLS_HANDSHAKE_TIMEOUT = 10.0
+WRITE_TIMEOUT = 60.0
+MAX_HEADER = 1 << 20
+
+_SETTINGS: dict[str, Any] = {
+    "access_log": None,
+    "keepalive_timeout": IDLE_TIMEOUT,
+    "auto_decompress": False,
+    "max_line_size": MAX_HEADER,
+    "max_field_size": MAX_HEADER,
+    "lingering_time": 1.0,
+}
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+_URL_CACHES = [
+    each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")
+]
+"""Of the library that splits addresses for aiohttp: each keeps the last 128 of any
+length.
+"""
+
+
+class _BodyTooLargeError(Exception):
+    """The client sends more than `MAX_BODY` bytes."""
+
+
+class _Written:
+    """What aiohttp gets to see of an answer that is on its way already: nothing is left
+    to do.
+    """
+
+    def __init__(self, keep_alive: bool) -> None:
+        self.keep_alive = keep_alive
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """See above."""
+
+    async def write_eof(self) -> None:
+        """See above."""
+
+
+_KEEP_ALIVE, _CLOSE = _Written(True), _Written(False)
+
+
+class _Connection(RequestHandler):
+    """A connection that remembers who is at the other end: the address and the
+    certificate cannot change.
+    """
+
+    __slots__ = ("__weakref__", "peer")
+
+    def __init__(self, server: web.Server, **settings: Any) -> None:
+        super().__init__(server, **settings)
+        self.peer: tuple[str, bytes | None] | None = None
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> Any:
+        """What is not HTTP is answered as Go does, and is not worth a word in the log:
+        everybody can send anything.
+        """
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        if self.transport is not None:
+            text = f"{status} {_REASONS.get(status, 'Unknown')}"
+            head = (
+                f"HTTP/1.1 {text}\r\nContent-Type: text/plain;"
+                " charset=utf-8\r\nConnection: close\r\n"
+            )
+            self.transport.write(
+                f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
+            )
+        return _CLOSE
+
+
+class HTTPSServer:
+    """Serves a handler on a socket. `tls=None` serves plain HTTP (for measurements)."""
+
+    def __init__(self, handler: Handler, tls: ssl.SSLContext | None) -> None:
+        self._handler = handler
+        self._tls = tls
+        self._compressor = Compressor()
+        self._connections: web.Server | None = None
+        self._listener: asyncio.Server | None = None
+        self._date = (0, "")
+
+    async def start(
+        self, host: str, port: int = 0, sock: socket.socket | None = None
+    ) -> int:
+        """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`:
+        one that is bound already, instead.
+        """
+        self._connections = web.Server(self._answer, handler_cancellation=True)  # type: ignore[arg-type]
+        loop = asyncio.get_running_loop()
+        timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
+        self._listener = await loop.create_server(
+            self._connection,
+            **({"host": host, "port": port} if sock is None else {"sock": sock}),
+            ssl=self._tls,
+            ssl_handshake_timeout=timeout,
+            backlog=1024,
+        )
+        bound: int = self._listener.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening and close every connection; open watches end."""
+        if self._listener is not None:
+            self._listener.close()
+        if self._connections is not None:
+            transports = [
+                connection.transport for connection in self._connections.connections
+            ]
+            await self._connections.shutdown(timeout=0.2)
+            for transport in (
+                transports
+            ):  # TLS would wait half a minute for the other side's goodbye
+                if transport is not None:
+                    transport.abort()
+            await asyncio.sleep(0)
+        if self._listener is not None:
+            await self._listener.wait_closed()
+
+    def _connection(self) -> RequestHandler:
+        assert self._connections is not None
+        loop = asyncio.get_running_loop()
+        connection = _Connection(self._connections, loop=loop, **_SETTINGS)
+
+        reference = weakref.ref(
+            connection
+        )  # the timer must not keep alive what a closed connection last read
+
+        def close_if_silent() -> None:
+            silent = reference()
+            if (
+                silent is not None
+                and not silent._request_count
+                and silent.transport is not None
+            ):
+                silent.force_close()
+
+        loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
+        return connection
+
+    # -- one request -------------------------------------------------------------------
+
+    async def _answer(self, incoming: web.BaseRequest) -> _Written:
+        request = to_request(incoming)
+        if "%" in incoming._message.path and _BAD_ESCAPE.search(
+            incoming._message.path.partition("?")[0]
+        ):
+            response = Response(
+                400,
+                {"Content-Type": "text/plain; charset=utf-8"},
+                body=b"400 Bad Request",
+            )
+            return await self._write(incoming, request, response, keep_alive=False)
+        try:
+            request.body = await read_body(incoming)
+        except (_BodyTooLargeError, TimeoutError) as error:
+            response = refuse(request_entity_too_large(MAX_BODY))
+            if isinstance(error, TimeoutError):
+                response = Response(
+                    408,
+                    {"Content-Type": "text/plain; charset=utf-8"},
+                    body=b"Request Timeout\n",
+                )
+            return await self._write(incoming, request, response, keep_alive=False)
+        response = await self._handler(request)
+        try:
+            if response.stream is not None:
+                return await self._stream(incoming, request, response)
+            if response.upgrade is not None:
+                return await self._upgrade(incoming, request, response)
+            return await self._write(
+                incoming, request, response, keep_alive=incoming.keep_alive
+            )
+        except ConnectionError:  # the client went away while it was being answered
+            return _CLOSE
+
+    async def _write(
+        self,
+        incoming: web.BaseRequest,
+        request: Request,
+        response: Response,
+        *,
+        keep_alive: bool,
+    ) -> _Written:
+        response = finish(request, response)
+        body = response.body or b""
+        encoded = "Content-Encoding" in response.headers
+        if (
+            len(body) > THRESHOLD
+            and not encoded
+            and "gzip" in request.headers.get("accept-encoding", "")
+        ):
+            body = self._compressor.compress(body)
+            response.headers["Content-Encoding"] = "gzip"
+            response.headers["Vary"] = "Accept-Encoding"
+        head = self._head(request, response, f"Content-Length: {len(body)}", keep_alive)
+        if request.method == "HEAD" or response.status == HTTPStatus.NOT_MODIFIED:
+            body = b""
+        transport = incoming.transport
+        if transport is None:
+            pass  # nobody is there any more
+        elif len(body) < THRESHOLD:
+            transport.write(head + body)
+        else:
+            transport.writelines((head, body))
+            await _drained(incoming)
+        return _KEEP_ALIVE if keep_alive else _CLOSE
+
+    async def _stream(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
+        """Write frames as they come, several in one piece when they come fast.
+        Cancelled when the client goes away.
+        """
+        stream, encode = response.stream, response.encode_frame
+        assert stream is not None
+        assert encode is not None
+        take = getattr(stream, "take", None)
+        chunked = incoming.version >= (
+            1,
+            1,
+        )  # before that, only the end of the connection ends an answer
+        try:
+            if incoming.transport is not None:
+                framing = (
+                    "Transfer-Encoding: chunked"
+                    if chunked
+                    else "Cache-Control: no-store"
+                )
+                incoming.transport.write(
+                    self._head(request, response, framing, chunked)
+                )
+            async for frame in stream:
+                piece = encode(frame)
+                if take is not None:
+                    piece = b"".join((piece, *map(encode, take())))
+                transport = incoming.transport
+                if transport is None or transport.is_closing():
+                    break
+                transport.write(
+                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
+                )
+                await _drained(incoming)
+            if incoming.transport is not None and chunked:
+                incoming.transport.write(b"0\r\n\r\n")
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
+
+    async def _upgrade(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
+        """Write the head, then let go of the connection. aiohttp has to be told that it
+        is over: it cannot see it any more.
+        """
+        transport, protocol = incoming.transport, incoming.protocol
+        assert response.upgrade is not None
+        if transport is not None:
+            transport.write(
+                self._head(request, response, "Cache-Control: no-cache", True)
+            )
+            try:
+                await hand_over(transport, response.upgrade)
+            finally:
+                asyncio.get_running_loop().call_soon(protocol.connection_lost, None)
+        return _CLOSE
+
+    def _head(
+        self, request: Request, response: Response, framing: str, keep_alive: bool
+    ) -> bytes:
+        second = int(time.time())
+        if self._date[0] != second:
+            self._date = (second, formatdate(second, usegmt=True))
+        lines = [
+            f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"
+        ]
+        lines += [f"{name}: {value}" for name, value in response.headers.items()]
+        if request.warnings:
+            lines += [
+                f"Warning: {value}" for value in warning_headers(request.warnings)
+            ]
+        lines.append(f"Date: {self._date[1]}\r\n{framing}")
+        if not keep_alive:
+            lines.append("Connection: close")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def to_request(incoming: web.BaseRequest) -> Request:
+    """A `wire.Request`, its body still empty. Path and query are decoded once, headers
+    have lower-case names.
+    """
+    target = incoming._message.path
+    path, _, query = target.partition("?")
+    if not is_short(target):
+        for cache in _URL_CACHES:
+            cache.cache_clear()
+    connection = incoming.protocol
+    peer = connection.peer if isinstance(connection, _Connection) else None
+    if peer is None:
+        peer = _peer(incoming.transport)
+        if isinstance(connection, _Connection):
+            connection.peer = peer
+    return Request(
+        method=incoming.method,
+        path=unquote(path) if "%" in path else path,
+        query=parse_qs(query, keep_blank_values=True) if query else {},
+        headers=joined_headers(incoming.headers.items()),
+        peer_certificate=peer[1],
+        remote_addr=peer[0],
+        target=target,
+    )
+
+
+def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
+    if transport is None:
+        return "", None
+    address = transport.get_extra_info("peername")
+    tls = transport.get_extra_info("ssl_object")
+    return address[0] if address else "", (
+        tls.getpeercert(binary_form=True) if tls is not None else None
+    )
+
+
+async def _drained(incoming: web.BaseRequest) -> None:
+    """Wait until the client has read enough. One that reads nothing at all for a minute
+    loses its connection, and we its data.
+    """
+    try:
+        async with asyncio.timeout(WRITE_TIMEOUT):
+            await incoming.writer.drain()
+    except TimeoutError:
+        if incoming.transport is not None:
+            incoming.transport.abort()
+        raise ConnectionAbortedError("the client does not read") from None
+
+
+async def read_body(incoming: web.BaseRequest) -> bytes:
+    """All of the body. Raises `_BodyTooLargeError` as soon as that is clear,
+    TimeoutError when it takes too long.
+    """
+    content = incoming.content
+    if not incoming.body_exists:
+        return b""
+    announced = incoming.content_length
+    if announced is not None and announced > MAX_BODY:
+        raise _BodyTooLargeError
+    if (
+        incoming.headers.get("Expect", "").lower() == "100-continue"
+        and incoming.transport is not None
+    ):
+        incoming.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if content.is_eof():
+        return content.read_nowait()
+    pieces: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(BODY_TIMEOUT):
+        while piece := await content.readany():
+            size += len(piece)
+            if size > MAX_BODY:
+                raise _BodyTooLargeError
+            pieces.append(piece)
+    return b"".join(pieces)

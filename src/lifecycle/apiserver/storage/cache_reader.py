@@ -1,0 +1,51 @@
+"""The server's caches, as its guards read them: what informers and listers are upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.storage.object_reader import Counter
+from lifecycle.etcd.store import Bell
+
+
+class CacheReader:
+    """The server's caches as an `ObjectReader`."""
+
+    def __init__(self, cachers: Mapping[tuple[str, str], Cacher]) -> None:
+        self._cachers = cachers
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """One object, or None."""
+        cacher = self._cachers[resource.store_key]
+        cacher.catch_up()
+        key = (
+            f"{cacher.prefix}{namespace}/{name}"
+            if resource.namespaced and namespace
+            else f"{cacher.prefix}{name}"
+        )
+        cached = cacher.get(key)
+        return cached.obj if cached else None
+
+    def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
+        """All objects, in key order."""
+        cacher = self._cachers[resource.store_key]
+        cacher.catch_up()
+        return [cached.obj for cached in cacher.ordered(namespace)]
+
+    def resource_version(self, resource: Resource) -> int:
+        """Changes whenever any object of the resource does."""
+        cacher = self._cachers[resource.store_key]
+        cacher.catch_up()
+        return cacher.version
+
+    def changes(self, resources: Iterable[Resource]) -> Counter:
+        """See `ObjectReader`: rung by the watches of the caches themselves, so nobody
+        has to look whether something has come.
+        """
+        bell = Bell()
+        for resource in resources:
+            self._cachers[resource.store_key].add_bell(bell)
+        return bell.count

@@ -1,0 +1,206 @@
+"""One client's view of a watch: what it asked for, and the frames waiting for it.
+
+A watcher with selectors sees objects enter and leave its view: an object that starts to
+match is ADDED for this watcher although it was merely changed, and one that no longer
+matches is DELETED although it lives on.
+
+A client that does not read is cut off rather than waited for: it will come back and
+list again.
+
+Upstream: `apiserver/pkg/storage/cacher/cache_watcher.go` (`cacheWatcher`,
+`convertToWatchEvent`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from lifecycle.api.fields import FieldSelector
+from lifecycle.api.labels import Selector
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.apiserver.storage.cacher.cached_object import Change
+
+MAX_PENDING = 100_000
+"""Frames a client may leave unread before it is cut off."""
+
+
+@dataclass(slots=True)
+class Criteria:
+    """What a list or watch selects: a namespace, a single name, labels, fields, a node.
+    None or empty selects everything.
+
+    `name` and `node_name` are field selectors that pin one value. They stand apart,
+    because a watcher with one of them is found by it: each of a thousand kubelets
+    follows the pods of its own node, and a change must not ask all of them.
+    """
+
+    namespace: str = ""
+    name: str = ""
+    labels: Selector | None = None
+    fields: FieldSelector | None = None
+    node_name: str = ""
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing but the namespace is asked for."""
+        return (
+            self.labels is None
+            and self.fields is None
+            and not self.name
+            and not self.node_name
+        )
+
+    @property
+    def filed_under(self) -> tuple[str, ...]:
+        """The drawer in which the cacher keeps a watcher with these criteria. Upstream:
+        `indexedTrigger`, `namespacedName`.
+        """
+        if self.node_name:
+            return "node", self.node_name
+        if self.name:
+            return "name", self.name
+        return ("namespace", self.namespace) if self.namespace else ()
+
+    def matches(
+        self, obj: Object, fields_of: Callable[[Object], dict[str, str]]
+    ) -> bool:
+        """Whether an object is selected."""
+        metadata = obj["metadata"]
+        if self.namespace and metadata.get("namespace") != self.namespace:
+            return False
+        if self.name and metadata["name"] != self.name:
+            return False
+        if self.node_name and obj["spec"].get("nodeName") != self.node_name:
+            return False
+        if self.labels is not None and not self.labels.matches(
+            metadata.get("labels") or {}
+        ):
+            return False
+        return self.fields is None or self.fields.matches(fields_of(obj))
+
+
+class Watched(Protocol):
+    """What a watcher asks of the cacher that feeds it."""
+
+    resource: Resource
+    revision: int
+    fields_of: Callable[[Object], dict[str, str]]
+
+    def forget(self, watcher: CacheWatcher) -> None:
+        """Feed it no more."""
+
+
+class CacheWatcher:
+    """An async iterator of `WatchFrame`s. `end()` finishes it."""
+
+    def __init__(
+        self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0
+    ) -> None:
+        self.criteria = criteria
+        self.after = after  # a client may ask for a revision that has not happened yet
+        self.bookmarks = bookmarks
+        self._cacher = cacher
+        self._frames: deque[WatchFrame] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self.ended = False
+        self.timer: asyncio.TimerHandle | None = None
+
+    def feed(self, change: Change, frames: dict[str, WatchFrame]) -> None:
+        """Take note of a change; `frames` shares what several watchers see alike."""
+        if change.revision <= self.after:
+            return
+        criteria, fields_of = self.criteria, self._cacher.fields_of
+        current, previous = change.current, change.previous
+        is_in = current is not None and criteria.matches(current.obj, fields_of)
+        was_in = previous is not None and criteria.matches(previous.obj, fields_of)
+        if is_in:
+            kind = "MODIFIED" if was_in else "ADDED"
+            assert current is not None
+            self.push(
+                frames.get(kind)
+                or frames.setdefault(kind, WatchFrame(kind, current.obj, current))
+            )
+        elif was_in:
+            assert previous is not None
+            frame = frames.get("DELETED")
+            if frame is None:
+                frame = frames["DELETED"] = WatchFrame(
+                    "DELETED", _as_of(previous.obj, change.revision)
+                )
+            self.push(frame)
+
+    def push(self, frame: WatchFrame) -> None:
+        """Queue a frame for the client."""
+        if len(self._frames) >= MAX_PENDING:
+            self._frames.clear()
+            self.end()
+            return
+        self._frames.append(frame)
+        self._wake()
+
+    def push_bookmark(self, *, initial_events_end: bool = False) -> None:
+        """Tell the client how far it has seen everything."""
+        resource = self._cacher.resource
+        metadata: Object = {"resourceVersion": str(self._cacher.revision)}
+        if initial_events_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        self.push(
+            WatchFrame(
+                "BOOKMARK",
+                {
+                    "kind": resource.kind,
+                    "apiVersion": resource.api_version,
+                    "metadata": metadata,
+                },
+            )
+        )
+
+    def end(self) -> None:
+        """No more frames; what is queued can still be read."""
+        if self.ended:
+            return
+        self.ended = True
+        if self.timer is not None:
+            self.timer.cancel()
+        self._cacher.forget(self)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def __aiter__(self) -> CacheWatcher:
+        return self
+
+    async def __anext__(self) -> WatchFrame:
+        """The next frame; waits for it."""
+        while not self._frames:
+            if self.ended:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._frames.popleft()
+
+    def take(self) -> list[WatchFrame]:
+        """All frames that are waiting, without waiting for more."""
+        frames = list(self._frames)
+        self._frames.clear()
+        return frames
+
+    async def aclose(self) -> None:
+        """The client is gone."""
+        self._frames.clear()
+        self.end()
+
+
+def _as_of(obj: Object, revision: int) -> Object:
+    """The object as last seen, stamped with the revision at which it left."""
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}

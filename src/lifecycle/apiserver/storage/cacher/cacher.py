@@ -1,0 +1,364 @@
+"""The watch cache: one watch on the store, many readers.
+
+For each resource the server keeps every object decoded, its JSON ready, and the last
+few thousand changes. Reads and lists are answered from here, and any number of clients
+can watch while the store sees a single watch. An event is encoded once, however many
+watchers it goes to.
+
+Objects in the cache are shared with everybody and never change; a newer version is
+another object.
+
+Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go`
+(`watchCache`), v1.36. Left out: decoding and dispatching in separate goroutines;
+snapshots for old list revisions (the store answers those).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import failure
+from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
+from lifecycle.etcd.codec import decode_value
+from lifecycle.etcd.keys import resource_prefix
+from lifecycle.etcd.store import (
+    Bell,
+    CompactedError,
+    Event,
+    KeyValue,
+    Store,
+    StoreError,
+    Watch,
+    prefix_end,
+)
+
+log = logging.getLogger(__name__)
+
+EVENT_WINDOW = 5_000
+"""How many changes of a resource a watch can go back. Upstream adapts between 100 and
+102,400.
+"""
+
+
+class Cacher:
+    """The cache of one resource. `await start()` before use; `await stop()` ends its
+    watch and all watchers.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        resource: Resource,
+        fields_of: Callable[[Object], dict[str, str]],
+        from_storage: Callable[[Object], Object] | None = None,
+    ) -> None:
+        self.resource = resource
+        self.prefix = resource_prefix(resource)
+        self.fields_of = fields_of
+        self._from_storage = from_storage
+        self.revision = 0
+        self._store = store
+        self._objects: dict[str, Cached] = {}
+        self._window: deque[Change] = deque(maxlen=EVENT_WINDOW)
+        self._window_start = 0
+        self._written: dict[int, Cached] = {}
+        self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
+        self._keys: dict[
+            str, list[str]
+        ] = {}  # sorted, by namespace; all of them under ""
+        self._rows: dict[str, list[Cached]] = {}
+        self._pump_task: asyncio.Task[None] | None = None
+        self._watch: Watch | None = (
+            None  # until everything has been read, which may fail
+        )
+        self.version = 0
+        self._bells: list[Bell] = []
+
+    # -- life --------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Read everything once, then follow. Raises StoreError."""
+        await self._read_everything()
+        self._pump_task = asyncio.create_task(
+            self._pump(), name=f"cacher {self.resource.plural}"
+        )
+
+    async def stop(self) -> None:
+        """End the watch on the store and every watcher."""
+        if self._pump_task is not None:
+            self._pump_task.cancel()
+        if self._watch is not None:
+            await self._watch.close()
+        self._end_watchers()
+
+    def _end_watchers(self) -> None:
+        for watcher in [
+            watcher for drawer in self._watchers.values() for watcher in drawer
+        ]:
+            watcher.end()
+
+    async def _read_everything(self) -> None:
+        page = await self._store.range(self.prefix, prefix_end(self.prefix))
+        self.revision = self._window_start = page.revision
+        for drawer in (
+            self._objects,
+            self._keys,
+            self._rows,
+            self._window,
+            self._written,
+        ):
+            drawer.clear()
+        for kv in page.kvs:
+            cached = self._decoded(kv)
+            if cached is not None:
+                self._put(cached)
+        watch = self._store.watch(
+            self.prefix, prefix_end(self.prefix), revision=page.revision + 1
+        )
+        watch.bells = self._bells
+        self._watch = watch
+        for bell in self._bells:
+            bell.ring()
+
+    async def _pump(self) -> None:
+        while True:
+            try:
+                assert self._watch is not None
+                async for batch in self._watch:
+                    self._apply(batch)
+                return
+            except (CompactedError, StoreError) as error:
+                log.warning("watch of %s ended: %s", self.prefix, error)
+            await self._start_over()
+
+    async def _start_over(self) -> None:
+        """The store has forgotten what would come next. Read it anew; whoever watches
+        here comes back and lists as well.
+        """
+        while True:
+            try:
+                await self._read_everything()
+            except StoreError:
+                await asyncio.sleep(1)
+            else:
+                return self._end_watchers()
+
+    def catch_up(self) -> None:
+        """Apply what the store has told already: after it, a read is as fresh as one
+        from the store itself.
+        """
+        batch = self._watch.take() if self._watch is not None else None
+        if batch:
+            self._apply(batch)
+
+    def add_bell(self, bell: Bell) -> None:
+        """Ring it from now on whenever the store tells of a change, before anybody
+        could read the change here.
+        """
+        self._bells.append(bell)
+
+    # -- changes -----------------------------------------------------------------------
+
+    def decode(self, value: bytes, revision: int) -> Object:
+        """A stored value in the version of this resource."""
+        obj = decode_value(value, revision)
+        return self._from_storage(obj) if self._from_storage is not None else obj
+
+    async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
+        """What was stored at an older revision, in the version of this resource."""
+        return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
+
+    def _decoded(self, kv: KeyValue) -> Cached | None:
+        """What is under a key; None, and a line in the log, if somebody put there what
+        is no object.
+        """
+        try:
+            return Cached(
+                kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            log.error("%s cannot be read: %s", kv.key, error)
+            return None
+
+    def written(
+        self, key: str, obj: Object, revision: int, value: bytes | None = None
+    ) -> Cached:
+        """The writer hands over what it wrote at a revision, so that nobody has to
+        decode it again.
+        """
+        cached = Cached(key, obj, revision, value)
+        if revision > self.revision:
+            self._written[revision] = cached
+        return cached
+
+    def _apply(self, batch: Iterable[Event]) -> None:
+        for event in batch:
+            kv = event.kv
+            revision = kv.mod_revision
+            previous = self._objects.get(kv.key)
+            written = self._written.pop(revision, None)
+            current = None
+            if event.type == "PUT":
+                current = written or self._decoded(kv)
+            if current is not None:
+                self._put(current)
+            elif previous is not None:
+                self._remove(previous)
+                gone = {
+                    **previous.obj,
+                    "metadata": {
+                        **previous.obj["metadata"],
+                        "resourceVersion": str(revision),
+                    },
+                }
+                previous = Cached(kv.key, gone, revision)
+            self.revision = revision
+            if current is previous is None:
+                continue
+            change = Change(revision, current, previous)
+            if len(self._window) == EVENT_WINDOW:
+                self._window_start = self._window[0].revision
+            self._window.append(change)
+            self._dispatch(change)
+
+    def _put(self, cached: Cached) -> None:
+        self.version += 1
+        namespace = cached.obj["metadata"].get("namespace", "")
+        if cached.key not in self._objects:
+            for drawer in {namespace, ""}:
+                insort(self._keys.setdefault(drawer, []), cached.key)
+        self._objects[cached.key] = cached
+        self._forget_rows(namespace)
+
+    def _remove(self, cached: Cached) -> None:
+        self.version += 1
+        namespace = cached.obj["metadata"].get("namespace", "")
+        del self._objects[cached.key]
+        for drawer in {namespace, ""}:
+            keys = self._keys[drawer]
+            del keys[bisect_left(keys, cached.key)]
+        self._forget_rows(namespace)
+
+    def _forget_rows(self, namespace: str) -> None:
+        self._rows.pop(namespace, None)
+        self._rows.pop("", None)
+
+    def _dispatch(self, change: Change) -> None:
+        watchers = self._watchers
+        if not watchers:
+            return
+        frames: dict[str, WatchFrame] = {}
+        both = [
+            cached.obj
+            for cached in (change.current, change.previous)
+            if cached is not None
+        ]
+        metadata = both[0]["metadata"]
+        drawers: set[tuple[str, ...]] = {
+            (),
+            ("name", metadata["name"]),
+            ("namespace", metadata.get("namespace", "")),
+        }
+        if self.resource.plural == "pods":
+            drawers |= {("node", obj["spec"].get("nodeName", "")) for obj in both}
+        for drawer in drawers:
+            for watcher in watchers.get(drawer, ()):
+                watcher.feed(change, frames)
+
+    # -- reads -------------------------------------------------------------------------
+
+    def get(self, key: str) -> Cached | None:
+        """The newest version under a key."""
+        return self._objects.get(key)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def ordered(self, namespace: str = "") -> list[Cached]:
+        """All objects, or those of a namespace, in key order. Shared: do not change the
+        list.
+        """
+        rows = self._rows.get(namespace)
+        if rows is None:
+            rows = self._rows[namespace] = [
+                self._objects[key] for key in self._keys.get(namespace, ())
+            ]
+        return rows
+
+    def candidates(self, criteria: Criteria) -> list[Cached]:
+        """The objects that may match: all, those of the namespace, or the single one
+        that is named.
+        """
+        if not criteria.name or (self.resource.namespaced and not criteria.namespace):
+            return self.ordered(criteria.namespace)
+        key = (
+            f"{self.prefix}{criteria.namespace}/{criteria.name}"
+            if criteria.namespace
+            else self.prefix + criteria.name
+        )
+        found = self._objects.get(key)
+        return [found] if found is not None else []
+
+    # -- watches -----------------------------------------------------------------------
+
+    def watch(
+        self,
+        criteria: Criteria,
+        revision: int | None,
+        *,
+        initial: bool,
+        bookmarks: bool,
+    ) -> CacheWatcher:
+        """Follow from a revision; None means from now, with `initial` after ADDED
+        events for all there is.
+
+        Raises StatusError 410 if the window no longer reaches back to the revision.
+        """
+        self.catch_up()
+        watcher = CacheWatcher(self, criteria, bookmarks=bookmarks, after=revision or 0)
+        if revision is not None and revision < self._window_start:
+            raise failure(
+                410,
+                "Expired",
+                f"too old resource version: {revision} ({self._window_start})",
+            )
+        if initial:
+            for cached in self.candidates(criteria):
+                if criteria.matches(cached.obj, self.fields_of):
+                    watcher.push(WatchFrame("ADDED", cached.obj, cached))
+        elif revision is not None and revision < self.revision:
+            missed = list(
+                takewhile(
+                    lambda change: change.revision > revision, reversed(self._window)
+                )
+            )
+            for change in reversed(missed):
+                watcher.feed(change, {})
+        # a new tuple each time: a watcher may come or go while a change is handed round
+        drawer = criteria.filed_under
+        self._watchers[drawer] = (*self._watchers.get(drawer, ()), watcher)
+        return watcher
+
+    def interested(self, namespace: str, name: str) -> int:
+        """How many watch everything, this namespace, or this name."""
+        drawers = {(), ("namespace", namespace), ("name", name)}
+        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+
+    def forget(self, watcher: CacheWatcher) -> None:
+        """A watcher went away."""
+        drawer = watcher.criteria.filed_under
+        left = tuple(
+            other for other in self._watchers.get(drawer, ()) if other is not watcher
+        )
+        if left:
+            self._watchers[drawer] = left
+        else:
+            self._watchers.pop(drawer, None)

@@ -1,0 +1,63 @@
+"""What the runtime knows of a pod, and what else goes into the status that is made of
+it.
+
+Upstream: `pkg/kubelet/container/runtime.go` (`PodStatus`, `FindContainerStatusByName`,
+`ActiveContainerStatuses`), `pkg/kubelet/reason_cache.go` (`reasonItem`), v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lifecycle.cri.runtime import ContainerStatus, PodSandboxState, PodSandboxStatus
+
+
+@dataclass(slots=True)
+class PodStatus:
+    """What the runtime knows of a pod. Upstream: `kubecontainer.PodStatus`. Both lists
+    newest first.
+    """
+
+    sandboxes: list[PodSandboxStatus] = field(default_factory=list)
+    containers: list[ContainerStatus] = field(default_factory=list)
+
+    @property
+    def ready_sandbox(self) -> PodSandboxStatus | None:
+        """The sandbox in use."""
+        if self.sandboxes and self.sandboxes[0].state is PodSandboxState.READY:
+            return self.sandboxes[0]
+        return None
+
+    def history(self, name: str) -> list[ContainerStatus]:
+        """All that is left of a container's runs, newest first."""
+        return [status for status in self.containers if status.metadata.name == name]
+
+    def latest(self, name: str) -> ContainerStatus | None:
+        """The newest run of a container. Upstream: `FindContainerStatusByName`."""
+        return next(
+            (status for status in self.containers if status.metadata.name == name), None
+        )
+
+    @property
+    def active(self) -> list[ContainerStatus]:
+        """The containers of the sandbox in use: what was done in an earlier one has to
+        be done again.
+        """
+        sandbox = self.ready_sandbox
+        return [
+            status
+            for status in self.containers
+            if sandbox is not None and status.pod_sandbox_id == sandbox.id
+        ]
+
+
+@dataclass(slots=True, frozen=True)
+class StartFailure:
+    """Why a container could not be started, as its `waiting` state says. Upstream:
+    `reasonItem`.
+    """
+
+    reason: str
+    message: str = ""
+    retry_after: float = 10.0
+    """Seconds until trying again makes sense."""

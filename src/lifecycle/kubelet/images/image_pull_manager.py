@@ -1,0 +1,110 @@
+"""Who may use an image that is already here.
+
+For ten years an image that one pod had pulled with a password was there for every other
+pod of the node too. Since 1.35 the kubelet keeps a record of each pull: with which
+secret it succeeded, or that it needed none. A pod that brings no credentials on record
+is made to pull again, even under `IfNotPresent`; the registry then decides. Images that
+were on the node before the kubelet pulled anything are not checked.
+
+Records are kept by image and, within it, by name without tag or digest; of credentials
+only a hash is kept.
+
+Upstream: `pkg/kubelet/images/pullmanager/image_pull_manager.go`
+(`PullManager.MustAttemptImagePull`, `RecordImagePulled`), feature
+`KubeletEnsureSecretPulledImages` (beta, on, in v1.36), policy
+`NeverVerifyPreloadedImages`. Left out: the other policies, records on disk, service
+accounts of credential providers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lifecycle.cri.runtime import AuthConfig
+from lifecycle.kubelet.images.credentials import TrackedAuth
+
+Secret = tuple[str, str, str]
+
+
+def credential_hash(auth: AuthConfig) -> str:
+    """What is kept of credentials."""
+    return hashlib.sha256(
+        "\0".join(
+            (auth.username, auth.password, auth.auth, auth.identity_token)
+        ).encode()
+    ).hexdigest()
+
+
+@dataclass(slots=True)
+class _Record:
+    node_pods_accessible: bool = False
+    credentials: dict[str, set[Secret]] = field(default_factory=dict)
+    """Secrets by the hash of what was in them."""
+
+
+class PullRecords:
+    """Records of one node."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, dict[str, _Record]] = {}
+        self._intents: dict[str, int] = {}
+
+    def record_pull_intent(self, image: str) -> None:
+        """A pull begins: should the kubelet die now, the image does not count as having
+        been there before.
+        """
+        self._intents[image] = self._intents.get(image, 0) + 1
+
+    def record_pull_failed(self, image: str) -> None:
+        """It ended, without an image."""
+        self._end_intent(image)
+
+    def record_image_pulled(
+        self, image: str, image_ref: str, used: TrackedAuth | None
+    ) -> None:
+        """It ended with one. `used`: the credentials that did it, None: none were
+        needed. The node's own open it to all pods.
+        """
+        record = self._records.setdefault(image_ref, {}).setdefault(image, _Record())
+        if used is None or not used.secret[1]:
+            record.node_pods_accessible = True
+        else:
+            record.credentials.setdefault(credential_hash(used.auth), set()).add(
+                used.secret
+            )
+        self._end_intent(image)
+
+    def must_attempt_image_pull(
+        self, image: str, image_ref: str, credentials: Iterable[TrackedAuth]
+    ) -> bool:
+        """Whether a pod with these credentials has to ask the registry for an image
+        that is here. `image` without tag.
+        """
+        if image_ref not in self._records:
+            return image in self._intents
+        record = self._records[image_ref].get(image)
+        if record is None:
+            return True
+        if record.node_pods_accessible:
+            return False
+        for tracked in credentials:
+            secrets = record.credentials.get(credential_hash(tracked.auth))
+            if secrets is not None:
+                secrets.add(
+                    tracked.secret
+                )  # the same credentials under another name count as well
+                return False
+        return True
+
+    def forget_image(self, image_ref: str) -> None:
+        """The image was removed."""
+        self._records.pop(image_ref, None)
+
+    def _end_intent(self, image: str) -> None:
+        left = self._intents.get(image, 0) - 1
+        if left > 0:
+            self._intents[image] = left
+        else:
+            self._intents.pop(image, None)

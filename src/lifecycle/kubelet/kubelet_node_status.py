@@ -1,0 +1,299 @@
+"""A node introduces itself, and keeps its lease and its status fresh.
+
+It creates its Node (or takes over the one that is there), and is Ready once pods can be
+connected: for a hollow runtime when it has a range of addresses to give from, for a
+real one when the runtime says that its network is ready.
+
+Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`,
+`tryUpdateNodeStatus`), `kubelet.go` (`updateRuntimeUp`),
+`component-helpers/apimachinery/lease/controller.go`, v1.36. Upstream looks every five
+seconds whether the runtime is well, here it is every ten, with the lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.cri.runtime import Runtime, RuntimeServiceError
+from lifecycle.kubelet.nodestatus.setters import (
+    DEFAULT_CAPACITY,
+    KUBELET_PORT,
+    LEASE_NAMESPACE,
+    NETWORK_NOT_READY,
+    initial_node,
+    lease,
+    node_conditions,
+    node_status,
+)
+from lifecycle.kubelet.status.status_patch import status_patch
+
+log = logging.getLogger(__name__)
+
+RUNTIME_CHECK_PERIOD = 0.5
+"""Seconds between questions to a real runtime that is not ready yet."""
+
+STATUS_REPORT_FREQUENCY = 300.0
+"""Seconds between reports of an unchanged node status."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """What there is to say about a node. `pod_cidr`: empty where the controllers choose
+    it.
+    """
+
+    name: str
+    address: str
+    pod_cidr: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[Object] = ()
+    capacity: Mapping[str, str] = field(default_factory=lambda: DEFAULT_CAPACITY)
+    provider_id: str = ""
+    info: Mapping[str, str] | None = None
+
+
+class NodeRegistration:
+    """One node's. `asks_runtime`: whether the runtime has a network of its own, which
+    may not be ready. `healthy()`: why the kubelet itself is not well, empty if it is.
+    `pressures()`: `MemoryPressure` and the like, where the node is short of something.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        machine: Machine,
+        runtime: Runtime,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        asks_runtime: bool = False,
+        healthy: Callable[[], str] = str,
+        pressures: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._client = client
+        self._machine = machine
+        self._runtime = runtime
+        self._clock = clock
+        self._rng = rng
+        self._asks_runtime = asks_runtime
+        self._healthy = healthy
+        self._pressures = pressures
+        self._port = KUBELET_PORT
+        self._lease: Object | None = None
+        self._pod_cidr = ""
+        self._last_report = 0.0
+        self.node: Object = {}
+        """As last heard of; empty before it is registered."""
+        self.network_error = NETWORK_NOT_READY
+        """Why pods cannot be connected; empty if they can."""
+
+    def _initial_node(self) -> Object:
+        machine = self._machine
+        return initial_node(
+            machine.name,
+            machine.labels,
+            machine.taints,
+            machine.provider_id,
+            machine.pod_cidr,
+        )
+
+    def node_as_known(self) -> Object:
+        """The node, or what it is going to be: static pods are admitted even if no API
+        server answers. Upstream: `getNodeAnyWay`.
+        """
+        return self.node or self._initial_node()
+
+    async def register(self, port: int = KUBELET_PORT) -> None:
+        """Create the node, or take over the one that is there; then report its status.
+        `port`: where this kubelet's own API is.
+        """
+        self._port = port
+        machine = self._machine
+        node = self._initial_node()
+        node["status"] = await self._status([])
+        while True:
+            try:
+                self.node = await self._client.create(resource("nodes"), node)
+                break
+            except StatusError as error:
+                if error.code == 409:
+                    await self.refresh()
+                    break
+                log.debug("node %s not registered: %s", machine.name, error.message)
+            await asyncio.sleep(0.2 + self._rng.random())
+        await self.renew_lease()
+        await self._note_pod_cidr(machine.pod_cidr)
+        if self._asks_runtime:
+            await self._ask_runtime()
+        await self.report_status()
+
+    async def refresh(self) -> None:
+        """Read the node anew. Raises StatusError."""
+        self.node = await self._client.get(resource("nodes"), self._machine.name)
+
+    async def _note_pod_cidr(self, known: str = "") -> None:
+        pod_cidr = known or (self.node.get("spec") or {}).get("podCIDR", "")
+        if pod_cidr and pod_cidr != self._pod_cidr:
+            await self._runtime.update_runtime_config(pod_cidr)
+            self._pod_cidr = pod_cidr
+            if not self._asks_runtime:
+                self.network_error = ""
+
+    async def _ask_runtime(self) -> bool:
+        """Whether the runtime now says something else about its network."""
+        before = self.network_error
+        try:
+            conditions = (await self._runtime.status())["conditions"]
+        except RuntimeServiceError as error:
+            self.network_error = (
+                f"container runtime status check may not have completed yet: {error}"
+            )
+            return before != self.network_error
+        failing = [
+            c
+            for c in conditions
+            if c["type"] in ("RuntimeReady", "NetworkReady") and not c["status"]
+        ]
+        self.network_error = "".join(
+            f"container runtime {'network ' if c['type'] == 'NetworkReady' else ''}not"
+            f" ready: {c['type']}=false reason:{c['reason']} message:{c['message']}"
+            for c in failing[:1]
+        )
+        ill = self._healthy()
+        if ill and not self.network_error:
+            self.network_error = f"PLEG is not healthy: {ill}"
+        return before != self.network_error
+
+    async def until_network_ready(self) -> None:
+        """Wait until pods can be connected."""
+        if self._asks_runtime:
+            while self.network_error:
+                await asyncio.sleep(RUNTIME_CHECK_PERIOD)
+                if not self._pod_cidr:
+                    await self._read_node()
+                if await self._ask_runtime() and self.network_error:
+                    await self.report_status()
+        while self.network_error:
+            # the answer to a report of the status may have brought it, and no change
+            # follows
+            await self._note_pod_cidr()
+            if self.network_error:
+                await self._watch_for_pod_cidr()
+            if self.network_error:
+                await asyncio.sleep(1.0)
+                await self._read_node()
+        await self.report_status()
+
+    async def _read_node(self) -> None:
+        try:
+            await self.refresh()
+        except StatusError as error:
+            log.debug("node %s: %s", self._machine.name, error.message)
+            return
+        await self._note_pod_cidr()
+
+    async def _watch_for_pod_cidr(self) -> None:
+        """Without a range of its own, wait until the node object has one."""
+        try:
+            frames = await self._client.watch(
+                resource("nodes"),
+                resource_version=self.node["metadata"]["resourceVersion"],
+                field_selector=f"metadata.name={self._machine.name}",
+            )
+            async for frame in frames:
+                if frame.type == "ERROR":
+                    break
+                if frame.type in ("ADDED", "MODIFIED"):
+                    self.node = frame.object
+                    await self._note_pod_cidr()
+                if not self.network_error:
+                    break
+            close = getattr(frames, "aclose", None)
+            if close is not None:
+                await close()
+        except StatusError as error:
+            log.debug("watch of node %s: %s", self._machine.name, error.message)
+
+    async def _status(self, old: Sequence[Object]) -> Object:
+        version = await self._runtime.version()
+        return node_status(
+            self._machine.name,
+            self._machine.address,
+            self._machine.capacity,
+            await self._runtime.list_images(),
+            node_conditions(
+                old,
+                self._clock.timestamp(),
+                not self.network_error,
+                self.network_error,
+                self._pressures(),
+            ),
+            f"{version.runtime_name}://{version.runtime_version}",
+            self._machine.info,
+            self._port,
+        )
+
+    async def report_status(self) -> None:
+        """Patch what changed. Upstream: `tryUpdateNodeStatus`."""
+        old = self.node.get("status") or {}
+        new = {**old, **await self._status(old.get("conditions") or [])}
+        known = {c["type"] for c in new["conditions"]}
+        new["conditions"] = [
+            *new["conditions"],
+            *(c for c in old.get("conditions") or () if c["type"] not in known),
+        ]
+        patch = status_patch(self.node["metadata"]["uid"], old, new)
+        self._last_report = self._clock.now()
+        if patch:
+            self.node = await self._client.patch(
+                resource("nodes"),
+                self._machine.name,
+                "",
+                {"status": patch["status"]},
+                patch_type=STRATEGIC_MERGE_PATCH,
+                subresource="status",
+            )
+
+    async def renew_lease(self) -> None:
+        """Say that the node is there."""
+        leases = resource("leases.coordination.k8s.io")
+        name = self._machine.name
+        fresh = lease(name, self.node["metadata"]["uid"], self._clock.micro_timestamp())
+        try:
+            if self._lease is not None:
+                renewed = {
+                    **self._lease,
+                    "spec": {
+                        **self._lease["spec"],
+                        "renewTime": fresh["spec"]["renewTime"],
+                    },
+                }
+                self._lease = await self._client.update(leases, renewed)
+            else:
+                self._lease = await self._client.create(leases, fresh, LEASE_NAMESPACE)
+        except StatusError as error:
+            self._lease = None
+            if error.code == 409:
+                self._lease = await self._client.get(leases, name, LEASE_NAMESPACE)
+            else:
+                log.debug("lease of %s not renewed: %s", name, error.message)
+
+    async def keep_fresh(self) -> None:
+        """The lease, and the status if it is time or something changed. Raises
+        StatusError.
+        """
+        await self.renew_lease()
+        changed = self._asks_runtime and await self._ask_runtime()
+        if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
+            await self.refresh()
+            await self._note_pod_cidr()
+            await self.report_status()

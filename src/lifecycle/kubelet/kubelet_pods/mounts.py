@@ -1,0 +1,174 @@
+"""What a container gets to see of its pod's volumes: the mounts that the runtime is
+asked for.
+
+Each `volumeMount` becomes one, or a piece of one with `subPath`; then come the pod's
+`/etc/hosts` and a file for the container's last words, unless it mounts something there
+itself. A sub-path must not lead out of its volume, not even over a link that a
+container made: every step is looked at, and what was found is bound to a place of the
+kubelet's own.
+
+Upstream: `pkg/kubelet/kubelet_pods.go` (`makeMounts`),
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`makeMounts`),
+`pkg/volume/util/subpath/subpath_linux.go`, v1.36. Left out: block devices, recursive
+read-only mounts beyond saying so, image volumes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
+from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.kubelet.container.runtime_helper import Mount
+from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
+from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
+from lifecycle.kubelet.volumemanager.volume_manager import MountedVolume
+
+PROPAGATION = {
+    "None": "PROPAGATION_PRIVATE",
+    "HostToContainer": "PROPAGATION_HOST_TO_CONTAINER",
+    "Bidirectional": "PROPAGATION_BIDIRECTIONAL",
+}
+DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log"
+
+
+class MountError(Exception):
+    """The container cannot be made; the text is what `CreateContainerConfigError`
+    says.
+    """
+
+
+def make_mounts(
+    pod: Object,
+    container: Object,
+    volumes: Mapping[str, MountedVolume],
+    directories: PodDirectories,
+    mounter: Mounter,
+    envs: Mapping[str, str],
+    *,
+    etc_hosts: bool,
+) -> list[Mount]:
+    """The mounts of a container's volumes, and of `/etc/hosts` if `etc_hosts` (the pod
+    has an address). Raises MountError.
+    """
+    mounts: list[Mount] = []
+    for index, volume_mount in enumerate(container.get("volumeMounts") or ()):
+        name, target = volume_mount["name"], volume_mount["mountPath"]
+        etc_hosts = etc_hosts and target != ETC_HOSTS
+        volume = volumes.get(name)
+        if volume is None:
+            raise MountError(
+                f'cannot find volume "{name}" to mount into container'
+                f' "{container["name"]}"'
+            )
+        source = volume.path
+        subpath = subpath_of(volume_mount, envs)
+        if subpath:
+            uid = pod["metadata"]["uid"]
+            place = (
+                directories.volume_subpaths(uid) / name / container["name"] / str(index)
+            )
+            source = safe_subpath(
+                volume, subpath, place, mounter, volume_mount["name"], container["name"]
+            )
+        mount: Mount = {
+            "container_path": target if target.startswith("/") else f"/{target}",
+            "host_path": str(source),
+        }
+        if volume_mount.get("readOnly") or volume.read_only:
+            mount["readonly"] = True
+        propagation = PROPAGATION[volume_mount.get("mountPropagation") or "None"]
+        if propagation != "PROPAGATION_PRIVATE":
+            mount["propagation"] = propagation
+        mounts.append(mount)
+    if etc_hosts:
+        mounts.append(
+            {
+                "container_path": ETC_HOSTS,
+                "host_path": str(directories.etc_hosts(pod["metadata"]["uid"])),
+            }
+        )
+    return mounts
+
+
+def subpath_of(mount: Object, envs: Mapping[str, str]) -> str:
+    """The sub-path, with variables put in. Raises MountError."""
+    path = str(mount.get("subPath") or "")
+    if mount.get("subPathExpr"):
+        missing: list[str] = []
+
+        def known(name: str) -> str:
+            if name not in envs:
+                missing.append(name)
+            return envs.get(name, "")
+
+        path = expand(mount["subPathExpr"], known)
+        if missing:
+            raise MountError(f'missing value for "{missing[0]}"')
+    if path.startswith("/"):
+        raise MountError(f"error SubPath `{path}` must not be an absolute path")
+    if ".." in path.split("/"):
+        raise MountError(f"unable to provision SubPath `{path}`: must not contain '..'")
+    return path
+
+
+def safe_subpath(
+    volume: MountedVolume,
+    subpath: str,
+    place: Path,
+    mounter: Mounter,
+    mount_name: str,
+    container_name: str,
+) -> Path:
+    """A path that stays inside the volume, bound to `place`; what does not exist is
+    made a directory. Raises MountError.
+    """
+    base, path = volume.path.resolve(), volume.path / subpath
+    if not _inside(base, path):
+        raise MountError(
+            f'failed to prepare subPath for volumeMount "{mount_name}" of container'
+            f' "{container_name}"'
+        )
+    if not path.exists():
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(volume.path.stat().st_mode & 0o7777)
+        except OSError:
+            raise MountError(
+                f'failed to create subPath directory for volumeMount "{mount_name}" of'
+                f' container "{container_name}"'
+            ) from None
+    resolved = path.resolve()
+    place.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    if not place.exists():
+        place.mkdir(mode=DIRECTORY_MODE) if resolved.is_dir() else place.touch(0o640)
+        mounter.bind(resolved, place)
+    return place if is_mount_point(place) else resolved
+
+
+def _inside(base: Path, path: Path) -> bool:
+    resolved = Path(os.path.realpath(path))
+    return resolved == base or base in resolved.parents
+
+
+def termination_mount(
+    uid: str,
+    container: Object,
+    directories: PodDirectories,
+    random_name: Callable[[], str] | None = None,
+) -> Mount:
+    """The file for last words, fresh for each run: `containers/<name>/<eight hex
+    digits>`. Raises OSError.
+    """
+    name = random_name() if random_name is not None else f"{random.getrandbits(32):08x}"
+    directory = directories.container(uid, container["name"])
+    directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    path = directory / name
+    path.touch()
+    path.chmod(0o666)
+    target = container.get("terminationMessagePath") or DEFAULT_TERMINATION_MESSAGE_PATH
+    return {"container_path": target, "host_path": str(path)}

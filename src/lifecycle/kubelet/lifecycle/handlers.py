@@ -1,0 +1,112 @@
+"""Lifecycle hooks: what is run in a container right after its start and right before
+its end.
+
+The kubelet runs them itself: it asks the runtime for a command, or the container's
+server for a page, or waits. No runtime ever hears of a hook. A page that cannot be had
+is a failure, one that says 500 is not.
+
+Upstream: `pkg/kubelet/lifecycle/handlers.go` (`handlerRunner.Run`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.wire import Object
+from lifecycle.cri.runtime import NO_TLS, Runtime, RuntimeServiceError
+from lifecycle.kubelet.container.container_facts import format_pod
+from lifecycle.kubelet.lifecycle.http_get_action import HOOK, http_get, in_plain
+
+
+def port_number(container: Object, port: int | str) -> int:
+    """A port by number, or by the name of one of the container's ports. Raises
+    ValueError.
+    """
+    if isinstance(port, int):
+        return port
+    for declared in container.get("ports") or ():
+        if declared.get("name") == port:
+            return int(declared["containerPort"])
+    try:
+        return int(port)
+    except ValueError:
+        raise ValueError(f'strconv.Atoi: parsing "{port}": invalid syntax') from None
+
+
+class HookRunner:
+    """Runs `exec`, `httpGet` and `sleep` handlers; any other fails."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._running: set[asyncio.Task[None]] = set()
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Let a hook go on that nobody waits for any more."""
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def stop(self) -> None:
+        """No more of those."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def run(
+        self, pod: Object, container_id: str, container: Object, hook: Object, ip: str
+    ) -> str:
+        """Why it failed, as the container's `waiting` state says it; empty if it did
+        not. It may take any time.
+        """
+        where = (
+            f"for Container {go_quote(container['name'])} in Pod"
+            f" {go_quote(format_pod(pod))} failed - error: "
+        )
+        if "exec" in hook:
+            command = tuple(hook["exec"].get("command") or ())
+            error, output = await self._exec(container_id, command)
+            command_line = " ".join(command)
+            return (
+                f"Exec lifecycle hook ([{command_line}]) {where}{error}, message:"
+                f" {go_quote(output)}"
+                if error
+                else ""
+            )
+        if "httpGet" in hook:
+            get = hook["httpGet"]
+            try:
+                number = port_number(container, get["port"])
+            except ValueError as failure:
+                return f"HTTP lifecycle hook ({get.get('path', '')}) {where}{failure}"
+            answer = await http_get(self._runtime, get, number, ip, 0.0, HOOK)
+            if not answer.status and answer.text.endswith(NO_TLS):
+                # before 1.23 every hook was asked in plain, whatever its scheme
+                answer = await http_get(
+                    self._runtime, in_plain(get), number, ip, 0.0, HOOK
+                )
+            return (
+                ""
+                if answer.status
+                else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{answer.text}"
+            )
+        if "sleep" in hook:
+            await asyncio.sleep(float(hook["sleep"]["seconds"]))
+            return ""
+        # `tcpSocket` is in the API, and nothing was ever behind it
+        return f"Cannot run handler: invalid handler: {hook}"
+
+    async def _exec(
+        self, container_id: str, command: tuple[str, ...]
+    ) -> tuple[str, str]:
+        """What went wrong, empty if nothing, and the command's output."""
+        try:
+            result = await self._runtime.exec_sync(container_id, command, 0.0)
+        except RuntimeServiceError as error:
+            return str(error), ""
+        if not result.exit_code:
+            return "", ""
+        message = (
+            f"command '{' '.join(command)}' exited with {result.exit_code}:"
+            f" {result.stderr}"
+        )
+        return message, result.stdout + result.stderr

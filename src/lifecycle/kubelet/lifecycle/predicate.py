@@ -1,0 +1,163 @@
+"""The last word on a pod: the kubelet may still refuse what the scheduler placed here.
+
+Two schedulers can give away the same room, and pods may name their node themselves. So
+before its worker starts, a pod passes a row of handlers; the first that says no ends
+it: phase `Failed`, and nothing of it ever runs. Most of them ask about room and fit,
+two about security (sysctls, AppArmor).
+
+Upstream: `pkg/kubelet/lifecycle/interfaces.go` (`PodAdmitHandler`), `predicate.go`
+(`predicateAdmitHandler.Admit`, `generalFilter`), `pkg/scheduler` (`AdmissionCheck`),
+v1.36; handlers in the order of `NewMainKubelet`. Left out: preemption in favour of
+critical pods, devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from lifecycle.api.node_selector import required_node_affinity
+from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.taints import untolerated
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.cm.resource_config import milli_values
+from lifecycle.kubelet.lifecycle.interfaces import (
+    ADMITTED,
+    PodAdmitAttributes,
+    PodAdmitResult,
+)
+from lifecycle.kubelet.types.pod_update import is_static_pod
+
+NODE_AFFINITY_REASON = "node(s) didn't match Pod's node affinity/selector"
+IN_FORCE = PodResourcesOptions(
+    use_status_resources=True, in_place_pod_level_resources=True
+)
+"""How pods that are there count, as for the scheduler: while one shrinks, what it still
+has is not free.
+"""
+NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def _ports(spec: Object) -> set[tuple[str, int]]:
+    return {
+        (port.get("protocol") or "TCP", port["hostPort"])
+        for container in spec["containers"]
+        for port in container.get("ports") or ()
+        if port.get("hostPort")
+    }
+
+
+def _is_extended(name: str) -> bool:
+    """A resource that Kubernetes does not know: `example.com/gpu`."""
+    domain, slash, _ = name.partition("/")
+    return bool(slash) and not domain.endswith("kubernetes.io")
+
+
+def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, str]]:
+    """Reason and message of each way in which the pod does not fit, in upstream's
+    order.
+
+    CPU counts in thousandths, all else in whole units. Extended resources that this
+    node does not have are not looked at: they may be the cluster's.
+    """
+    pod, others, node = attributes.pod, attributes.other_pods, attributes.node
+    spec, allocatable = pod["spec"], attributes.allocatable
+    limit = int(allocatable.get("pods", 110))
+    if len(others) + 1 > limit:
+        numbers = f"requested: 1, used: {len(others)}, capacity: {limit}"
+        yield "OutOfpods", f"Node didn't have enough resource: pods, {numbers}"
+    requests = milli_values(pod_requests(pod))
+    if requests:
+        used: dict[str, int] = {}
+        for other in others:
+            for name, value in milli_values(pod_requests(other, IN_FORCE)).items():
+                used[name] = used.get(name, 0) + value
+        for name in sorted(
+            requests,
+            key=lambda n: (
+                NATIVE_RESOURCES.index(n) if n in NATIVE_RESOURCES else 9,
+                n,
+            ),
+        ):
+            if not requests[name] or (_is_extended(name) and name not in allocatable):
+                continue
+            capacity = parse_quantity(str(allocatable.get(name, "0"))).milli()
+            if used.get(name, 0) + requests[name] > capacity:
+                unit = 1 if name == "cpu" else 1000
+                numbers = (
+                    f"requested: {requests[name] // unit}, used:"
+                    f" {used.get(name, 0) // unit}, capacity: {capacity // unit}"
+                )
+                yield (
+                    f"OutOf{name}",
+                    f"Node didn't have enough resource: {name}, {numbers}",
+                )
+    matches = required_node_affinity(spec)
+    labels = node["metadata"].get("labels") or {}
+    if matches is not None and not matches(node["metadata"]["name"], labels):
+        yield "NodeAffinity", f"Predicate NodeAffinity failed: {NODE_AFFINITY_REASON}"
+    if spec.get("nodeName") and spec["nodeName"] != node["metadata"]["name"]:
+        yield (
+            "NodeName",
+            "Predicate NodeName failed: node(s) didn't match the requested node name",
+        )
+    ports = _ports(spec)
+    if ports and any(ports & _ports(other["spec"]) for other in others):
+        yield (
+            "NodePorts",
+            (
+                "Predicate NodePorts failed: node(s) didn't have free ports for the"
+                " requested pod ports"
+            ),
+        )
+    taints = (node.get("spec") or {}).get("taints") or ()
+    if not is_static_pod(pod) and untolerated(
+        taints, spec.get("tolerations") or (), ("NoExecute",)
+    ):
+        yield (
+            "TaintToleration",
+            (
+                "Predicate TaintToleration failed: node(s) had taints that the pod"
+                " didn't tolerate"
+            ),
+        )
+
+
+def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:
+    """Does the pod fit this node? Of several failures the first is told."""
+    pod, node = attributes.pod, attributes.node
+    os_wanted = (pod["metadata"].get("labels") or {}).get("kubernetes.io/os")
+    if os_wanted is not None and os_wanted != "linux":
+        return PodAdmitResult(
+            False,
+            "PodOSSelectorNodeLabelDoesNotMatch",
+            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node"
+            " label",
+        )
+    if (pod["spec"].get("os") or {}).get("name", "linux") != "linux":
+        return PodAdmitResult(
+            False,
+            "PodOSNotSupported",
+            "Failed to admit pod as the OS field doesn't match node OS",
+        )
+    policy = (pod["spec"].get("securityContext") or {}).get("supplementalGroupsPolicy")
+    features = (node.get("status") or {}).get("features") or {}
+    if policy == "Strict" and not features.get("supplementalGroupsPolicy"):
+        return PodAdmitResult(
+            False,
+            "SupplementalGroupsPolicyNotSupported",
+            "SupplementalGroupsPolicy=Strict is not supported in this node",
+        )
+    for reason, message in predicate_failures(attributes):
+        return PodAdmitResult(False, reason, message)
+    return ADMITTED
+
+
+def admit(
+    pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]
+) -> tuple[str, str]:
+    """Reason and message of a refusal for want of room or fit; both empty if the pod
+    may run. `others`: the admitted pods.
+    """
+    result = predicate_handler(PodAdmitAttributes(pod, list(others), node, allocatable))
+    return result.reason, result.message

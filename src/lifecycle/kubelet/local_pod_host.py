@@ -1,0 +1,158 @@
+"""Pods on a real machine: their cgroups, directories, volumes and mounts, in one hand.
+
+A `PodHost` that makes it all, below the directories it is given: as root in the
+kernel's own trees, otherwise in ordinary ones, where everything but the mounting looks
+the same.
+
+Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `SyncPod`, `SyncTerminatedPod`),
+`kubelet_pods.go` (`HandlePodCleanups`), v1.36.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformer
+from lifecycle.kubelet.cm.cgroup_manager import CgroupManager, cgroup_version
+from lifecycle.kubelet.cm.cgroup_names import parse_cgroup_root
+from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
+from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
+from lifecycle.kubelet.config.directories import PodDirectories
+from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
+from lifecycle.kubelet.kubelet_configuration import LocalNode
+from lifecycle.kubelet.kubelet_pods.run_container_options import ContainerOptions
+from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.volumemanager.references import ObjectReferences
+from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeManager
+
+
+class LocalPodHost:
+    """All that this machine keeps for its pods. `allocatable` is the node's.
+    `volumes_attached` reads the node's status, `status` a pod's addresses.
+    """
+
+    def __init__(
+        self,
+        node: LocalNode,
+        client: Client,
+        clock: Clock,
+        references: ObjectReferences,
+        tokens: TokenManager,
+        allocatable: Mapping[str, str],
+        *,
+        host_ip: str,
+        volumes_attached: Callable[[], list[Object]],
+        status: Callable[[Object], Object],
+        rng: random.Random,
+    ) -> None:
+        self._allocatable = allocatable
+        self._node_pids = node.node_pids
+        self._services = SharedInformer(client, resource("services"))
+        self.tokens = tokens
+        self.directories = PodDirectories(node.root_dir)
+        self.volumes = VolumeManager(
+            self.directories,
+            references.get,
+            tokens.get_service_account_token,
+            clock,
+            mounter=node.mounter,
+            allocatable=allocatable,
+            volumes_attached=volumes_attached,
+            status=status,
+            rng=rng,
+        )
+        self.cgroups: PodContainerManager | None = None
+        self.qos_cgroups: QOSContainerManager | None = None
+        self.unified: Mapping[str, str] = {}
+        if node.cgroup_tree is not None:
+            tree = CgroupManager(
+                node.cgroup_tree, version=node.cgroup_version, driver=node.cgroup_driver
+            )
+            root = parse_cgroup_root(node.cgroup_root)
+            self.cgroups = PodContainerManager(
+                tree,
+                root,
+                cgroups_per_qos=node.cgroups_per_qos,
+                pod_pids_limit=node.pod_pids_limit,
+            )
+            if node.cgroups_per_qos:
+                self.qos_cgroups = QOSContainerManager(tree, root)
+            if (node.cgroup_version or cgroup_version(node.cgroup_tree)) == 2:
+                self.unified = {"memory.oom.group": "1"}
+        self.runtime_helper: RuntimeHelper = ContainerOptions(
+            self.directories,
+            self.volumes,
+            self.cgroups,
+            references.get,
+            services=self._services.indexer.list,
+            host_ip=host_ip,
+            allocatable=allocatable,
+            cluster_dns=node.cluster_dns,
+            cluster_domain=node.cluster_domain,
+            host_dns=node.host_dns,
+            node_hosts=node.node_hosts,
+            random_name=node.random_name,
+            logs=node.pod_logs_dir,
+        )
+
+    def start(self) -> None:
+        if self.qos_cgroups is not None:
+            self.qos_cgroups.start(self._allocatable, self._node_pids)
+
+    async def wait_for_services(self) -> None:
+        self._services.start()
+        await self._services.wait_for_sync()
+
+    async def stop(self) -> None:
+        await self._services.stop()
+
+    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        if (
+            self.qos_cgroups is not None
+            and self.cgroups is not None
+            and not self.cgroups.exists(pod)
+        ):
+            self.qos_cgroups.update_cgroups(active_pods)
+            self.cgroups.ensure_exists(pod)
+
+    def make_directories(self, pod: Object) -> None:
+        self.directories.make_pod_data_dirs(pod["metadata"]["uid"])
+
+    async def mount(self, pod: Object) -> MountResult:
+        return await self.volumes.wait_for_attach_and_mount(pod)
+
+    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        uid = pod["metadata"]["uid"]
+        self.volumes.unmount_volumes(uid)
+        self.tokens.delete_for_pod(uid)
+        if self.cgroups is not None:
+            self.cgroups.destroy(pod)
+        if self.qos_cgroups is not None:
+            self.qos_cgroups.update_cgroups(active_pods)
+
+    def tear_down(self) -> None:
+        """The machine is given up, and nothing runs on it any more: unmount everything
+        and remove all groups.
+
+        No kubelet does this; whoever lends it a machine for a while does. Raises
+        VolumeError, OSError.
+        """
+        for uid in self.directories.list_pods():
+            self.volumes.adopt(uid)
+            self.volumes.unmount_volumes(uid)
+        if self.qos_cgroups is not None:
+            self.qos_cgroups.stop()
+
+    def clean_up(self, known: Collection[str]) -> list[str]:
+        for uid in [uid for uid in self.directories.list_pods() if uid not in known]:
+            self.volumes.adopt(uid)
+            self.volumes.unmount_volumes(uid)
+        removed, _ = self.directories.clean_up_orphaned(known)
+        if self.cgroups is not None:
+            self.cgroups.destroy_orphans(set(known))
+        return removed

@@ -1,0 +1,226 @@
+"""The node object: a machine introduces itself, and keeps saying that it is there.
+
+Two signs of life: a small lease every 10 seconds, which is all that the node lifecycle
+controller watches closely, and the whole status every 5 minutes or when something
+changed.
+
+Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initialNode`,
+`tryUpdateNodeStatus`), `nodestatus/setters.go`,
+`component-helpers/apimachinery/lease/controller.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+
+from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.version import KUBERNETES_VERSION
+from lifecycle.api.wire import Object
+from lifecycle.cri.runtime import Image
+
+DEFAULT_CAPACITY: Mapping[str, str] = {
+    "cpu": "2",
+    "ephemeral-storage": "264212084Ki",
+    "hugepages-1Gi": "0",
+    "hugepages-2Mi": "0",
+    "memory": "24684096Ki",
+    "pods": "110",
+}
+"""The recorded kind node's."""
+
+DECLARED_FEATURES = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
+
+MAX_IMAGES_IN_STATUS = 50
+MAX_NAMES_PER_IMAGE = 5
+LEASE_DURATION_SECONDS = 40
+KUBELET_PORT = 10250
+LEASE_NAMESPACE = "kube-node-lease"
+
+_CONDITIONS = (
+    (
+        "MemoryPressure",
+        "KubeletHasSufficientMemory",
+        "kubelet has sufficient memory available",
+    ),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+_PRESSURES = {
+    "MemoryPressure": (
+        "KubeletHasInsufficientMemory",
+        "kubelet has insufficient memory available",
+    ),
+    "DiskPressure": ("KubeletHasDiskPressure", "kubelet has disk pressure"),
+}
+NETWORK_NOT_READY = (
+    "container runtime network not ready: NetworkReady=false"
+    " reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not"
+    " initialized"
+)
+
+
+def initial_node(
+    name: str,
+    labels: Mapping[str, str],
+    taints: Sequence[Object],
+    provider: str,
+    pod_cidr: str,
+) -> Object:
+    """The node as registered, without status. Raises nothing; what the API server adds
+    is its business.
+    """
+    spec: Object = {}
+    if pod_cidr:
+        spec["podCIDR"] = pod_cidr
+        spec["podCIDRs"] = [pod_cidr]
+    spec["providerID"] = provider
+    if taints:
+        spec["taints"] = list(taints)
+    return {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                **labels,
+            },
+            "annotations": {
+                "volumes.kubernetes.io/controller-managed-attach-detach": "true"
+            },
+        },
+        "spec": spec,
+    }
+
+
+def node_conditions(
+    old: Sequence[Object],
+    now: str,
+    network_ready: bool,
+    why: str = NETWORK_NOT_READY,
+    pressures: Collection[str] = (),
+) -> list[Object]:
+    """All four, with the heartbeat now and the transition when the status last changed.
+    `why`: the network is not ready. `pressures`: the conditions that are true.
+    """
+    states = [
+        (
+            (kind, "True", *_PRESSURES[kind])
+            if kind in pressures
+            else (kind, "False", reason, message)
+        )
+        for kind, reason, message in _CONDITIONS
+    ]
+    if network_ready:
+        states.append(
+            ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+        )
+    else:
+        states.append(("Ready", "False", "KubeletNotReady", why))
+    conditions = []
+    for kind, status, reason, message in states:
+        conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "lastHeartbeatTime": now,
+                "lastTransitionTime": last_transition_time(
+                    find_status_condition(old, kind), status, now
+                ),
+                "reason": reason,
+                "message": message,
+            }
+        )
+    return conditions
+
+
+def node_status(
+    name: str,
+    address: str,
+    capacity: Mapping[str, str],
+    images: Sequence[Image],
+    conditions: list[Object],
+    runtime: str,
+    machine_info: Mapping[str, str] | None = None,
+    port: int = KUBELET_PORT,
+) -> Object:
+    """The whole status.
+
+    `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the
+    machine, by fields of `nodeInfo`; `port`: where the kubelet's own API is.
+    """
+    machine = sha256(b"machine").hexdigest()[
+        :32
+    ]  # kind's nodes are containers of one machine
+    boot = sha256(b"boot").hexdigest()
+    return {
+        "capacity": dict(capacity),
+        "allocatable": dict(capacity),
+        "conditions": conditions,
+        "addresses": [
+            {"type": "InternalIP", "address": address},
+            {"type": "Hostname", "address": name},
+        ],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        "nodeInfo": {
+            "machineID": machine,
+            "systemUUID": machine,
+            "bootID": (
+                f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}"
+            ),
+            "kernelVersion": "6.18.0",
+            "osImage": "Debian GNU/Linux 12 (bookworm)",
+            **(machine_info or {}),
+            "containerRuntimeVersion": runtime,
+            "kubeletVersion": KUBERNETES_VERSION,
+            "kubeProxyVersion": "",
+            "operatingSystem": "linux",
+            "architecture": "amd64",
+        },
+        "images": [
+            {
+                "names": [*image.repo_digests, *image.repo_tags][:MAX_NAMES_PER_IMAGE],
+                "sizeBytes": image.size,
+            }
+            for image in images[:MAX_IMAGES_IN_STATUS]
+        ],
+        "runtimeHandlers": [
+            {
+                "name": handler,
+                "features": {"recursiveReadOnlyMounts": True, "userNamespaces": True},
+            }
+            for handler in ("", "runc", "test-handler")
+        ],
+        "features": {"supplementalGroupsPolicy": True},
+        "declaredFeatures": list(DECLARED_FEATURES),
+    }
+
+
+def lease(name: str, node_uid: str, now: str) -> Object:
+    """The node's lease, renewed now (a `MicroTime`)."""
+    return {
+        "kind": "Lease",
+        "apiVersion": "coordination.k8s.io/v1",
+        "metadata": {
+            "name": name,
+            "namespace": LEASE_NAMESPACE,
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}
+            ],
+        },
+        "spec": {
+            "holderIdentity": name,
+            "leaseDurationSeconds": LEASE_DURATION_SECONDS,
+            "renewTime": now,
+        },
+    }

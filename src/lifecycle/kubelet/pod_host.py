@@ -1,0 +1,138 @@
+"""What a node keeps for its pods: their cgroups, directories and volumes.
+
+There are two kinds of node. One has a machine of its own (`local_pod_host.py`). The
+other is only there on paper: a kubelet with a hollow runtime keeps nothing, which is
+why thousands fit in one process, but it still says what is missing for a pod, and asks
+for the tokens that the API server expects to be asked for.
+
+Upstream: `pkg/kubelet/cm/container_manager.go` (`ContainerManager`),
+`container_manager_stub.go`, `pkg/kubelet/volumemanager/volume_manager.go`
+(`VolumeManager`), v1.36; the hollow kubelet of `pkg/kubemark/hollow_kubelet.go` is made
+of such stubs, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
+from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
+from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.volumemanager.references import (
+    ObjectReferences,
+    token_projections,
+)
+from lifecycle.kubelet.volumemanager.volume_manager import MountResult
+
+MOUNT_RETRY_PERIOD = 10.0
+"""Seconds until a volume that is not there on paper is looked for again."""
+
+
+class PodHost(Protocol):
+    """One per node. `unified`: what every container's cgroup gets of version 2's
+    files.
+    """
+
+    runtime_helper: RuntimeHelper
+    tokens: TokenManager
+    unified: Mapping[str, str]
+
+    def start(self) -> None:
+        """Make what all pods need. Raises CgroupError."""
+        ...
+
+    async def wait_for_services(self) -> None:
+        """Until it knows the cluster's services: before, no pod is started."""
+        ...
+
+    async def stop(self) -> None:
+        """No more watching."""
+        ...
+
+    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        """Weigh the classes anew and make the pod's own group. Raises CgroupError."""
+        ...
+
+    def make_directories(self, pod: Object) -> None:
+        """Raises OSError."""
+        ...
+
+    async def mount(self, pod: Object) -> MountResult:
+        """Set its volumes up."""
+        ...
+
+    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        """Nothing of it runs any more: take its volumes down, remove its group, forget
+        its tokens. Raises VolumeError, OSError.
+        """
+        ...
+
+    def clean_up(self, known: Collection[str]) -> list[str]:
+        """Remove what is left of pods that nobody knows: groups, volumes, directories.
+        The uids whose directories went. Raises VolumeError, OSError.
+        """
+        ...
+
+
+class PaperPodHost:
+    """A node that is not there."""
+
+    def __init__(
+        self,
+        references: ObjectReferences,
+        tokens: TokenManager,
+        allocatable: Mapping[str, str],
+        host_ip: str,
+    ) -> None:
+        self._references = references
+        self.tokens = tokens
+        self.unified: Mapping[str, str] = {}
+        self.runtime_helper: RuntimeHelper = PaperOptions(
+            references.get, host_ip, allocatable
+        )
+
+    def start(self) -> None:
+        pass
+
+    async def wait_for_services(self) -> None:
+        pass
+
+    async def stop(self) -> None:
+        pass
+
+    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        pass
+
+    def make_directories(self, pod: Object) -> None:
+        pass
+
+    async def mount(self, pod: Object) -> MountResult:
+        """Only look whether all is there that would be mounted."""
+        failures = [
+            *await self._references.unmountable_volumes(pod),
+            *await self._fetch_tokens(pod),
+        ]
+        retry_after = MOUNT_RETRY_PERIOD if failures else None
+        return MountResult(failures, retry_after=retry_after)
+
+    async def _fetch_tokens(self, pod: Object) -> list[tuple[str, str]]:
+        """Volumes whose token is not to be had, and why."""
+        failures = []
+        for volume, source in token_projections(pod):
+            try:
+                await self.tokens.get_service_account_token(
+                    pod,
+                    source.get("audience", ""),
+                    source.get("expirationSeconds", 3600),
+                )
+            except LookupError as error:
+                failures.append((volume, f"failed to fetch token: {error.args[0]}"))
+        return failures
+
+    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        self.tokens.delete_for_pod(pod["metadata"]["uid"])
+
+    def clean_up(self, known: Collection[str]) -> list[str]:
+        return []

@@ -1,0 +1,55 @@
+"""`fsGroup`: giving a volume's files to a group that all containers of the pod are in.
+
+Everything below the volume changes group, becomes readable (and, unless the volume is
+read-only, writable) for it, and directories hand the group on to what is made in them.
+On a large volume that takes long; `OnRootMismatch` looks at the top directory first and
+is content if that one is right.
+
+Upstream: `pkg/volume/volume_linux.go` (`VolumeOwnership.ChangePermissions`,
+`changeFilePermission`, `skipPermissionChange`), v1.36.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110
+
+
+def set_volume_ownership(
+    volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always"
+) -> bool:
+    """Give a volume to a group; whether anything was done. None: no group, nothing to
+    do. Raises OSError.
+    """
+    if fs_group is None:
+        return False
+    if policy == "OnRootMismatch" and not _root_mismatch(volume, fs_group, read_only):
+        return False
+    for directory, names, files in os.walk(volume):
+        _change(Path(directory), fs_group, read_only)
+        for name in [*files, *(n for n in names if (Path(directory) / n).is_symlink())]:
+            _change(Path(directory) / name, fs_group, read_only)
+    return True
+
+
+def _mask(is_directory: bool, read_only: bool) -> int:
+    mask = READ_ONLY if read_only else READ_WRITE
+    return mask | stat.S_ISGID | EXECUTE if is_directory else mask
+
+
+def _change(path: Path, fs_group: int, read_only: bool) -> None:
+    info = path.lstat()
+    os.lchown(path, -1, fs_group)
+    if not stat.S_ISLNK(info.st_mode):
+        path.chmod(
+            stat.S_IMODE(info.st_mode) | _mask(stat.S_ISDIR(info.st_mode), read_only)
+        )
+
+
+def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:
+    info = volume.stat()
+    mask = _mask(True, read_only)
+    return info.st_gid != fs_group or info.st_mode & mask != mask

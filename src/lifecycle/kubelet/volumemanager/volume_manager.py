@@ -1,0 +1,336 @@
+"""The volume manager: what pods want mounted, what is mounted, and the way from one to
+the other.
+
+`wait_for_attach_and_mount` is what syncPod calls before anything of the pod starts:
+every volume is set up, or the pod waits. It is called at every sync, and each time
+writes anew what has changed in ConfigMaps, Secrets and tokens. A volume that failed is
+not tried again before its back-off is over (half a second, doubled up to two minutes),
+and after two minutes and three seconds the pod is told that it still waits.
+
+`unmount_volumes` is the other end: a pod that has terminated keeps nothing.
+
+Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`,
+`WaitForUnmount`), `reconciler/reconciler.go`, `cache/`,
+`pkg/util/goroutinemap/exponentialbackoff`, v1.36. Upstream's desired and actual state
+are brought together by a loop every 100 ms; here the pod's own sync does it. Left out:
+attaching (see `attachable.py`), devices, resizing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.config.directories import (
+    PodDirectories,
+    escape_qualified_name,
+)
+from lifecycle.kubelet.volume import empty_dir, host_path
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection
+from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter
+from lifecycle.kubelet.volume.ownership import set_volume_ownership
+from lifecycle.kubelet.volume.payloads import (
+    DEFAULT_MODE,
+    GetObject,
+    GetToken,
+    VolumeError,
+    downward_payload,
+    object_payload,
+    projected_payload,
+)
+from lifecycle.kubelet.volumemanager.attachable import (
+    NotAttached,
+    Unprocessable,
+    claimed_volume,
+    mount_device,
+    verify_controller_attached_volume,
+)
+
+PLUGINS = {
+    "emptyDir": EMPTY_DIR_PLUGIN,
+    "configMap": "kubernetes.io/configmap",
+    "secret": "kubernetes.io/secret",
+    "projected": "kubernetes.io/projected",
+    "downwardAPI": "kubernetes.io/downward-api",
+    "hostPath": "kubernetes.io/host-path",
+}
+READ_ONLY_PLUGINS = {"configMap", "secret", "projected", "downwardAPI"}
+INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
+"""Seconds between tries of one volume: the first, and the longest."""
+
+POD_ATTACH_AND_MOUNT_TIMEOUT = 123.0
+"""Seconds after which a pod that still waits is told so: a little more than the longest
+back-off.
+"""
+
+
+@dataclass(slots=True)
+class MountedVolume:
+    """One entry of the actual state. `path` is what containers get mounted; `meta` the
+    wrapping `emptyDir`'s notes.
+    """
+
+    name: str
+    kind: str
+    path: Path
+    meta: Path | None = None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether containers may only read it, whatever they ask for."""
+        return self.kind in READ_ONLY_PLUGINS
+
+
+@dataclass(slots=True)
+class _Trial:
+    why: str
+    wait: float
+    again_at: float
+
+
+@dataclass(slots=True)
+class MountResult:
+    """How it went. `failures`: volume and reason, of tries made just now.
+    `retry_after`: seconds, None if all is mounted.
+    """
+
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    timed_out: str = ""
+    retry_after: float | None = None
+
+
+class VolumeManager:
+    """One per node. `allocatable` is the node's, `volumes_attached` reads the node's
+    status, `status` a pod's addresses.
+    """
+
+    def __init__(
+        self,
+        directories: PodDirectories,
+        get: GetObject,
+        get_token: GetToken,
+        clock: Clock,
+        *,
+        mounter: Mounter | None = None,
+        allocatable: Mapping[str, str] | None = None,
+        volumes_attached: Callable[[], list[Object]] = list,
+        status: Callable[[Object], Object] = lambda pod: pod.get("status") or {},
+        rng: random.Random | None = None,
+    ) -> None:
+        self._directories = directories
+        self._get = get
+        self._get_token = get_token
+        self._clock = clock
+        self.mounter: Mounter = mounter or NotedMounter()
+        self._allocatable = allocatable or {}
+        self._volumes_attached = volumes_attached
+        self._status = status
+        self._rng = rng or random.Random()
+        self.mounted: dict[str, dict[str, MountedVolume]] = {}
+        """The actual state: by pod uid and volume name."""
+        self._trials: dict[tuple[str, str], _Trial] = {}
+        self._waiting_since: dict[str, float] = {}
+
+    async def wait_for_attach_and_mount(self, pod: Object) -> MountResult:
+        """Set up and refresh the pod's volumes, as far as possible now."""
+        uid, now = pod["metadata"]["uid"], self._clock.now()
+        result = MountResult()
+        unmounted, unattached, unprocessed = [], [], []
+        for volume in pod["spec"].get("volumes") or ():
+            name = volume["name"]
+            trial = self._trials.get((uid, name))
+            if trial is not None and now < trial.again_at:
+                unmounted.append(name)
+                continue
+            try:
+                await self._set_up(pod, volume)
+                self._trials.pop((uid, name), None)
+            except (VolumeError, OSError, ValueError) as error:
+                if name not in self.mounted.get(uid, {}):
+                    unmounted.append(name)
+                result.failures.append((name, str(error)))
+                self._failed((uid, name), str(error), now)
+            except NotAttached:
+                unmounted.append(name)
+                unattached.append(name)
+                self._failed((uid, name), "", now)
+            except Unprocessable as error:
+                unmounted.append(name)
+                unprocessed.append(name)
+                self._failed((uid, name), str(error), now)
+        if not unmounted:
+            self._waiting_since.pop(uid, None)
+            return result
+        since = self._waiting_since.setdefault(uid, now)
+        if now - since >= POD_ATTACH_AND_MOUNT_TIMEOUT:
+            self._waiting_since[uid] = now
+            lists = [" ".join(names) for names in (unmounted, unattached, unprocessed)]
+            result.timed_out = (
+                f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}],"
+                f" unattached volumes=[{lists[1]}], failed to process"
+                f" volumes=[{lists[2]}]: context deadline exceeded"
+            )
+        soonest = min(self._trials[uid, name].again_at for name in unmounted)
+        result.retry_after = max(
+            min(soonest, self._waiting_since[uid] + POD_ATTACH_AND_MOUNT_TIMEOUT) - now,
+            0.1,
+        )
+        return result
+
+    def _failed(self, key: tuple[str, str], why: str, now: float) -> None:
+        old = self._trials.get(key)
+        wait = INITIAL_BACK_OFF if old is None else min(old.wait * 2, MAX_BACK_OFF)
+        self._trials[key] = _Trial(why, wait, now + wait)
+
+    def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
+        """What is mounted for a pod, by volume name. Upstream:
+        `GetMountedVolumesForPod`.
+        """
+        return self.mounted.get(uid, {})
+
+    def adopt(self, uid: str) -> None:
+        """Find on the disk what an earlier kubelet mounted for a pod. Upstream:
+        `reconstruct.go`.
+        """
+        plugins = {
+            escape_qualified_name(plugin): kind for kind, plugin in PLUGINS.items()
+        }
+        volumes = self.mounted.setdefault(uid, {})
+        for path in self._directories.volume_paths(uid):
+            kind = plugins.get(path.parent.name, "")
+            name = path.name if kind == "emptyDir" else f"wrapped_{path.name}"
+            if kind and path.name not in volumes:
+                meta = self._directories.plugin(uid, EMPTY_DIR_PLUGIN, name)
+                volumes[path.name] = MountedVolume(path.name, kind, path, meta)
+
+    def unmount_volumes(self, uid: str) -> None:
+        """Take everything of a pod down. Again does no harm. Raises VolumeError,
+        OSError.
+        """
+        volumes = self.mounted.get(uid, {})
+        subpaths = self._directories.volume_subpaths(uid)
+        if subpaths.is_dir():
+            for path in sorted(subpaths.rglob("*"), reverse=True):
+                self.mounter.unmount(path)
+                path.rmdir() if path.is_dir() else path.unlink()
+            subpaths.rmdir()
+        for name in list(volumes):
+            volume = volumes[name]
+            if volume.meta is not None:
+                empty_dir.tear_down(volume.path, volume.meta, self.mounter)
+            del volumes[name]
+        self.mounted.pop(uid, None)
+        self._waiting_since.pop(uid, None)
+        self._trials = {
+            key: trial for key, trial in self._trials.items() if key[0] != uid
+        }
+
+    # -- one volume --------------------------------------------------------------------
+
+    async def _set_up(self, pod: Object, volume: Object) -> None:
+        kind = next((kind for kind in PLUGINS if kind in volume), "")
+        if kind == "hostPath" and volume["hostPath"] is not None:
+            self._host_path(pod, volume["name"], volume["hostPath"])
+        elif kind == "emptyDir":
+            self._empty_dir(pod, volume)
+        elif kind:
+            await self._written(pod, volume, kind)
+        elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
+            await self._claimed(pod, volume)
+        else:
+            raise VolumeError(f"no volume plugin matched for volume {volume['name']}")
+
+    def _host_path(self, pod: Object, name: str, source: Object) -> None:
+        path = Path(source["path"])
+        host_path.check_type(path, source.get("type") or "")
+        self._note(pod, MountedVolume(name, "hostPath", path))
+
+    def _empty_dir(self, pod: Object, volume: Object) -> None:
+        uid, name, source = (
+            pod["metadata"]["uid"],
+            volume["name"],
+            volume["emptyDir"] or {},
+        )
+        if name in self.mounted.get(uid, {}):
+            return
+        path = self._directories.volume(uid, EMPTY_DIR_PLUGIN, name)
+        meta = self._directories.plugin(uid, EMPTY_DIR_PLUGIN, name)
+        size = empty_dir.memory_size(pod, source.get("sizeLimit"), self._node_memory())
+        empty_dir.set_up(path, meta, source.get("medium") or "", size, self.mounter)
+        self._own(pod, path, read_only=False)
+        self._note(pod, MountedVolume(name, "emptyDir", path, meta))
+
+    async def _written(self, pod: Object, volume: Object, kind: str) -> None:
+        uid, name = pod["metadata"]["uid"], volume["name"]
+        payload = await self._payload(pod, kind, volume[kind] or {})
+        path = self._directories.volume(uid, PLUGINS[kind], name)
+        meta = self._directories.plugin(uid, EMPTY_DIR_PLUGIN, f"wrapped_{name}")
+        medium = "" if kind == "configMap" else "Memory"
+        empty_dir.set_up(
+            path,
+            meta,
+            medium,
+            empty_dir.memory_size(pod, None, self._node_memory()),
+            self.mounter,
+        )
+        if AtomicWriter(path, self._rng).write(payload, self._clock.now()):
+            self._own(pod, path, read_only=True)
+        self._note(pod, MountedVolume(name, kind, path, meta))
+
+    async def _payload(
+        self, pod: Object, kind: str, source: Object
+    ) -> dict[str, FileProjection]:
+        namespace, mode = (
+            pod["metadata"]["namespace"],
+            source.get("defaultMode", DEFAULT_MODE),
+        )
+        if kind == "configMap":
+            return await object_payload(
+                source, "configmaps", source.get("name", ""), namespace, mode, self._get
+            )
+        if kind == "secret":
+            return await object_payload(
+                source,
+                "secrets",
+                source.get("secretName", ""),
+                namespace,
+                mode,
+                self._get,
+            )
+        status = self._status(pod)
+        if kind == "downwardAPI":
+            return downward_payload(
+                source.get("items") or [], pod, mode, status, self._allocatable
+            )
+        return await projected_payload(
+            source, pod, status, self._allocatable, self._get, self._get_token
+        )
+
+    async def _claimed(self, pod: Object, volume: Object) -> None:
+        volume_found = await claimed_volume(volume, pod, self._get)
+        local = volume_found["spec"].get("hostPath") or volume_found["spec"].get(
+            "local"
+        )
+        if local:
+            self._host_path(pod, volume["name"], local)
+            return
+        verify_controller_attached_volume(volume_found, self._volumes_attached())
+        mount_device(volume_found)
+
+    def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
+        context = pod["spec"].get("securityContext") or {}
+        policy = context.get("fsGroupChangePolicy") or "Always"
+        set_volume_ownership(
+            path, context.get("fsGroup"), read_only=read_only, policy=policy
+        )
+
+    def _node_memory(self) -> int:
+        return parse_quantity(str(self._allocatable.get("memory", "0"))).value()
+
+    def _note(self, pod: Object, volume: MountedVolume) -> None:
+        self.mounted.setdefault(pod["metadata"]["uid"], {})[volume.name] = volume

@@ -1,0 +1,89 @@
+"""The same question, asked ten thousand times: answers kept per kind of pod.
+
+The pods of a Deployment differ in their names and nothing else. For the second one,
+every node that did not change since the first gives the same answers. Here they are
+kept, by the pod's signature (see `equivalence.py`).
+
+Some pods cannot be told apart by signature. They, and any pod while a preemptor is
+nominated to a node, take the plain path in `schedule_pod.py`, and so does every pod of
+a profile with a plugin that has no adapter. The two give the same answer, scores and
+all, which the tests check.
+
+Upstream has the same idea since v1.35: `pkg/scheduler/framework/runtime/batch.go`
+(`OpportunisticBatch`) reuses the sorted nodes of the pod before, if its signature
+(`SignPod`) is the same and the node it got is full now. Ours is bolder (any number of
+pods, any order), because Python is slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.batch.adapters import ADAPTERS
+from lifecycle.scheduler.batch.equivalence import Equivalence
+from lifecycle.scheduler.batch.interface import BatchAdapter
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.runtime.framework import Framework
+
+MAX_SIGNATURES = 64
+"""Kinds of pods remembered; the one used longest ago goes first."""
+
+
+class OpportunisticBatch:
+    """The equivalences in use, by signature."""
+
+    def __init__(self, framework: Framework) -> None:
+        self._framework = framework
+        self._equivalences: dict[Hashable, Equivalence] = {}
+        deciding = dict.fromkeys(
+            (
+                *framework.pre_filter_plugins,
+                *framework.filter_plugins,
+                *framework.pre_score_plugins,
+                *framework.score_plugins,
+            )
+        )
+        self.possible = all(type(plugin) in ADAPTERS for plugin in deciding)
+        """Whether every plugin that decides has an adapter."""
+        shared = {ADAPTERS[type(p)]: p for p in deciding} if self.possible else {}
+        self._signers = list(shared.items())
+        """Each adapter once: several plugins may look at the same part of a pod."""
+        self._conditions = [
+            adapter
+            for adapter in shared
+            if type(adapter).applies is not BatchAdapter.applies
+        ]
+
+    def sign_pod(self, info: PodInfo) -> Hashable | None:
+        """The pod's signature; None if its answers cannot be shared."""
+        parts: list[Hashable] = []
+        for adapter, plugin in self._signers:
+            part = adapter.sign_pod(plugin, info)
+            if part is None:
+                return None
+            parts.append(part)
+        return tuple(parts)
+
+    def get(self, info: PodInfo, snapshot: Snapshot) -> Equivalence | None:
+        """The pod's equivalence, up to date with the snapshot; None: take the plain
+        path.
+        """
+        if not self.possible:
+            return None
+        for adapter in self._conditions:
+            if not adapter.applies(snapshot):
+                return None
+        signature = self.sign_pod(info)
+        if signature is None:
+            return None
+        equivalence = self._equivalences.pop(signature, None)
+        if equivalence is not None and equivalence.layout == snapshot.layout:
+            if equivalence.possible:
+                equivalence.catch_up(info, snapshot)
+        else:
+            equivalence = Equivalence(self._framework, info, snapshot)
+        self._equivalences[signature] = equivalence
+        if len(self._equivalences) > MAX_SIGNATURES:
+            del self._equivalences[next(iter(self._equivalences))]
+        return equivalence if equivalence.possible else None

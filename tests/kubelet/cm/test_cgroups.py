@@ -1,0 +1,202 @@
+"""Cgroups: names in both spellings, values from requests and limits, and files in a tree of either version."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.api.pod_resources import pod_requests
+from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager, is_cgroup_filesystem
+from lifecycle.kubelet.cm.cgroup_names import (
+    is_pod_cgroup,
+    new_cgroup_name,
+    parse_systemd,
+    pod_cgroup_name,
+    to_cgroupfs,
+    to_systemd,
+)
+from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
+from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager, node_allocatable
+from lifecycle.kubelet.cm.resource_config import (
+    ResourceConfig,
+    cpu_shares_to_weight,
+    cpu_shares_to_weight_linear,
+    memory_high,
+    milli_cpu_to_quota,
+    milli_cpu_to_shares,
+    milli_values,
+    resource_config_for_pod,
+)
+from lifecycle.kubelet.kuberuntime.container_resources import linux_container_resources, oom_score_adjust
+from tests.conftest import unavailable
+
+UID = "e38f4c83-141c-4598-b068-01b20baf205f"
+
+
+def pod(*resources: dict[str, Any], uid: str = UID, **spec: Any) -> dict[str, Any]:
+    containers = [{"name": f"c{i}", "image": "x", "resources": r} for i, r in enumerate(resources)]
+    return {"metadata": {"name": "p", "namespace": "n", "uid": uid}, "spec": {"containers": containers, **spec}}
+
+
+LIMITED = {"limits": {"cpu": "100m", "memory": "64Mi"}, "requests": {"cpu": "100m", "memory": "64Mi"}}
+ASKING = {"requests": {"cpu": "50m", "memory": "32Mi"}}
+
+
+def test_a_guaranteed_pod_sits_directly_in_kubepods_the_others_in_a_group_of_their_class() -> None:
+    assert to_cgroupfs(pod_cgroup_name((), pod(LIMITED))) == f"/kubepods/pod{UID}"
+    assert to_cgroupfs(pod_cgroup_name((), pod(ASKING))) == f"/kubepods/burstable/pod{UID}"
+    assert to_cgroupfs(pod_cgroup_name(("kubelet",), pod({}))) == f"/kubelet/kubepods/besteffort/pod{UID}"
+    assert pod_cgroup_name((), pod({}), cgroups_per_qos=False) == ()
+
+
+def test_a_slice_carries_its_parents_in_its_name_and_dashes_become_underscores() -> None:
+    name = pod_cgroup_name(("kubelet",), pod(ASKING))
+    underscored = UID.replace("-", "_")
+    assert to_systemd(name) == (
+        "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
+        f"kubelet-kubepods-burstable-pod{underscored}.slice"
+    )
+    assert is_pod_cgroup(("kubelet",), parse_systemd(to_systemd(name))) == UID
+    assert is_pod_cgroup(("kubelet",), ("kubelet", "kubepods", "burstable")) == ""
+    with pytest.raises(ValueError, match="invalid character"):
+        new_cgroup_name((), "a/b")
+
+
+@pytest.mark.parametrize(("shares", "weight"), [(0, 0), (2, 1), (102, 17), (1024, 100), (2048, 174), (262144, 10000)])
+def test_the_curve_from_shares_to_weight(shares: int, weight: int) -> None:
+    assert cpu_shares_to_weight(shares) == weight
+
+
+def test_the_old_line_gave_one_cpu_less_than_the_default_weight() -> None:
+    assert cpu_shares_to_weight_linear(1024) == 39
+
+
+@given(st.integers(0, 10**7))
+def test_shares_weights_and_quotas_are_monotonous_and_within_bounds(milli: int) -> None:
+    shares = milli_cpu_to_shares(milli)
+    assert 2 <= shares <= 262144
+    assert shares <= milli_cpu_to_shares(milli + 1)
+    assert 1 <= cpu_shares_to_weight(shares) <= 10000
+    assert cpu_shares_to_weight(shares) <= cpu_shares_to_weight(min(shares + 1, 262144))
+    assert milli_cpu_to_quota(milli) == 0 if not milli else milli_cpu_to_quota(milli) >= 1000
+
+
+def test_requests_become_shares_limits_become_quota_and_memory() -> None:
+    assert resource_config_for_pod(pod(LIMITED)) == ResourceConfig(102, 10000, 100000, 64 << 20)
+    assert resource_config_for_pod(pod(ASKING)) == ResourceConfig(51)
+    assert resource_config_for_pod(pod({})) == ResourceConfig(2)
+    half = pod(LIMITED, {"requests": {"cpu": "1"}})  # one container without a limit: the pod has none
+    assert resource_config_for_pod(half) == ResourceConfig(1126)
+    assert resource_config_for_pod(pod(LIMITED), enforce_cpu_limits=False, pod_pids_limit=100).cpu_quota == -1
+
+
+def test_init_containers_count_only_where_they_need_more_and_sidecars_always() -> None:
+    asks = {"requests": {"cpu": "100m"}}
+    init = [
+        {"name": "i", "image": "x", "resources": {"requests": {"cpu": "300m"}}},
+        {"name": "s", "image": "x", "restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}},
+        {"name": "j", "image": "x", "resources": {"requests": {"cpu": "400m"}}},
+    ]
+    assert milli_values(pod_requests(pod(asks, initContainers=init))) == {"cpu": 450}  # j beside s
+    assert milli_values(pod_requests(pod(asks, initContainers=init[:2]))) == {"cpu": 300}
+    assert milli_values(pod_requests(pod(asks, overhead={"cpu": "10m"}))) == {"cpu": 110}
+
+
+def test_huge_pages_and_memory_qos() -> None:
+    pages = {"limits": {"hugepages-2Mi": "4Mi", "cpu": "1", "memory": "1Gi"}}
+    assert resource_config_for_pod(pod(pages)).hugepage_limit == {"2MB": 4 << 20}
+    assert resource_config_for_pod(pod(ASKING), memory_qos=True).unified == {"memory.min": str(32 << 20)}
+    container = {"resources": {"requests": {"memory": "100Mi"}, "limits": {"memory": "200Mi"}}}
+    assert memory_high(container, 1 << 40) == 190 << 20
+
+
+def test_whom_the_kernel_kills_first() -> None:
+    memory = 1000 << 20
+    burstable = pod({"requests": {"memory": "250Mi"}}, {"requests": {"memory": "999Mi"}}, {"requests": {"cpu": "1"}})
+    scores = [oom_score_adjust(burstable, c, memory) for c in burstable["spec"]["containers"]]
+    assert scores == [750, 3, 999]
+    for which, score in (
+        (pod(LIMITED), -997),
+        (pod({}), 1000),
+        (pod({}, priorityClassName="system-node-critical"), -997),
+    ):
+        assert oom_score_adjust(which, which["spec"]["containers"][0], memory) == score
+
+
+def test_what_the_runtime_is_told_of_a_container() -> None:
+    guaranteed = pod(LIMITED)
+    told = linux_container_resources(guaranteed, guaranteed["spec"]["containers"][0], 1 << 34)
+    assert told["cpu_shares"] == 102
+    assert told["memory_swap_limit_in_bytes"] == told["memory_limit_in_bytes"] == 64 << 20
+    assert "cpu_quota" not in linux_container_resources(pod({}), pod({})["spec"]["containers"][0], 1 << 34)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
+def test_a_tree_of_ordinary_directories(tmp_path: Path, version: int, driver: str) -> None:
+    for controller in ("cpu", "memory", "pids") if version == 1 else ():
+        (tmp_path / controller).mkdir()
+    tree = CgroupManager(tmp_path, version=version, driver=driver)
+    groups = PodContainerManager(tree, ("kubelet",), pod_pids_limit=100)
+    classes = QOSContainerManager(tree, ("kubelet",))
+    classes.start({"cpu": "2", "memory": "24684096Ki"}, pids=192731)
+    burstable, guaranteed = pod(ASKING, uid="b-1"), pod(LIMITED, uid="g-1")
+    for one in (burstable, guaranteed):
+        groups.ensure_exists(one)
+        groups.ensure_exists(one)
+    classes.update_cgroups([burstable, guaranteed])
+    name = groups.pod_container_name(guaranteed)
+    if version == 1:
+        assert tree.read(name, "cpu.cfs_quota_us") == "10000"
+        assert tree.read(("kubelet", "kubepods"), "memory.limit_in_bytes") == "25276514304"
+        assert tree.read(("kubelet", "kubepods", "burstable"), "cpu.shares") == "51"
+    else:
+        assert tree.read(name, "cpu.max") == "10000 100000"
+        assert tree.read(name, "cpu.weight") == "17"
+        assert tree.read(name, "memory.max") == str(64 << 20)
+    assert tree.read(name, "pids.max") == "100"
+    assert set(groups.all_pods()) == {"b-1", "g-1"}
+    assert groups.destroy_orphans({"g-1"}) == ["b-1"]
+    assert not groups.exists(burstable)
+    assert groups.exists(guaranteed)
+    groups.destroy(guaranteed)
+    groups.destroy(guaranteed)
+    with pytest.raises(CgroupError, match="failed to read"):
+        tree.read(name, "cpu.shares")
+
+
+def test_the_kernels_own_tree_takes_it_and_gives_it_back() -> None:
+    root = Path("/sys/fs/cgroup")
+    if os.geteuid() or not (root / "cpu").is_dir() or not is_cgroup_filesystem(root / "cpu"):
+        unavailable("root and a cgroup v1 tree at /sys/fs/cgroup")
+    parent = f"lifecycle-test-{uuid.uuid4().hex[:8]}"
+    tree = CgroupManager(root, version=1, driver="cgroupfs")
+    tree.controllers = tuple(c for c in tree.controllers if c in ("cpu", "memory", "pids"))
+    groups = PodContainerManager(tree, (parent,))
+    try:
+        groups.ensure_exists(pod(LIMITED))
+        name = groups.pod_container_name(pod(LIMITED))
+        assert tree.read(name, "cpu.shares") == "102"
+        assert tree.read(name, "cpu.cfs_quota_us") == "10000"
+        assert tree.read(name, "memory.limit_in_bytes") == str(64 << 20)
+        groups.destroy(pod(LIMITED))
+        assert not groups.exists(pod(LIMITED))
+    finally:
+        tree.destroy((parent,))
+    assert not tree.exists((parent,))
+
+
+def test_allocatable_is_capacity_less_what_is_reserved() -> None:
+    left = node_allocatable(
+        {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        kube_reserved={"cpu": "500m"},
+        system_reserved={"cpu": "500m", "memory": "1Gi"},
+        eviction_hard={"memory": "100Mi"},
+    )
+    assert left == {"cpu": "3", "memory": "7068Mi", "pods": "110"}

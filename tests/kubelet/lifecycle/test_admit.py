@@ -1,0 +1,121 @@
+"""Admission: who is refused, for what reason, in which words; and the rules that are gone."""
+
+# ruff: noqa: E501 - messages in full, one case a line
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.historical.soft_admission import no_new_privs_handler, sync_pod_status
+from lifecycle.kubelet.lifecycle.admit_handlers import SysctlAllowlist, default_handlers
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
+from lifecycle.kubelet.lifecycle.predicate import predicate_handler
+
+NODE: Object = {"metadata": {"name": "n1", "labels": {"disk": "ssd"}}, "spec": {}, "status": {}}
+ALLOCATABLE = {"cpu": "2", "memory": "1Gi", "pods": "3"}
+
+
+def pod(requests: dict[str, str] | None = None, container: Object | None = None, **spec: Any) -> Object:
+    made = {"name": "c", "image": "x", "resources": {"requests": requests or {}}, **(container or {})}
+    return {
+        "metadata": {"name": "p", "namespace": "n", "uid": "u"},
+        "spec": {"nodeName": "n1", "containers": [made], **spec},
+    }
+
+
+def ask(which: Object, others: tuple[Object, ...] = (), node: Object = NODE, **more: Any) -> tuple[str, str]:
+    more.setdefault("apparmor", lambda: False)
+    handlers = default_handlers(predicate_handler, **more)
+    result = can_admit_pod(handlers, PodAdmitAttributes(which, others, node, ALLOCATABLE))
+    return result.reason, result.message
+
+
+HOST_PORT = {"ports": [{"containerPort": 1, "hostPort": 80}]}
+
+
+@pytest.mark.parametrize(
+    ("which", "others", "reason", "message"),
+    [
+        (pod({"cpu": "2"}), (), "", ""),
+        (pod({"cpu": "2"}), (pod({"cpu": "1m"}),), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 2000, used: 1, capacity: 2000"),
+        (pod({"memory": "2Gi"}), (), "OutOfmemory", "Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824"),
+        (pod(), (pod(), pod(), pod()), "OutOfpods", "Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3"),
+        (pod({"example.com/gpu": "1"}), (), "", ""),
+        (pod(nodeSelector={"disk": "hdd"}), (), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"),
+        (pod(container=HOST_PORT), (pod(container=HOST_PORT),), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"),
+        (pod(os={"name": "windows"}), (), "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
+        (pod(securityContext={"supplementalGroupsPolicy": "Strict"}), (), "SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node"),
+        (pod(securityContext={"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}), (), "SysctlForbidden", 'forbidden sysctl: "kernel.msgmax" not allowlisted'),
+        (pod(securityContext={"sysctls": [{"name": "net/ipv4/tcp_rmem", "value": "1"}]}), (), "", ""),
+        (pod(hostNetwork=True, securityContext={"sysctls": [{"name": "net.ipv4.tcp_rmem", "value": "1"}]}), (), "SysctlForbidden", 'forbidden sysctl: "net.ipv4.tcp_rmem" not allowed with host Net enabled'),
+        (pod(securityContext={"appArmorProfile": {"type": "RuntimeDefault"}}), (), "AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host"),
+        (pod(securityContext={"appArmorProfile": {"type": "Unconfined"}}), (), "", ""),
+    ],
+)  # fmt: skip
+def test_the_reasons_and_the_words(which: Object, others: tuple[Object, ...], reason: str, message: str) -> None:
+    assert ask(which, others) == (reason, message)
+
+
+def test_what_a_shrinking_pod_still_has_is_not_free() -> None:
+    shrinking = pod({"cpu": "500m"})
+    status = {"name": "c", "resources": {"requests": {"cpu": "1500m"}}, "allocatedResources": {"cpu": "500m"}}
+    assert ask(pod({"cpu": "1"}), (shrinking,)) == ("", "")
+    reason, message = ask(pod({"cpu": "1"}), ({**shrinking, "status": {"containerStatuses": [status]}},))
+    assert (reason, message.partition("cpu, ")[2]) == ("OutOfcpu", "requested: 1000, used: 1500, capacity: 2000")
+
+
+def test_a_pod_that_does_not_tolerate_no_execute_is_refused_unless_it_is_static() -> None:
+    tainted = {**NODE, "spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}}
+    assert ask(pod(), node=tainted)[0] == "TaintToleration"
+    static = pod()
+    static["metadata"]["annotations"] = {"kubernetes.io/config.source": "file"}
+    assert ask(static, node=tainted)[0] == ""
+
+
+def test_under_memory_pressure_only_pods_that_asked_for_nothing_are_refused() -> None:
+    def pressure(*conditions: str) -> Any:
+        return lambda: list(conditions)
+
+    assert ask(pod(), node_conditions=pressure("MemoryPressure")) == (
+        "Evicted",
+        "The node had condition: [MemoryPressure]. ",
+    )
+    assert ask(pod({"memory": "1Mi"}), node_conditions=pressure("MemoryPressure"))[0] == ""
+    assert ask(pod({"memory": "1Mi"}), node_conditions=pressure("DiskPressure"))[0] == "Evicted"
+    assert ask(pod(priority=2_000_001_000), node_conditions=pressure("DiskPressure"))[0] == ""
+    tolerant = pod(tolerations=[{"key": "node.kubernetes.io/memory-pressure", "operator": "Exists"}])
+    assert ask(tolerant, node_conditions=pressure("MemoryPressure"))[0] == ""
+
+
+def test_exclusive_cpus_that_are_not_there_and_a_node_that_goes_down() -> None:
+    def allocate(which: Object, container: Object) -> None:
+        raise ValueError("not enough cpus available to satisfy request: requested=2, available=1")
+
+    assert ask(pod(), allocate=allocate) == (
+        "UnexpectedAdmissionError",
+        "Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, which is unexpected",
+    )
+    assert ask(pod(), shutting_down=lambda: True)[0] == "NodeShutdown"
+
+
+def test_administrators_may_allow_more_sysctls_but_only_of_namespaces() -> None:
+    allowed = SysctlAllowlist(["kernel.msg*"])
+    assert allowed.complaint("kernel.msgmax", False, False) == ""
+    assert allowed.complaint("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
+    with pytest.raises(ValueError, match="not known to be namespaced"):
+        SysctlAllowlist(["vm.swappiness"])
+
+
+def test_the_old_soft_handler_left_a_pod_pending_and_blocked() -> None:
+    which = pod(container={"securityContext": {"allowPrivilegeEscalation": False}})
+    attributes = PodAdmitAttributes(which, (), NODE, ALLOCATABLE)
+    refused = no_new_privs_handler("docker", (1, 22, 0))(attributes)
+    assert refused.reason == "NoNewPrivs"
+    status = sync_pod_status(which, refused)
+    assert status["phase"] == "Pending"
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "Blocked"}}
+    assert no_new_privs_handler("docker", (1, 23, 0))(attributes).admit
+    assert no_new_privs_handler("remote", (1, 0, 0))(attributes).admit

@@ -1,0 +1,407 @@
+"""Volumes: what is written, how it is replaced, what is said when it cannot be had, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import random
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.config.directories import PodDirectories
+from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError
+from lifecycle.kubelet.kubelet_pods.environment import from_services, make_environment_variables
+from lifecycle.kubelet.kubelet_pods.hosts_file import ensure_hosts_file, host_name_and_domain, managed_hosts_file
+from lifecycle.kubelet.kubelet_pods.mounts import MountError, make_mounts
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection, validate_path
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter, NotedMounter
+from lifecycle.kubelet.volume.host_path import check_type
+from lifecycle.kubelet.volume.ownership import set_volume_ownership
+from lifecycle.kubelet.volume.payloads import VolumeError
+from lifecycle.kubelet.volumemanager.attachable import Unprocessable, claimed_volume
+from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeManager
+from tests.conftest import unavailable
+
+OBJECTS: dict[tuple[str, str], Object] = {
+    ("configmaps", "cfg"): {"data": {"KEY": "value", "file.txt": "hello\n"}},
+    ("secrets", "sec"): {"data": {"password": base64.b64encode(b"hunter2").decode()}},
+}
+
+
+class Cluster:
+    """Answers for the API server."""
+
+    def __init__(self) -> None:
+        self.objects = {key: dict(value) for key, value in OBJECTS.items()}
+        self.tokens = 0
+
+    async def get(self, plural: str, name: str, namespace: str) -> Object:
+        if (plural, name) not in self.objects:
+            raise LookupError(f'{plural.removesuffix("s")} "{name}" not found')
+        return self.objects[plural, name]
+
+    async def token(self, pod: Object, audience: str, seconds: int) -> str:
+        self.tokens += 1
+        return f"token-{self.tokens}"
+
+
+def pod(*volumes: Object, **spec: Any) -> Object:
+    return {
+        "metadata": {"name": "p", "namespace": "n", "uid": "u-1", "labels": {"app": "x", "a": 'q"'}},
+        "spec": {"containers": [{"name": "c", "image": "x"}], "volumes": list(volumes), **spec},
+    }
+
+
+def manager(tmp_path: Path, cluster: Cluster | None = None, **more: Any) -> VolumeManager:
+    cluster = cluster or Cluster()
+    more.setdefault("allocatable", {"memory": "1Gi", "cpu": "2"})
+    return VolumeManager(PodDirectories(tmp_path), cluster.get, cluster.token, Clock(), rng=random.Random(1), **more)
+
+
+def mount(volumes: VolumeManager, which: Object) -> MountResult:
+    return run_virtual(volumes.wait_for_attach_and_mount(which))
+
+
+PROJECTED: Object = {
+    "name": "api",
+    "projected": {
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "cfg", "items": [{"key": "KEY", "path": "deep/key", "mode": 0o400}]}},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+        ]
+    },
+}
+
+
+def test_each_kind_lands_where_upstream_puts_it(tmp_path: Path) -> None:
+    volumes = manager(tmp_path)
+    which = pod(
+        {"name": "cm", "configMap": {"name": "cfg"}},
+        {"name": "sec", "secret": {"secretName": "sec", "defaultMode": 0o400}},
+        {"name": "empty", "emptyDir": {}},
+        {"name": "down", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        PROJECTED,
+    )
+    assert mount(volumes, which) == MountResult()
+    base = tmp_path / "pods/u-1/volumes"
+    assert (base / "kubernetes.io~configmap/cm/KEY").read_text() == "value"
+    assert os.readlink(base / "kubernetes.io~configmap/cm/KEY") == "..data/KEY"
+    assert stat.S_IMODE((base / "kubernetes.io~secret/sec/password").stat().st_mode) == 0o400
+    assert (base / "kubernetes.io~downward-api/down/labels").read_text() == 'a="q\\""\napp="x"'
+    assert (base / "kubernetes.io~projected/api/deep/key").read_text() == "value"
+    assert (base / "kubernetes.io~projected/api/token").read_text() == "token-1"
+    assert stat.S_IMODE((base / "kubernetes.io~empty-dir/empty").stat().st_mode) == 0o777
+    notes = tmp_path / "pods/u-1/plugins/kubernetes.io~empty-dir"
+    assert sorted(p.name for p in notes.iterdir()) == [
+        "empty",
+        "wrapped_api",
+        "wrapped_cm",
+        "wrapped_down",
+        "wrapped_sec",
+    ]
+    volumes.unmount_volumes("u-1")
+    volumes.unmount_volumes("u-1")
+    assert list(notes.iterdir()) == []
+    assert [list(p.iterdir()) for p in base.iterdir()] == [[]] * 5  # as on a real node, the plugins' directories stay
+
+
+@pytest.mark.parametrize(
+    ("volume", "why"),
+    [
+        ({"configMap": {"name": "y"}}, 'configmap "y" not found'),
+        ({"secret": {"secretName": "y"}}, 'secret "y" not found'),
+        (
+            {"secret": {"secretName": "sec", "items": [{"key": "k", "path": "p"}]}},
+            "references non-existent secret key: k",
+        ),
+        (
+            {"configMap": {"name": "cfg", "items": [{"key": "k", "path": "p"}]}},
+            "configmap references non-existent config key: k",
+        ),
+        (
+            {"hostPath": {"path": "/no/such", "type": "Directory"}},
+            "hostPath type check failed: /no/such is not a directory",
+        ),
+        ({"hostPath": {"path": "/dev", "type": "File"}}, "hostPath type check failed: /dev is not a file"),
+    ],
+)
+def test_what_is_missing_is_said_in_upstreams_words(tmp_path: Path, volume: Object, why: str) -> None:
+    result = mount(manager(tmp_path), pod({"name": "v", **volume}))
+    assert result.failures == [("v", why)]
+    assert result.retry_after == 0.5
+
+
+def test_what_is_optional_may_be_missing(tmp_path: Path) -> None:
+    volumes = manager(tmp_path)
+    assert mount(volumes, pod({"name": "v", "configMap": {"name": "y", "optional": True}})).retry_after is None
+    assert list((tmp_path / "pods/u-1/volumes/kubernetes.io~configmap/v").glob("[!.]*")) == []
+
+
+def test_a_failed_volume_waits_twice_as_long_each_time_and_the_pod_is_told_after_two_minutes(tmp_path: Path) -> None:
+    cluster = Cluster()
+
+    async def main() -> tuple[list[float], str, float | None]:
+        volumes = manager(tmp_path, cluster)
+        which, waits, told = pod({"name": "v", "secret": {"secretName": "late"}}), [], ""
+        while not told:
+            result = await volumes.wait_for_attach_and_mount(which)
+            if result.failures:
+                waits.append(volumes._trials["u-1", "v"].wait)
+            told = result.timed_out
+            await asyncio.sleep(result.retry_after or 0)
+        cluster.objects["secrets", "late"] = {"data": {}}
+        await asyncio.sleep(122)
+        return waits, told, (await volumes.wait_for_attach_and_mount(which)).retry_after
+
+    waits, told, after = run_virtual(main())
+    assert waits[:8] == [0.5, 1, 2, 4, 8, 16, 32, 64]
+    assert told == (
+        "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], "
+        "failed to process volumes=[]: context deadline exceeded"
+    )
+    assert after is None
+
+
+def test_a_changed_config_map_is_swapped_in_one_step_and_an_unchanged_one_not_at_all(tmp_path: Path) -> None:
+    cluster = Cluster()
+    volumes, which = manager(tmp_path, cluster), pod({"name": "cm", "configMap": {"name": "cfg"}})
+    mount(volumes, which)
+    path = tmp_path / "pods/u-1/volumes/kubernetes.io~configmap/cm"
+    before = os.readlink(path / "..data")
+    mount(volumes, which)
+    assert os.readlink(path / "..data") == before
+    cluster.objects["configmaps", "cfg"] = {"data": {"KEY": "other", "new": "1"}}
+    mount(volumes, which)
+    assert os.readlink(path / "..data") != before
+    assert {p.name: p.read_text() for p in path.iterdir() if not p.name.startswith("..")} == {
+        "KEY": "other",
+        "new": "1",
+    }
+    assert not (path / before).exists()
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "d/e", "d/f", "g"]), st.binary(max_size=3)), max_size=6))
+def test_the_atomic_writer_leaves_exactly_the_last_payload(
+    tmp_path_factory: Any, payloads: list[dict[str, bytes]]
+) -> None:
+    target = tmp_path_factory.mktemp("volume")
+    writer = AtomicWriter(target, random.Random(3))
+    for payload in payloads:
+        writer.write({name: FileProjection(data, 0o644) for name, data in payload.items()}, 0.0)
+        found = {
+            str(p.relative_to(target)): p.read_bytes()
+            for top in target.glob("[!.]*")
+            for p in [top, *top.glob("*")]
+            if p.is_file()
+        }
+        assert found == payload
+        assert len(list(target.glob("..[0-9]*"))) == 1
+
+
+@pytest.mark.parametrize("path", ["", "/a", "../a", "a/../b", "..data/x", "x" * 300])
+def test_paths_that_could_leave_the_volume_are_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="invalid path"):
+        validate_path(path)
+
+
+def test_fs_group_gives_files_to_the_group(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/f").write_text("x")
+    (tmp_path / "d/f").chmod(0o600)
+    group = os.getgid()
+    assert set_volume_ownership(tmp_path, group, read_only=False)
+    assert stat.S_IMODE((tmp_path / "d/f").stat().st_mode) == 0o660
+    assert (tmp_path / "d").stat().st_mode & stat.S_ISGID
+    assert not set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
+    assert not set_volume_ownership(tmp_path, None, read_only=False)
+
+
+def test_a_token_is_the_groups_or_the_users_alone_if_there_is_one(tmp_path: Path) -> None:
+    volumes = manager(tmp_path)
+    mount(volumes, pod(PROJECTED, securityContext={"runAsUser": os.getuid()}))
+    token = tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api/token"
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+
+
+def test_memory_backed_volumes_are_as_large_as_the_pods_limit_allows(tmp_path: Path) -> None:
+    mounter = NotedMounter()
+    limited = [{"name": "c", "image": "x", "resources": {"limits": {"memory": "64Mi"}}}]
+    volume = {"name": "m", "emptyDir": {"medium": "Memory"}}
+    mount(manager(tmp_path, mounter=mounter), pod(volume, containers=limited))
+    assert list(mounter.tmpfs.values()) == [64 << 20]
+    mounter.tmpfs.clear()
+    mount(manager(tmp_path / "b", mounter=mounter), pod(volume))
+    assert list(mounter.tmpfs.values()) == [1 << 30]
+
+
+def test_as_root_a_tmpfs_is_really_mounted_and_gone_afterwards(tmp_path: Path) -> None:
+    if os.geteuid():
+        unavailable("root, for mounting")
+    volumes = manager(tmp_path, mounter=LinuxMounter())
+    path = tmp_path / "pods/u-1/volumes/kubernetes.io~empty-dir/m"
+    try:
+        result = mount(volumes, pod({"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}))
+        if result.failures and "permission denied" in result.failures[0][1]:
+            unavailable("the right to mount")
+        assert path.is_mount()
+        assert os.statvfs(path).f_blocks * os.statvfs(path).f_frsize == 1 << 20
+    finally:
+        volumes.unmount_volumes("u-1")
+    assert not path.exists()
+
+
+def test_host_path_makes_what_it_may_and_checks_the_rest(tmp_path: Path) -> None:
+    check_type(tmp_path / "d/e", "DirectoryOrCreate")
+    check_type(tmp_path / "d/f", "FileOrCreate")
+    check_type(tmp_path / "nothing", "")
+    assert (tmp_path / "d/f").is_file()
+    with pytest.raises(VolumeError, match="is not a socket file"):
+        check_type(tmp_path / "d/f", "Socket")
+
+
+def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.objects["persistentvolumeclaims", "data"] = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    csi = {"driver": "disk.example.com", "volumeHandle": "h"}
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"csi": csi}}
+    attached: list[Object] = []
+    which = pod({"name": "v", "persistentVolumeClaim": {"claimName": "data"}})
+    volumes = manager(tmp_path, cluster, volumes_attached=lambda: attached)
+    assert mount(volumes, which).failures == []  # nothing is wrong: it waits
+    attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
+    fresh = manager(tmp_path, cluster, volumes_attached=lambda: attached)
+    assert "not found in the list of registered CSI drivers" in mount(fresh, which).failures[0][1]
+
+
+def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
+    cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+    name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]
+    with pytest.raises(Unprocessable, match="failed to fetch PVC from API server"):
+        run_virtual(claimed_volume(volume, which, cluster.get))
+    claim: Object = {"metadata": {}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    cluster.objects["persistentvolumeclaims", name] = claim
+    path = tmp_path / "disk"
+    path.mkdir()
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"local": {"path": str(path)}}}
+    with pytest.raises(Unprocessable, match=r"was not created for pod .* \(pod is not owner\)"):
+        run_virtual(claimed_volume(volume, which, cluster.get))
+    claim["metadata"]["ownerReferences"] = [{"uid": which["metadata"]["uid"], "controller": True}]
+    volumes = manager(tmp_path, cluster)
+    assert mount(volumes, which).failures == []
+    assert volumes.volumes_for_pod("u-1")["v"].path == path
+
+
+def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp_path: Path) -> None:
+    volumes = manager(tmp_path)
+    which = pod({"name": "cm", "configMap": {"name": "cfg"}}, {"name": "e", "emptyDir": {}})
+    mount(volumes, which)
+    directories = PodDirectories(tmp_path)
+
+    def mounts(*wanted: Object, envs: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        container = {"name": "c", "volumeMounts": list(wanted)}
+        known = volumes.volumes_for_pod("u-1")
+        return make_mounts(which, container, known, directories, volumes.mounter, envs or {}, etc_hosts=True)
+
+    found = mounts(
+        {"name": "cm", "mountPath": "/cm"},
+        {"name": "e", "mountPath": "e", "subPathExpr": "$(POD)/x"},
+        envs={"POD": "p"},
+    )
+    assert found[0]["readonly"]
+    assert found[1]["container_path"] == "/e"
+    assert Path(found[1]["host_path"]).is_dir()
+    assert found[2]["container_path"] == "/etc/hosts"
+    assert [m["container_path"] for m in mounts({"name": "e", "mountPath": "/etc/hosts"})] == ["/etc/hosts"]
+    empty = volumes.volumes_for_pod("u-1")["e"].path
+    (empty / "out").symlink_to("/etc")
+    for wrong, why in (
+        ({"subPath": "out"}, "failed to prepare subPath"),
+        ({"subPath": "../x"}, "must not contain"),
+        ({"subPathExpr": "$(NO)"}, 'missing value for "NO"'),
+    ):
+        with pytest.raises(MountError, match=why):
+            mounts({"name": "e", "mountPath": "/e", **wrong})
+    with pytest.raises(MountError, match="cannot find volume"):
+        mounts({"name": "none", "mountPath": "/n"})
+
+
+def test_the_hosts_file_knows_the_pod_and_its_aliases(tmp_path: Path) -> None:
+    which = pod(hostname="myhost", subdomain="mysub", hostAliases=[{"ip": "192.0.2.9", "hostnames": ["nine", "neuf"]}])
+    assert host_name_and_domain(which) == ("myhost", "mysub.n.svc.cluster.local")
+    ensure_hosts_file(tmp_path / "h", which, ["10.0.0.1"])
+    text = (tmp_path / "h").read_text()
+    assert "10.0.0.1\tmyhost.mysub.n.svc.cluster.local\tmyhost\n" in text
+    assert text.endswith("\n# Entries added by HostAliases.\n192.0.2.9\tnine\tneuf\n")
+    assert managed_hosts_file(["1.2.3.4"], "a", "", []).endswith("1.2.3.4\ta\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [("$(A)-$(NOPE)-$$(A)", "1-$(NOPE)-$(A)"), ("$A $", "$A $"), ("$(A", "$(A"), ("$$$$", "$$"), ("$(A)$(A)", "11")],
+)
+def test_variables_in_text(text: str, expanded: str) -> None:
+    assert expand(text, {"A": "1"}.get) == expanded
+
+
+def test_environment_in_upstreams_order_of_precedence() -> None:
+    events: list[str] = []
+    service = {
+        "metadata": {"name": "web-1", "namespace": "n"},
+        "spec": {"clusterIP": "10.0.0.9", "ports": [{"port": 80}]},
+    }
+    container = {
+        "name": "c",
+        "envFrom": [{"prefix": "P=", "configMapRef": {"name": "cfg"}}, {"configMapRef": {"name": "cfg"}}],
+        "env": [
+            {"name": "KEY", "value": "$(KEY)+"},
+            {"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+            {"name": "URL", "value": "$(WEB_1_PORT)"},
+            {"name": "S", "valueFrom": {"secretKeyRef": {"name": "sec", "key": "password"}}},
+            {"name": "O", "valueFrom": {"configMapKeyRef": {"name": "no", "key": "x", "optional": True}}},
+        ],
+    }
+    found = run_virtual(
+        make_environment_variables(
+            pod(), container, Cluster().get, services=[service], allocatable={"cpu": "2"},
+            event=lambda kind, reason, message: events.append(message),
+        )
+    )  # fmt: skip
+    assert list(found)[:4] == ["KEY", "CPU", "URL", "S"]
+    assert (found["KEY"], found["CPU"], found["URL"], found["S"]) == ("value+", "2", "tcp://10.0.0.9:80", "hunter2")
+    assert "O" not in found
+    assert events == [
+        "Keys [P=KEY, P=file.txt] from the EnvFrom configMap n/cfg were skipped since they are considered invalid "
+        "environment variable names."
+    ]
+    wrong = {"name": "c", "env": [{"name": "S", "valueFrom": {"secretKeyRef": {"name": "sec", "key": "x"}}}]}
+    with pytest.raises(ContainerEnvironmentError, match="couldn't find key x in Secret n/sec"):
+        run_virtual(make_environment_variables(pod(), wrong, Cluster().get))
+
+
+def test_headless_services_have_no_variables() -> None:
+    assert from_services([{"metadata": {"name": "x"}, "spec": {"clusterIP": "None", "ports": [{"port": 1}]}}]) == {}
+
+
+def test_orphaned_directories_go_unless_a_volume_is_still_in_them(tmp_path: Path) -> None:
+    volumes, which = manager(tmp_path), pod({"name": "cm", "configMap": {"name": "cfg"}})
+    directories = PodDirectories(tmp_path)
+    directories.make_pod_data_dirs("u-1")
+    directories.make_pod_data_dirs("known")
+    assert stat.S_IMODE((tmp_path / "pods/u-1").stat().st_mode) == 0o750
+    mount(volumes, which)
+    removed, complaints = directories.clean_up_orphaned({"known"})
+    assert removed == []
+    assert 'orphaned pod "u-1" found, but volume paths are still present on disk' in complaints[0]
+    volumes.unmount_volumes("u-1")
+    assert directories.clean_up_orphaned({"known"}) == (["u-1"], [])
+    assert directories.list_pods() == ["known"]

@@ -1,0 +1,126 @@
+"""The short cut for pods of one kind gives the answers of the plain path."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
+from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
+from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.types import FitError
+from tests.scheduler.cluster_model import Model, make_node, make_pod
+
+ZONES = ("", "a", "b", "c")
+TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
+SOFT_TAINT = {"key": "slow", "effect": "PreferNoSchedule"}
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[Object]:
+    nodes = []
+    for i in range(draw(st.integers(1, 12))):
+        zone = draw(st.sampled_from(ZONES))
+        labels = {"topology.kubernetes.io/zone": zone} if zone else {}
+        if draw(st.booleans()):
+            labels["disk"] = "ssd"
+        taints = draw(st.sampled_from([(), (), (TAINT,), (SOFT_TAINT,)]))
+        cpu = draw(st.sampled_from(["500m", "1", "4"]))
+        nodes.append(make_node(f"n{i}", labels=labels, taints=taints, cpu=cpu))
+    return nodes
+
+
+@st.composite
+def kinds_of_pods(draw: st.DrawFn) -> Object:
+    spec: Object = {}
+    if draw(st.booleans()):
+        spec["nodeSelector"] = {"disk": "ssd"}
+    if draw(st.booleans()):
+        spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+    if draw(st.booleans()):
+        preference = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+        preferred = [{"weight": 10, "preference": preference}]
+        spec["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    requests = draw(st.sampled_from([None, {"cpu": "100m"}, {"cpu": "300m", "memory": "1Gi"}]))
+    labels = draw(st.sampled_from([{}, {"app": "x"}, {"app": "y"}]))
+    return make_pod("kind", labels=labels, requests=requests, **spec)
+
+
+def explained(model: Model, pod: Object) -> object:
+    """Every plugin's score of every node, or the refusal; without moving on."""
+    start, rng = model.algorithm.next_start_node_index, model.algorithm._rng.getstate()
+    try:
+        return model.decide(pod).scores
+    except FitError as error:
+        return str(error)
+    finally:
+        model.algorithm.next_start_node_index = start
+        model.algorithm._rng.setstate(rng)
+
+
+def test_a_plugin_that_nobody_knows_takes_the_plain_path_and_so_does_who_derives_from_one() -> None:
+    class Yours(NodeResourcesFit):
+        def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+            return int(info.pod["metadata"]["name"] == node.name) * 100  # no signature tells that
+
+    registry = {**IN_TREE_REGISTRY, Yours.name: lambda args, handle: Yours()}
+    nodes = [make_node(f"n{i}") for i in range(3)]
+    model = Model(nodes, batch=True, framework=Framework(registry, Profile()))
+    assert not OpportunisticBatch(model.framework).possible
+    assert [model.place(make_pod(f"n{i}")) for i in (2, 0, 1)] == ["n2", "n0", "n1"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    clusters(),
+    st.lists(kinds_of_pods(), min_size=1, max_size=3),
+    st.lists(st.integers(0, 2), max_size=25),
+    st.integers(0, 5),
+)
+def test_short_cut_and_plain_path_agree(nodes: list[Object], kinds: list[Object], order: list[int], seed: int) -> None:
+    short, plain = Model(nodes, batch=True, seed=seed), Model(nodes, batch=False, seed=seed)
+    for number, kind in enumerate(order):
+        pod = kinds[kind % len(kinds)]
+        pod = {**pod, "metadata": {**pod["metadata"], "name": f"p{number}", "uid": f"p{number}"}}
+        assert explained(short, pod) == explained(plain, pod)
+        assert short.place(pod) == plain.place(pod)
+    assert short.algorithm.next_start_node_index == plain.algorithm.next_start_node_index
+
+
+def test_they_agree_while_nodes_and_pods_come_and_go_in_a_big_cluster() -> None:
+    rng = random.Random(3)
+    nodes = [make_node(f"n{i}", labels={"topology.kubernetes.io/zone": ZONES[i % 4]}) for i in range(150)]
+    short, plain = Model(nodes, batch=True), Model(nodes, batch=False)
+    placed: list[Object] = []
+    for number in range(120):
+        pod = make_pod(f"p{number}", labels={"app": f"a{number % 3}"}, requests={"cpu": "200m"})
+        host = short.place(pod)
+        assert host == plain.place(pod)
+        placed.append({**pod, "spec": {**pod["spec"], "nodeName": host}})
+        if number % 10 == 5:
+            gone = placed.pop(rng.randrange(len(placed)))
+            node = make_node(f"late{number}", cpu="64")
+            for model in (short, plain):
+                model.cache.remove_pod(gone)
+                model.cache.add_node(node)
+        if number % 25 == 20:
+            for model in (short, plain):
+                model.cache.remove_node(nodes[number])
+
+
+def test_a_plain_pod_costs_less_than_a_millisecond_on_a_thousand_nodes() -> None:
+    model = Model([make_node(f"n{i}") for i in range(1000)], batch=True)
+    pods = [make_pod(f"p{i}", labels={"app": "a"}) for i in range(300)]
+    model.place(make_pod("first", labels={"app": "a"}))
+    start = time.process_time()
+    for pod in pods:
+        model.place(pod)
+    assert (time.process_time() - start) / len(pods) < 0.001

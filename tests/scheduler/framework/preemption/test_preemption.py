@@ -1,0 +1,243 @@
+"""Who is pushed out by whom, and what a pod is told that nobody is pushed out for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.handle import Candidate
+from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.plugins.default_preemption import DefaultPreemption
+from lifecycle.scheduler.framework.types import FitError
+from tests.kubelet.small_cluster import small_cluster
+from tests.scheduler.cluster_model import Model, make_node, make_pod
+
+
+def running(name: str, node: str, priority: int = 0, cpu: str = "1", **spec: Any) -> Object:
+    pod = make_pod(name, labels={"app": name}, requests={"cpu": cpu}, nodeName=node, priority=priority, **spec)
+    return {**pod, "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}}
+
+
+class Preempting:
+    """A model in which one pod fits nowhere."""
+
+    def __init__(self, nodes: list[Object], pods: list[Object], budgets: tuple[Object, ...] = ()) -> None:
+        self.model = Model(nodes, batch=False, find_selector=lambda pod: None, list_budgets=lambda: budgets)
+        for pod in pods:
+            self.model.cache.add_pod(pod)
+        self.chosen: list[Candidate] = []
+        plugin = next(p for p in self.model.framework.plugins if isinstance(p, DefaultPreemption))
+        plugin._evaluator._prepare_candidate = lambda info, candidate: self.chosen.append(candidate)
+
+    def refuse(self, pod: Object) -> tuple[str | None, str]:
+        """The nomination and the message after it."""
+        state, info = CycleState(), PodInfo(pod)
+        self.model.cache.update_snapshot(self.model.snapshot)
+        try:
+            self.model.algorithm.schedule_pod(state, info)
+        except FitError as error:
+            framework, snapshot = self.model.framework, self.model.snapshot
+            work = framework.run_post_filter_plugins(state, info, snapshot, error.diagnosis.node_to_status)
+            result, status = run_virtual(work)
+            return result.nominated_node_name if result else None, status.message if status else ""
+        raise AssertionError("it fits")
+
+    @property
+    def victims(self) -> list[str]:
+        return [victim.pod["metadata"]["name"] for victim in self.chosen[0].victims]
+
+
+def important(cpu: str = "4", priority: int = 100, **spec: Any) -> Object:
+    return make_pod("important", requests={"cpu": cpu}, priority=priority, **spec)
+
+
+def test_a_node_too_full_of_equals_says_what_is_missing_and_one_without_lesser_pods_that_there_are_none() -> None:
+    scene = Preempting(
+        [make_node("mixed"), make_node("equals")],
+        [running("lesser", "mixed"), running("equal-1", "mixed", 100, "2"), running("equal-2", "equals", 100, "2")],
+    )
+    nominated, message = scene.refuse(important())
+    assert nominated == ""
+    assert message == (
+        "no new claims to deallocate, preemption: 0/2 nodes are available: "
+        "1 Insufficient cpu, 1 No preemption victims found for incoming pod."
+    )
+
+
+def test_the_least_important_go_and_only_as_many_as_are_needed() -> None:
+    scene = Preempting(
+        [make_node("n")],
+        [running("a", "n", 3), running("b", "n", 1), running("c", "n", 2), running("d", "n", 4)],
+    )
+    assert scene.refuse(important("2"))[0] == "n"
+    assert scene.victims == ["c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ([5], [9], "the lower highest priority"),
+        ([5, 1], [5, 4], "the lower sum"),
+        ([5], [5, -2147483648], "the fewer, if the others add nothing"),
+    ],
+)
+def test_of_two_nodes_the_one_that_hurts_less(one: list[int], other: list[int], why: str) -> None:
+    pods = [
+        running(f"{node}-{i}", node, priority, str(4 // len(priorities)))
+        for node, priorities in (("n1", other), ("n2", one))
+        for i, priority in enumerate(priorities)
+    ]
+    scene = Preempting([make_node("n1"), make_node("n2")], pods)
+    assert scene.refuse(important())[0] == "n2", why
+
+
+def test_a_broken_budget_weighs_more_than_any_priority_but_does_not_protect_for_ever() -> None:
+    budget = {
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["guarded"]}]}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    guarded, other = running("guarded", "n1", 1, "4"), running("other", "n2", 50, "4")
+    scene = Preempting([make_node("n1"), make_node("n2")], [guarded, other], (budget,))
+    assert scene.refuse(important())[0] == "n2"
+    alone = Preempting([make_node("n1")], [guarded], (budget,))
+    assert alone.refuse(important())[0] == "n1"
+    assert alone.chosen[0].pdb_violations == 1
+
+
+def test_no_budget_speaks_of_a_pod_without_labels() -> None:
+    budget = {
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    bare = running("bare", "n", 1, "4")
+    bare["metadata"]["labels"] = {}
+    scene = Preempting([make_node("n")], [bare], (budget,))
+    assert scene.refuse(important())[0] == "n"
+    assert scene.chosen[0].pdb_violations == 0
+
+
+def test_room_kept_for_somebody_as_important_is_no_room() -> None:
+    scene = Preempting([make_node("n")], [running("lesser", "n", 1, "2")])
+    scene.model.nominator.add_nominated_pod(PodInfo(make_pod("first", requests={"cpu": "3"}, priority=100)), "n")
+    nominated, message = scene.refuse(important("3"))
+    assert nominated == ""
+    assert message.endswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def leaving(reason: str) -> Object:
+    pod = running("victim", "n", 1, "4")
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:10Z"
+    pod["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": reason}]
+    return pod
+
+
+@pytest.mark.parametrize(("reason", "waits"), [("PreemptionByScheduler", True), ("EvictionByEvictionAPI", False)])
+def test_who_has_pushed_somebody_out_waits_until_that_one_is_gone(reason: str, waits: bool) -> None:
+    scene = Preempting([make_node("n")], [leaving(reason)])
+    preemptor = {**important(), "status": {"nominatedNodeName": "n"}}
+    nominated, message = scene.refuse(preemptor)
+    assert nominated == (None if waits else "n")
+    assert ("not eligible due to a terminating pod on the nominated node." in message) is waits
+
+
+def test_a_pod_may_renounce() -> None:
+    scene = Preempting([make_node("n")], [running("lesser", "n", 1, "4")])
+    nominated, message = scene.refuse(important(preemptionPolicy="Never"))
+    assert (nominated, scene.chosen) == (None, [])
+    assert message == "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
+
+
+def priority_class(name: str, value: int) -> Object:
+    meta = {"name": name}
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": meta, "value": value}
+
+
+def pod(name: str, cpu: str, priority: str) -> Object:
+    container = {"name": "c", "image": "nginx:1.27", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"priorityClassName": priority, "containers": [container]},
+    }
+
+
+def test_a_nomination_ends_when_nothing_is_to_be_had_any_more() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
+            await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), priority_class("high", 1000))
+            await cluster.create_pod(pod("hopeless", "500", "high"))
+            await asyncio.sleep(1)
+            status = {"status": {"nominatedNodeName": "lifecycle-worker"}}
+            await cluster.admin.patch(
+                resource("pods"), "hopeless", "default", status,
+                subresource="status", patch_type=STRATEGIC_MERGE_PATCH,
+            )  # fmt: skip
+            await asyncio.sleep(1)
+            assert cluster.scheduler is not None
+            assert cluster.scheduler.nominator.nominated_node_of("default/hopeless") == "lifecycle-worker"
+            await asyncio.sleep(400)  # nothing that could help happens, so it is tried again after five minutes
+            assert "nominatedNodeName" not in (await cluster.pod("hopeless"))["status"]
+            assert not cluster.scheduler.nominator
+
+    run_virtual(main())
+
+
+def test_the_more_important_of_two_preemptors_takes_the_nomination_from_the_other() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            silent = {
+                "apiVersion": "v1",
+                "kind": "Node",
+                **make_node("silent", cpu="2"),
+            }  # no kubelet: nothing ends there
+            await cluster.admin.create(resource("nodes"), silent)
+            await cluster.admin.patch(resource("nodes"), "silent", "", {"spec": {"taints": None}})
+            for name, value in (("low", 1), ("middle", 10), ("high", 1000)):
+                await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), priority_class(name, value))
+            for name in ("low", "middle", "high"):
+                await cluster.create_pod(pod(name, "1500m", name))
+                await asyncio.sleep(3)
+                pods = await cluster.pods("default")
+                nominated = {n: p["status"].get("nominatedNodeName") for n, p in pods.items()}
+                assert nominated == {n: "silent" if n == name != "low" else None for n in pods}
+            assert pods["low"]["spec"]["nodeName"] == "silent"
+            assert "deletionTimestamp" in pods["low"]["metadata"]
+
+    run_virtual(main())
+
+
+def test_nobody_slips_into_the_place_that_is_kept_for_a_preemptor() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            silent = {"apiVersion": "v1", "kind": "Node", **make_node("silent", cpu="2")}  # nothing ends there
+            await cluster.admin.create(resource("nodes"), silent)
+            await cluster.admin.patch(resource("nodes"), "silent", "", {"spec": {"taints": None}})
+            for name, value in (("low", 1), ("high", 1000)):
+                await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), priority_class(name, value))
+            await cluster.create_pod(pod("victim", "1500m", "low"))
+            await asyncio.sleep(1)
+            await cluster.create_pod(pod("preemptor", "1800m", "high"))
+            await asyncio.sleep(1)
+            # beside the victim, which is still going, there is room; beside the preemptor there will be none
+            await cluster.create_pod(pod("small", "400m", "low"))
+            await asyncio.sleep(10)
+            small = await cluster.pod("small")
+            assert "nodeName" not in small["spec"]
+            [condition] = small["status"]["conditions"]
+            assert condition["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+            # the preemptor gives up: whoever had to respect it is tried again
+            await cluster.admin.delete(resource("pods"), "preemptor", "default")
+            await asyncio.sleep(15)
+            assert (await cluster.pod("small"))["spec"]["nodeName"] == "silent"
+
+    run_virtual(main())
