@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lifecycle.kubelet.cgroups.resources import resource_config_for_pod
 
 from lifecycle.api.pod_resources import (
     PodResourcesOptions,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lifecycle.api.schema import decode
 from lifecycle.apiserver.registry.strategies import strategy_for
 from tests.apiserver.registry.by_kind import (
@@ -11,48 +9,7 @@ from tests.apiserver.registry.by_kind import (
     prepare_for_create,
     prepare_for_update,
     set_defaults,
-    strategy_of,
 )
-
-
-def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    containers = [{"name": f"c{i}", "image": "i:1", "resources": r} for i, r in enumerate(resources)]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
-
-
-def test_a_held_back_pod_says_so_from_the_start() -> None:
-    obj = pod({}, schedulingGates=[{"name": "example.com/wait"}])
-    prepare_for_create(obj)
-    assert obj["status"]["phase"] == "Pending"
-    assert obj["status"]["conditions"][0]["reason"] == "SchedulingGated"
-
-
-def test_match_label_keys_are_written_into_the_selector_once() -> None:
-    constraint = {
-        "topologyKey": "zone",
-        "matchLabelKeys": ["hash", "absent"],
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
-    obj = pod({}, topologySpreadConstraints=[constraint])
-    obj["metadata"]["labels"] = {"hash": "abc"}
-    prepare_for_create(obj)
-    selector = obj["spec"]["topologySpreadConstraints"][0]["labelSelector"]
-    assert selector["matchExpressions"] == [{"key": "hash", "operator": "In", "values": ["abc"]}]
-
-
-def test_a_kubelet_that_does_not_know_qos_or_generations_cannot_erase_them() -> None:
-    old = pod({})
-    old["status"] = {
-        "qosClass": "BestEffort",
-        "observedGeneration": 1,
-        "conditions": [{"type": "Ready", "observedGeneration": 1}],
-    }
-    new = pod({})
-    new["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
-    prepare_for_update(new, old, "status")
-    assert new["status"]["qosClass"] == "BestEffort"
-    assert new["status"]["observedGeneration"] == 1
-    assert new["status"]["conditions"][0]["observedGeneration"] == 1
 
 
 def test_a_job_gets_a_selector_of_its_own() -> None:
@@ -108,14 +65,9 @@ def test_facts_about_kinds() -> None:
 
 
 def test_field_selectors() -> None:
-    assert "spec.nodeName" in strategy_for("v1", "Pod").field_labels.labels
     config_map = strategy_for("v1", "ConfigMap").field_labels
     assert config_map.labels == ("metadata.name", "metadata.namespace")
     assert (
         config_map.unsupported("data.k")
         == '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'
     )
-    obj = pod({}, nodeName="worker")
-    fields = strategy_of(obj).field_labels.selectable_fields(obj)
-    assert fields["spec.nodeName"] == "worker"
-    assert fields["spec.hostNetwork"] == "false"

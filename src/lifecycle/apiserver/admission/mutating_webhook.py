@@ -32,7 +32,7 @@ from lifecycle.apiserver.admission.webhooks import (
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.storage.object_reader import ObjectReader
-from lifecycle.apiserver.util.service_resolver import ServiceResolver
+from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
 PATCH = "patch.webhook.admission.k8s.io/"

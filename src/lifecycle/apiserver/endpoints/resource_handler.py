@@ -62,6 +62,13 @@ VERBS: dict[str, Endpoint] = {
     "delete": delete_resource,
     "deletecollection": delete_collection,
 }
+NAMED_CREATERS: dict[tuple[str, str, str], Endpoint] = {
+    ("", "pods", "binding"): create_binding,
+    ("", "pods", "eviction"): create_eviction,
+}
+"""Subresources that something of another kind is posted to, by group, resource and
+name. Upstream: `rest.NamedCreater`; `pkg/registry/core/rest/storage_core.go`.
+"""
 SCALE_VERBS: dict[str, Endpoint] = {
     "get": get_scale,
     "update": update_scale,
@@ -143,10 +150,9 @@ class ResourceHandler(RestHandler):
             return await create_token(self, request, scope)
         if name == "scale":
             return await SCALE_VERBS[info.verb](self, request, scope)
-        if (resource.plural, name) == ("pods", "binding"):
-            return await create_binding(self, request, scope)
-        if (resource.plural, name) == ("pods", "eviction"):
-            return await create_eviction(self, request, scope)
+        creater = NAMED_CREATERS.get((resource.group, resource.plural, name))
+        if creater is not None:
+            return await creater(self, request, scope)
         if name == "proxy":
             location = locate(
                 resource.plural, scope.namespace, scope.name, self._stored

@@ -56,18 +56,18 @@ async def evict(
     if (eviction.get("metadata") or {}).get("name", "") != scope.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
     await validate(eviction, None)
-    wanted = eviction.get("deleteOptions") or {}
-    check_delete_options(wanted)
-    preconditions = wanted.get("preconditions") or {}
+    delete_options = eviction.get("deleteOptions") or {}
+    check_delete_options(delete_options)
+    preconditions = delete_options.get("preconditions") or {}
     options = DeleteOptions(
-        grace=wanted.get("gracePeriodSeconds"),
-        propagation=wanted.get("propagationPolicy", ""),
+        grace=delete_options.get("gracePeriodSeconds"),
+        propagation=delete_options.get("propagationPolicy", ""),
         uid=preconditions.get("uid", ""),
         resource_version=preconditions.get("resourceVersion", ""),
     )
     target = RequestScope(
         scope.resource, scope.namespace, scope.name, "", scope.user, scope.manager,
-        scope.dry_run or bool(wanted.get("dryRun"))
+        scope.dry_run or bool(delete_options.get("dryRun"))
     )  # fmt: skip
     for _ in range(MAX_CONFLICTS):
         pod = pods.get(scope.namespace, scope.name).obj
@@ -127,8 +127,12 @@ async def _take_from_budget(
     """
     if not _is_ready(pod):
         budget = budgets.get(scope.namespace, name).obj
-        told = budget.get("status") or {}
-        enough = told.get("currentHealthy", 0) >= told.get("desiredHealthy", 0) > 0
+        pdb_status = budget.get("status") or {}
+        enough = (
+            pdb_status.get("currentHealthy", 0)
+            >= pdb_status.get("desiredHealthy", 0)
+            > 0
+        )
         if enough or budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
             return False
     for _ in range(MAX_CONFLICTS):
@@ -166,20 +170,24 @@ def _is_ready(pod: Object) -> bool:
     return (_condition(pod["status"], "Ready") or {}).get("status") == "True"
 
 
-def _condition(told: Object, kind: str) -> Object | None:
-    return next((c for c in told.get("conditions") or () if c["type"] == kind), None)
+def _condition(any_status: Object, kind: str) -> Object | None:
+    return next(
+        (c for c in any_status.get("conditions") or () if c["type"] == kind), None
+    )
 
 
 def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
     """The budget with one disruption less, promised to the pod. Raises StatusError 429
     or 403.
     """
-    name, told = budget["metadata"]["name"], budget.get("status") or {}
-    if told.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+    name, pdb_status = budget["metadata"]["name"], budget.get("status") or {}
+    if pdb_status.get("observedGeneration", 0) < budget["metadata"].get(
+        "generation", 0
+    ):
         raise _too_many_requests(_being_processed(name), 10)
     allowed, disrupted = (
-        told.get("disruptionsAllowed", 0),
-        told.get("disruptedPods") or {},
+        pdb_status.get("disruptionsAllowed", 0),
+        pdb_status.get("disruptedPods") or {},
     )
     if allowed < 0:
         raise status.forbidden(
@@ -192,9 +200,9 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
         )
         raise status.forbidden("poddisruptionbudget", name, why, "policy")
     if allowed == 0:
-        raise _too_many_requests(_why_not(name, told))
+        raise _too_many_requests(_why_not(name, pdb_status))
     changed = {
-        **told,
+        **pdb_status,
         "disruptedPods": {**disrupted, pod_name: now},
         "disruptionsAllowed": allowed - 1,
     }
@@ -223,10 +231,13 @@ def _exhausted(budget: Object, now: str) -> list[Object]:
     return [*others, condition]
 
 
-def _why_not(name: str, told: Object) -> str:
-    condition = _condition(told, "DisruptionAllowed") or {}
+def _why_not(name: str, pdb_status: Object) -> str:
+    condition = _condition(pdb_status, "DisruptionAllowed") or {}
     why = condition.get("message", "") if condition.get("status") == "False" else ""
-    desired, healthy = told.get("desiredHealthy", 0), told.get("currentHealthy", 0)
+    desired, healthy = (
+        pdb_status.get("desiredHealthy", 0),
+        pdb_status.get("currentHealthy", 0),
+    )
     if (
         why and condition.get("reason") == "SyncFailed"
     ):  # then the figures are not to be trusted

@@ -62,16 +62,16 @@ def _validate_handler(
     handler: Object, kinds: tuple[str, ...], grace_period: int | None, path: str
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    found = False
+    has_handler = False
     for kind in kinds:
         action = handler.get(kind)
         if action is None:
             continue
         here = f"{path}.{kind}"
-        if found:
+        if has_handler:
             errors.append(forbidden(here, MORE_THAN_ONE))
             continue
-        found = True
+        has_handler = True
         if kind == "exec":
             if not action.get("command"):
                 errors.append(required(f"{here}.command"))
@@ -89,7 +89,7 @@ def _validate_handler(
             errors += validate_port_number_or_name(
                 action.get("port", 0), f"{here}.port"
             )
-    if not found:
+    if not has_handler:
         errors.append(required(path, "must specify a handler type"))
     return errors
 

@@ -20,9 +20,9 @@ def validate_node_selector_mutation(
     given = after or {}
     if all(given.get(key) == value for key, value in before.items()):
         return []
-    shown = dict(sorted(given.items())) if after is not None else None
+    value = dict(sorted(given.items())) if after is not None else None
     why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-    return [invalid("spec.nodeSelector", shown, why)]
+    return [invalid("spec.nodeSelector", value, why)]
 
 
 def validate_node_affinity_mutation(

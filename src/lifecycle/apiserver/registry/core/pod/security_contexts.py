@@ -62,25 +62,25 @@ def validate_security_context(
         context.get("seccompProfile"), f"{path}.seccompProfile"
     )
     if context.get("allowPrivilegeEscalation") is False:
-        shown = None
+        value = None
         if context.get("privileged"):
-            shown = internal_value("core/v1.SecurityContext", context)
+            value = internal_value("core/v1.SecurityContext", context)
             errors.append(
                 invalid(
                     path,
-                    shown,
+                    value,
                     "cannot set `allowPrivilegeEscalation` to false and `privileged` to"
                     " true",
                 )
             )
         for capability in (context.get("capabilities") or {}).get("add") or ():
             if capability == "CAP_SYS_ADMIN":
-                shown = shown or internal_value("core/v1.SecurityContext", context)
+                value = value or internal_value("core/v1.SecurityContext", context)
                 why = (
                     "cannot set `allowPrivilegeEscalation` to false and"
                     " `capabilities.Add` CAP_SYS_ADMIN"
                 )
-                errors.append(invalid(path, shown, why))
+                errors.append(invalid(path, value, why))
     errors += validate_windows_options(
         context.get("windowsOptions"), f"{path}.windowsOptions"
     )
@@ -181,11 +181,11 @@ def validate_seccomp_profile(profile: Object | None, path: str) -> list[FieldErr
         else:
             errors += validate_local_descending_path(local, f"{path}.localhostProfile")
     elif local is not None:
-        shown = internal_value("core/v1.SeccompProfile", profile)
+        value = internal_value("core/v1.SeccompProfile", profile)
         errors.append(
             invalid(
                 f"{path}.localhostProfile",
-                shown,
+                value,
                 "can only be set when seccomp type is Localhost",
             )
         )
@@ -272,7 +272,7 @@ def validate_host_users(spec: Object, path: str) -> list[FieldError]:
         ("hostIPC", "HostIPC"),
     )
     errors = [
-        forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)
+        forbidden(f"{path}.{field}", why) for key, field in fields if spec.get(key)
     ]
     for container, place in containers_with_path(spec, path):
         if container.get("volumeDevices"):

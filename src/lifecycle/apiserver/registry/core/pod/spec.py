@@ -78,8 +78,10 @@ def validate_pod_spec(
         errors.append(required(f"{path}.terminationGracePeriodSeconds"))
     volumes: dict[str, Object] = {}
     if spec.get("volumes"):
-        volumes, found = validate_volumes(spec["volumes"], pod_name, f"{path}.volumes")
-        errors += found
+        volumes, volume_errors = validate_volumes(
+            spec["volumes"], pod_name, f"{path}.volumes"
+        )
+        errors += volume_errors
     claims: set[str] = set()
     if spec.get("resourceClaims"):
         claims = {claim.get("name", "") for claim in spec["resourceClaims"]} - {""}
@@ -267,12 +269,12 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
             for field in ("resourceClaimName", "resourceClaimTemplateName")
             if claim.get(field) is not None
         ]
-        shown = internal_value("core/v1.PodResourceClaim", claim)
+        value = internal_value("core/v1.PodResourceClaim", claim)
         if len(given) == 2:
             errors.append(
                 invalid(
                     here,
-                    shown,
+                    value,
                     "at most one of `resourceClaimName` or `resourceClaimTemplateName`"
                     " may be specified",
                 )
@@ -281,7 +283,7 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
             errors.append(
                 invalid(
                     here,
-                    shown,
+                    value,
                     "must specify one of: `resourceClaimName`,"
                     " `resourceClaimTemplateName`",
                 )

@@ -31,11 +31,11 @@ class _Placed(NamedTuple):
     name: str = ""
 
     def __str__(self) -> str:
-        shown = go_quote(self.path)
+        path = go_quote(self.path)
         return (
-            f"{shown} ({self.worded.format(go_quote(self.name))})"
+            f"{path} ({self.worded.format(go_quote(self.name))})"
             if self.worded
-            else shown
+            else path
         )
 
 
@@ -95,13 +95,13 @@ def _check(where: str, placed: list[_Placed], one: _Placed) -> list[str]:
     """What `one` collides with; it is added to what is `placed`."""
     if one.path.endswith("/"):
         one = one._replace(path=one.path.rstrip("/"))
-    found = [
+    overlaps = [
         other
         for other in placed
         if one.path and other.path and _collide(one.path, other.path)
     ]
     placed.append(one)
-    return [f"{where}: overlapping paths: {one} with {other}" for other in found]
+    return [f"{where}: overlapping paths: {one} with {other}" for other in overlaps]
 
 
 def _collide(one: str, other: str) -> bool:

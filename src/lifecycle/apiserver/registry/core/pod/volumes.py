@@ -72,18 +72,18 @@ def validate_volumes(
     )
     for index, volume in enumerate(volumes):
         here, name = f"{path}[{index}]", volume.get("name", "")
-        found = _validate_source(volume, name, pod_name, here)
+        own_errors = _validate_source(volume, name, pod_name, here)
         if not name:
-            found.append(required(f"{here}.name"))
+            own_errors.append(required(f"{here}.name"))
         else:
-            found += [
+            own_errors += [
                 invalid(f"{here}.name", name, why)
                 for why in content.dns1123_label(name)
             ]
         if name in good:
-            found.append(duplicate(f"{here}.name", name))
-        if found:
-            errors += found
+            own_errors.append(duplicate(f"{here}.name", name))
+        if own_errors:
+            errors += own_errors
         else:
             good[name] = volume
         claim = volume.get("persistentVolumeClaim")
@@ -233,11 +233,11 @@ def _projected(source: Object, path: str) -> list[FieldError]:
     errors = validate_mode(source.get("defaultMode"), f"{path}.defaultMode")
     paths: set[str] = set()
 
-    def claim(target: str, shown: str) -> None:
+    def claim(target: str, value: str) -> None:
         if not target:
             return
         if target in paths:
-            errors.append(invalid(path, shown, "conflicting duplicate paths"))
+            errors.append(invalid(path, value, "conflicting duplicate paths"))
         paths.add(target)
 
     for index, part in enumerate(source.get("sources") or ()):

@@ -201,9 +201,9 @@ def _pod_affinity(affinity: Object, path: str) -> list[str]:
 def _volume_warnings(spec: Object, path: str) -> list[str]:
     warnings: list[str] = []
     for index, volume in enumerate(spec.get("volumes") or ()):
-        for source, shown, text in DEPRECATED_VOLUMES:
+        for source, field, text in DEPRECATED_VOLUMES:
             if volume.get(source) is not None:
-                warnings.append(f"{path}.volumes[{index}].{shown}: {text}")
+                warnings.append(f"{path}.volumes[{index}].{field}: {text}")
         if volume.get("ephemeral"):
             claim = (
                 (volume["ephemeral"].get("volumeClaimTemplate") or {}).get("spec") or {}
@@ -323,11 +323,11 @@ def _port_warnings(spec: Object, path: str) -> list[str]:
             )
             own, protocol = port.get("containerPort", 0), port.get("protocol", "")
             if ip and not number:
-                shown = (
+                printed = (
                     f"{{Name:{port.get('name', '')} HostPort:0 ContainerPort:{own}"
                     f" Protocol:{protocol} HostIP:{ip}}}"
                 )
-                warnings.append(f"{here}: hostIP set without hostPort: {shown}")
+                warnings.append(f"{here}: hostIP set without hostPort: {printed}")
             others = taken.setdefault((own, protocol), [])
             for other_ip, other_number, other in others:
                 if (ip, number) == (other_ip, other_number):

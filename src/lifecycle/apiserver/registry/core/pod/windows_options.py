@@ -62,21 +62,21 @@ def _user_complaints(name: str) -> list[str]:
     if name.count("\\") > 1:
         return [" cannot contain more than one backslash"]
     domain, separator, user = name.rpartition("\\")
-    found: list[str] = []
+    messages: list[str] = []
     if len(domain) >= _LONGEST_DOMAIN:
-        found.append(f"'s Domain length must be under {_LONGEST_DOMAIN} characters")
+        messages.append(f"'s Domain length must be under {_LONGEST_DOMAIN} characters")
     if separator and not (_NETBIOS.fullmatch(domain) or _DNS_DOMAIN.fullmatch(domain)):
-        found.append("'s Domain doesn't match the NetBios nor the DNS format")
+        messages.append("'s Domain doesn't match the NetBios nor the DNS format")
     if not user:
-        found.append("'s User cannot be empty")
+        messages.append("'s User cannot be empty")
     elif len(user) > _LONGEST_USER:
-        found.append(
+        messages.append(
             f"'s User length must not be longer than {_LONGEST_USER} characters"
         )
     if _DOTS_AND_SPACES.fullmatch(user):
-        found.append("'s User cannot contain only periods or spaces")
+        messages.append("'s User cannot contain only periods or spaces")
     if _FORBIDDEN.search(user):
-        found.append(
+        messages.append(
             "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
         )
-    return found
+    return messages
