@@ -251,6 +251,6 @@ ADAPTERS: Mapping[type[Plugin], BatchAdapter] = {
     NodeResourcesBalancedAllocation: Signed(lambda i: tuple(i.requests.items())),
     ImageLocality: Signed(lambda info: tuple(image_names(info))),
 }
-"""By the very class: who derives from it may look at more. Plugins at PreFilter, Filter,
-PreScore and Score; the other points are passed by every pod itself.
+"""By the very class: who derives from it may look at more. Plugins at PreFilter,
+Filter, PreScore and Score; the other points are passed by every pod itself.
 """

@@ -5,8 +5,9 @@ given a node is *assumed* to be there at once. The watch confirms it later (`add
 or the binding failed and it is forgotten (`forget_pod`). Either way the cache is right
 in the end.
 
-Upstream: `pkg/scheduler/backend/cache/cache.go` (`cacheImpl`), v1.36. Left out: the expiry of assumed pods (off upstream too: a duration
-of 0), and the list ordered by change; a set of changed names does its job here.
+Upstream: `pkg/scheduler/backend/cache/cache.go` (`cacheImpl`), v1.36. Left out: the
+expiry of assumed pods (off upstream too: a duration of 0), and the list ordered by
+change; a set of changed names does its job here.
 """
 
 from __future__ import annotations
