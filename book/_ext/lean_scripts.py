@@ -1,7 +1,8 @@
 """Each page loads each script once, and none that this book has no use for.
 
-The tool chain registers some scripts twice, which a browser reports as an error, and always adds the set-up of live
-code (thebe), which would be fetched from elsewhere; the site works offline.
+The tool chain registers some scripts twice, which a browser reports as an error, and
+always adds the set-up of live code (thebe), which would be fetched from elsewhere; the
+site works offline.
 """
 
 from __future__ import annotations

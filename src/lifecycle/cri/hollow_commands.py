@@ -18,14 +18,19 @@ from lifecycle.cri.hollow_process import FOREVER
 
 SHELLS = ("sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash")
 
-_APPLETS = """[ [[ ash awk base64 basename bc bunzip2 busybox bzcat bzip2 cat chgrp chmod chown chroot cksum clear cmp
-comm cp cpio crond cut date dd df diff dirname dmesg dnsdomainname du echo ed egrep env expand expr factor false fgrep
-find flock fold free fsync ftpget getopt grep groups gunzip gzip head hexdump hostid hostname httpd id ifconfig install
-ionice ip kill killall less ln logger ls lsof md5sum mkdir mkfifo mknod mktemp more mount mv nc netstat nice nl nohup
-nproc nslookup od paste patch pgrep pidof ping ping6 pkill pmap printenv printf ps pstree pwd readlink realpath renice
-reset rm rmdir route sed seq setsid sh sha1sum sha256sum sha512sum shred shuf sleep sort split stat strings stty sum sync
-sysctl tac tail tar tee telnet test time timeout top touch tr traceroute true truncate tty umount uname uniq unlink
-uptime usleep vi watch wc wget which whoami xargs xz yes zcat"""
+_APPLETS = """
+[ [[ ash awk base64 basename bc bunzip2 busybox bzcat bzip2 cat chgrp chmod chown
+chroot cksum clear cmp comm cp cpio crond cut date dd df diff dirname dmesg
+dnsdomainname du echo ed egrep env expand expr factor false fgrep find flock fold free
+fsync ftpget getopt grep groups gunzip gzip head hexdump hostid hostname httpd id
+ifconfig install ionice ip kill killall less ln logger ls lsof md5sum mkdir mkfifo
+mknod mktemp more mount mv nc netstat nice nl nohup nproc nslookup od paste patch
+pgrep pidof ping ping6 pkill pmap printenv printf ps pstree pwd readlink realpath
+renice reset rm rmdir route sed seq setsid sh sha1sum sha256sum sha512sum shred shuf
+sleep sort split stat strings stty sum sync sysctl tac tail tar tee telnet test time
+timeout top touch tr traceroute true truncate tty umount uname uniq unlink uptime
+usleep vi watch wc wget which whoami xargs xz yes zcat
+"""
 BUSYBOX_COMMANDS = frozenset(_APPLETS.split())
 DEBIAN_COMMANDS = frozenset(
     {"bash", "curl", "nginx", "openssl", "perl", "dpkg", "apt-get", "ldd", "getent"}

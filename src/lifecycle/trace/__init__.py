@@ -1,8 +1,9 @@
 """One request, one timeline.
 
 `SpanRecorder` listens to the spans of the real code path; `journey_of` follows one
-object and what it came to own; `text.render` prints the journey, and the room
-`figures` paints it (`figures.timeline.draw`). `recorded.recorded_journey` makes the same of a real cluster's audit log.
+object and what it came to own; `text.render` prints the journey, and the room `figures`
+paints it (`figures.timeline.draw`). `recorded.recorded_journey` makes the same of a
+real cluster's audit log.
 
 Spans that are understood (`component`: stages), with the attributes that tie them to
 objects:

@@ -23,7 +23,9 @@ _HTML_ESCAPES = {
 
 
 def html_escape(text: str) -> str:
-    """JSON that can stand in HTML: no tag begins in it, and no line of JavaScript ends."""
+    """JSON that can stand in HTML: no tag begins in it, and no line of JavaScript
+    ends.
+    """
     for character, escape in _HTML_ESCAPES.items():
         if character in text:
             text = text.replace(character, escape)

@@ -72,9 +72,9 @@ V3 = "/openapi/v3"
 class Aggregator:
     """Serves what APIServices send elsewhere; everything else is the delegate's.
 
-    `resolver` finds the Services; None: at their own addresses. Nothing happens in the background before
-    there is an APIService with a Service: `look()` is to be called whenever an
-    APIService, Service or EndpointSlice has changed.
+    `resolver` finds the Services; None: at their own addresses. Nothing happens in the
+    background before there is an APIService with a Service: `look()` is to be called
+    whenever an APIService, Service or EndpointSlice has changed.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ CACHE_CONTROL = "public, max-age=3600"
 
 
 class OpenIDMetadata:
-    """Serves the two documents. `external_address` gives `host:port`, as clients reach the
-    server.
+    """Serves the two documents. `external_address` gives `host:port`, as clients reach
+    the server.
     """
 
     def __init__(

@@ -162,8 +162,8 @@ async def _attempt(
 
 
 async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached | None:
-    """What could have lived on and goes at once is first written with a grace period of 0, so whoever
-    watches sees both steps; None if the race was lost.
+    """What could have lived on and goes at once is first written with a grace period of
+    0, so whoever watches sees both steps; None if the race was lost.
     """
     metadata = stored.obj["metadata"]
     before = metadata.get("deletionGracePeriodSeconds")

@@ -1,7 +1,7 @@
 """What the server writes into every store when it starts, through its own front door.
 
-Namespaces, policy, classes, flow schemas, the range of Service addresses and the Service
-`kubernetes`: written if missing; roles are completed.
+Namespaces, policy, classes, flow schemas, the range of Service addresses and the
+Service `kubernetes`: written if missing; roles are completed.
 
 Upstream: `apiserver/pkg/server/hooks.go` (post-start hooks),
 `pkg/registry/rbac/rest/storage_rbac.go` (`PostStartHook`),
@@ -31,7 +31,9 @@ KUBERNETES_SERVICE_IP = "10.96.0.1"
 async def write_defaults(
     loopback: Loopback, reader: ObjectReader, clock: Clock
 ) -> None:
-    """Write them. What is refused, because another server was faster, stays as it is."""
+    """Write them. What is refused, because another server was faster, stays as it
+    is.
+    """
     for obj in (
         *system_namespaces(),
         *bootstrap_objects(),

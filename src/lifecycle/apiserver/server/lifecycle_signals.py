@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class LifecycleSignals:
-    """Set by the server alone. `address` is the server as clients reach it, `host:port`;
-    a guess until it listens.
+    """Set by the server alone. `address` is the server as clients reach it,
+    `host:port`; a guess until it listens.
     """
 
     has_been_ready: bool = False

@@ -1,4 +1,6 @@
-"""The server's caches, as its guards read them: what informers and listers are upstream."""
+"""The server's caches, as its guards read them: what informers and listers are
+upstream.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,10 @@ from pathlib import Path
 from lifecycle.cri.images.oci_image import BuiltImage, File, build
 
 _APPLETS = """
-ash cat chmod cp cut date dd df echo env false grep head hostname id ifconfig ip kill ln ls mkdir mount mv nc
-netstat nslookup ping printf ps pwd readlink rm rmdir sed sh sleep sort stat stty sysctl tail test top touch
-tr true tty umount uname vi wc wget whoami yes httpd
+ash cat chmod cp cut date dd df echo env false grep head hostname id ifconfig ip kill
+ln ls mkdir mount mv nc netstat nslookup ping printf ps pwd readlink rm rmdir sed sh
+sleep sort stat stty sysctl tail test top touch tr true tty umount uname vi wc wget
+whoami yes httpd
 """
 
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,5 +1,5 @@
-"""`kubectl create poddisruptionbudget`: one bound, and a selector that is written as for
-`--selector`.
+"""`kubectl create poddisruptionbudget`: one bound, and a selector that is written as
+for `--selector`.
 
 Upstream: `kubectl/pkg/cmd/create/create_pdb.go`,
 `apimachinery/pkg/apis/meta/v1/helpers.go` (`ParseToLabelSelector`), v1.36.

@@ -84,7 +84,9 @@ def has_any_regular_container_started(
 
 
 def has_any_active_regular_container_started(pod: Object, runtime: PodStatus) -> bool:
-    """Whether one of the pod's own containers has been started in the sandbox in use."""
+    """Whether one of the pod's own containers has been started in the sandbox in
+    use.
+    """
     names = {container["name"] for container in pod["spec"]["containers"]}
     started = (ContainerState.RUNNING, ContainerState.EXITED)
     return any(

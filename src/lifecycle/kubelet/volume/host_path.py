@@ -19,10 +19,15 @@ _CHECKS = {
 }
 
 
-_USUAL = """/ /bin /boot /dev /dev/shm /etc /etc/cni/net.d /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki /etc/ssl
-/etc/ssl/certs /home /lib /lib/modules /media /mnt /opt /opt/cni/bin /proc /root /run /run/containerd /sbin /srv /sys
-/sys/fs/cgroup /tmp /usr /usr/bin /usr/local /usr/share /usr/share/ca-certificates /var /var/lib /var/lib/containerd
-/var/lib/kubelet /var/lib/kubelet/pods /var/local /var/log /var/log/containers /var/log/pods /var/run /var/tmp"""
+_USUAL = """
+/ /bin /boot /dev /dev/shm /etc /etc/cni/net.d /etc/kubernetes
+/etc/kubernetes/manifests /etc/kubernetes/pki /etc/ssl /etc/ssl/certs /home /lib
+/lib/modules /media /mnt /opt /opt/cni/bin /proc /root /run /run/containerd /sbin /srv
+/sys /sys/fs/cgroup /tmp /usr /usr/bin /usr/local /usr/share
+/usr/share/ca-certificates /var /var/lib /var/lib/containerd /var/lib/kubelet
+/var/lib/kubelet/pods /var/local /var/log /var/log/containers /var/log/pods /var/run
+/var/tmp
+"""
 _DIRECTORIES = frozenset(_USUAL.split())
 _FILES = frozenset(
     [

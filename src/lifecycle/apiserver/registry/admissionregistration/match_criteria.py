@@ -1,11 +1,11 @@
 """Which requests a webhook or a policy is about: rules, `matchConstraints` and
 `matchResources`, `matchConditions`.
 
-Upstream: `pkg/apis/admissionregistration/v1/defaults.go` (`SetDefaults_MatchResources`),
-`pkg/apis/admissionregistration/validation/validation.go`
-(`validateRuleWithOperations`, `validateMatchResources`, `validateMatchConditions`),
-v1.36. Left out: expressions that were stored by an older version and are let through on
-an update.
+Upstream: `pkg/apis/admissionregistration/v1/defaults.go`
+(`SetDefaults_MatchResources`),
+`pkg/apis/admissionregistration/validation/validation.go` (`validateRuleWithOperations`,
+`validateMatchResources`, `validateMatchConditions`), v1.36. Left out: expressions that
+were stored by an older version and are let through on an update.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """MutatingWebhookConfigurations: who may change what is written.
 
-Upstream: `pkg/registry/admissionregistration/mutatingwebhookconfiguration/strategy.go`, v1.36.
+Upstream: `pkg/registry/admissionregistration/mutatingwebhookconfiguration/strategy.go`,
+v1.36.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What bindings of both kinds have: a policy, its parameters, and which requests they are
-about.
+"""What bindings of both kinds have: a policy, its parameters, and which requests they
+are about.
 
 Upstream: `pkg/apis/admissionregistration/v1/defaults.go`,
 `pkg/apis/admissionregistration/validation/validation.go`

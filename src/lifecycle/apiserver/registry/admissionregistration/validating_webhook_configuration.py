@@ -1,6 +1,7 @@
 """ValidatingWebhookConfigurations: who may refuse what is written.
 
-Upstream: `pkg/registry/admissionregistration/validatingwebhookconfiguration/strategy.go`, v1.36.
+Upstream:
+`pkg/registry/admissionregistration/validatingwebhookconfiguration/strategy.go`, v1.36.
 """
 
 from __future__ import annotations

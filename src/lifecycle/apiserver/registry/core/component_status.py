@@ -4,9 +4,9 @@ Long deprecated, still listed by habit. Each entry is the answer of a component'
 health check.
 
 Upstream: `pkg/registry/core/componentstatus/rest.go`,
-`pkg/printers/internalversion/printers.go` (`printComponentStatus`), v1.36. Left out: knocking at the
-ports of scheduler and controller manager; they share our process, and a component that
-dies takes the cluster down with it.
+`pkg/printers/internalversion/printers.go` (`printComponentStatus`), v1.36. Left out:
+knocking at the ports of scheduler and controller manager; they share our process, and a
+component that dies takes the cluster down with it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Events of `v1`: little is asked of them. Both shapes (`v1`, `events.k8s.io/v1`) are one
-thing in the store; what they share is here.
+"""Events of `v1`: little is asked of them. Both shapes (`v1`, `events.k8s.io/v1`) are
+one thing in the store; what they share is here.
 
 Upstream: `pkg/registry/core/event/strategy.go`, `pkg/apis/core/validation/events.go`
 (`legacyValidateEvent`), `pkg/printers/internalversion/printers.go` (`printEvent`,

@@ -1,9 +1,9 @@
 """ResourceQuotas: how much a namespace may have altogether.
 
-Upstream: `pkg/apis/core/v1/zz_generated.defaults.go` (`SetObjectDefaults_ResourceQuota`),
-`pkg/registry/core/resourcequota/strategy.go`, `pkg/apis/core/validation/validation.go`
-(`ValidateResourceQuota` …), `pkg/printers/internalversion/printers.go`
-(`printResourceQuota`), v1.36.
+Upstream: `pkg/apis/core/v1/zz_generated.defaults.go`
+(`SetObjectDefaults_ResourceQuota`), `pkg/registry/core/resourcequota/strategy.go`,
+`pkg/apis/core/validation/validation.go` (`ValidateResourceQuota` …),
+`pkg/printers/internalversion/printers.go` (`printResourceQuota`), v1.36.
 """
 
 from __future__ import annotations

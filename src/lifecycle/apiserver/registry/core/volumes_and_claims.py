@@ -1,4 +1,5 @@
-"""What persistent volumes and their claims have in common: warnings, and cells of tables.
+"""What persistent volumes and their claims have in common: warnings, and cells of
+tables.
 
 Upstream: `pkg/api/persistentvolume/util.go`, `pkg/api/persistentvolumeclaim/util.go`
 (`GetWarningsForPersistentVolumeClaim`), `pkg/apis/core/helper/helpers.go`

@@ -1,5 +1,5 @@
-"""IPAddresses: an address that is taken, an object for each, named after the address; and
-who holds it.
+"""IPAddresses: an address that is taken, an object for each, named after the address;
+and who holds it.
 
 Upstream: `pkg/registry/networking/ipaddress/strategy.go`,
 `pkg/apis/networking/validation/validation.go` (`ValidateIPAddress`,

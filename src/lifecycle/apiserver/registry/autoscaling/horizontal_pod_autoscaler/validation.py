@@ -1,5 +1,5 @@
-"""What an autoscaler may say: whom it scales, between which bounds, by which metrics, how
-fast.
+"""What an autoscaler may say: whom it scales, between which bounds, by which metrics,
+how fast.
 
 Upstream: `pkg/apis/autoscaling/validation/validation.go`
 (`ValidateHorizontalPodAutoscaler` …), v1.36.

@@ -1,5 +1,5 @@
-"""The subresource `ephemeralcontainers`: containers that are put into a running pod, for
-looking around.
+"""The subresource `ephemeralcontainers`: containers that are put into a running pod,
+for looking around.
 
 Upstream: `pkg/registry/core/pod/strategy.go` (`podEphemeralContainersStrategy`,
 `dropNonEphemeralContainerUpdates`), `pkg/apis/core/validation/validation.go`

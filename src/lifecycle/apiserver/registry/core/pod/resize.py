@@ -32,8 +32,8 @@ _FROM_CLIENT = ("name", "namespace", "uid", "resourceVersion", "managedFields")
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
-    """Of `new` count resources and resize policies. Containers that come, go or change places are left for
-    validation to find.
+    """Of `new` count resources and resize policies. Containers that come, go or change
+    places are left for validation to find.
     """
     spec, before = new.get("spec") or {}, old["spec"]
     groups = {

@@ -68,7 +68,9 @@ def validate_template(spec: Object, path: str, kind: str) -> list[FieldError]:
 
 
 def validate_long_running(template: Object, path: str, kind: str) -> list[FieldError]:
-    """Pods that are replaced when they end: always restarted, and without a deadline."""
+    """Pods that are replaced when they end: always restarted, and without a
+    deadline.
+    """
     errors: list[FieldError] = []
     pod = template.get("spec") or {}
     if pod.get("restartPolicy", "") != "Always":

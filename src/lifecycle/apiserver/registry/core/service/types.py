@@ -1,5 +1,5 @@
-"""What the type of a Service asks for: a cluster IP, node ports, a health check, traffic
-from outside.
+"""What the type of a Service asks for: a cluster IP, node ports, a health check,
+traffic from outside.
 
 Upstream: `pkg/registry/core/service/strategy.go` (`needsClusterIP`, `needsNodePort`),
 `pkg/api/service/util.go` (`ExternallyAccessible`, `NeedsHealthCheck`), v1.36.
