@@ -73,7 +73,8 @@ def go_label_selector(selector: Any) -> str:
         for key, value in sorted((selector.get("matchLabels") or {}).items())
     )
     expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
+        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},"
+        f"Values:[{' '.join(e.get('values') or ())}],}},"
         for e in selector.get("matchExpressions") or ()
     )
     return (

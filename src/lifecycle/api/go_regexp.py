@@ -48,7 +48,10 @@ def parse_error(pattern: str) -> str:
     try:
         _compiled(pattern)
     except re2.error as error:
-        return f"error parsing regexp: {_in_go_words(error.args[0].decode('utf-8', 'replace'), pattern)}"
+        return (
+            "error parsing regexp: "
+            f"{_in_go_words(error.args[0].decode('utf-8', 'replace'), pattern)}"
+        )
     if _ANY_BYTE.match(_QUOTED.sub("", pattern)):  # RE2 has it, Go has not
         return r"error parsing regexp: invalid escape sequence: `\C`"
     if pattern.count("(") >= MAX_HEIGHT and _height(pattern) > MAX_HEIGHT:

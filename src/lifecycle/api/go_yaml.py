@@ -41,7 +41,8 @@ _INT = re.compile(
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt"
-    r" ]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?",
+    r" ]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,"
+    r"2})(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?",
     re.ASCII,
 )
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
@@ -173,7 +174,10 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
     shown = repr(value).removesuffix(".0")
     if value and not -4 <= power < 6:
         first, rest = digits[0], "".join(map(str, digits[1:]))
-        shown = f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}e{'-' if power < 0 else '+'}{abs(power):02}"
+        shown = (
+            f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}"
+            f"e{'-' if power < 0 else '+'}{abs(power):02}"
+        )
     return dumper.represent_scalar("tag:yaml.org,2002:float", shown)
 
 

@@ -25,7 +25,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 @click.option(
     "--like",
     metavar="kind|PATH",
-    help="Start out like a recorded cluster: kind's fresh one, or a recording's folder.",
+    help=(
+        "Start out like a recorded cluster: kind's fresh one, or a recording's folder."
+    ),
 )
 @click.option(
     "--store",

@@ -268,7 +268,8 @@ class AgreementTable:
                 )
             )
             + f'<td style="{_TD}"><span'
-            f' style="{_BADGE};background:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</span></td></tr>'
+            f' style="{_BADGE};background:{_COLOUR[_state(row)]}">'
+            f"{html.escape(_verdict(row))}</span></td></tr>"
             for row in rows
         )
         head = "".join(
@@ -280,14 +281,17 @@ class AgreementTable:
         return (
             '<div class="agreement" style="color:inherit;background:transparent">'
             '<div style="overflow-x:auto"><table'
-            ' style="border-collapse:collapse;font-size:.85em;color:inherit;background:transparent">'
+            ' style="border-collapse:collapse;font-size:.85em;color:inherit;'
+            'background:transparent">'
             "<caption"
-            f' style="text-align:left;font-weight:600">{html.escape(self.title)}</caption>'
+            f' style="text-align:left;font-weight:600">{html.escape(self.title)}</'
+            "caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
             f"<p><strong>{html.escape(self.summary)}</strong></p>"
             "<details><summary>freedoms, known disagreements,"
             f" differences</summary><ul>{notes}</ul></details>"
-            f'<p style="opacity:.75;font-size:.85em">{html.escape(self.provenance)}</p></div>'
+            f'<p style="opacity:.75;font-size:.85em">{html.escape(self.provenance)}</'
+            "p></div>"
         )
 
 

@@ -67,7 +67,10 @@ class LedgerPage:
         head = f"<b>{html.escape(name)}</b> · {len(claims)} claims" + (
             f", {unchecked} unchecked" if unchecked else ""
         )
-        return f"<details><summary>{head}</summary>{''.join(map(self._claim, claims))}</details>"
+        return (
+            f"<details><summary>{head}</summary>{''.join(map(self._claim, claims))}</"
+            "details>"
+        )
 
     def _claim(self, claim: Claim) -> str:
         text = html.escape(claim.text)

@@ -184,10 +184,10 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
         exchange = mine or yours
         assert exchange is not None
         stage = f"{scenario}: {exchange.moment}" if exchange.moment else f"{scenario}:"
-        question = (
-            f"{exchange.method}"
-            f" {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
-        )
+        path = exchange.path
+        if len(path) > 120:
+            path = path.partition("?")[0]
+        question = f"{exchange.method} {path}"
         if mine is None or yours is None:
             comparison = Comparison(total=1)
             comparison.differences = []

@@ -32,7 +32,7 @@ from lifecycle.controllers.endpoints.endpoints_controller import EndpointsContro
 from lifecycle.controllers.endpointslice.endpointslice_controller import (
     EndpointSliceController,
 )
-from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (
+from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (  # noqa: E501
     EndpointSliceMirroringController,
 )
 from lifecycle.controllers.ephemeral.ephemeral_controller import (

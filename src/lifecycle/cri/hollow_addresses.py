@@ -54,7 +54,10 @@ class HollowAddresses:
         for _ in range(self._count):
             self._last = (self._last + 1) % self._count
             number = self._first + self._last
-            address = f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+            address = (
+                f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}"
+                f".{number & 255}"
+            )
             if address not in self._owners:
                 self._owners[address] = sandbox_id
                 return address

@@ -112,7 +112,10 @@ class KubernetesPlugin:
         names: list[str] = []
         for endpoint_slice in self.index.slices_with(ip):
             meta = endpoint_slice["metadata"]
-            below = f"{meta['labels']['kubernetes.io/service-name']}.{meta['namespace']}.{SVC}.{self.zone}"
+            below = (
+                f"{meta['labels']['kubernetes.io/service-name']}.{meta['namespace']}"
+                f".{SVC}.{self.zone}"
+            )
             names += [
                 f"{address.label}.{below}"
                 for address in ready_addresses(endpoint_slice)

@@ -68,7 +68,7 @@ CREATE TABLE change (
     created  INTEGER NOT NULL,   -- the revision that made the key
     version  INTEGER NOT NULL,   -- writes since then; 0: this change deleted the key
     lease    INTEGER NOT NULL,
-    previous INTEGER NOT NULL    -- the revision of the key's state before; 0: there was none
+    previous INTEGER NOT NULL    -- revision of the state before; 0: there was none
 );
 CREATE INDEX change_by_key ON change (key, revision);
 CREATE INDEX change_by_lease ON change (lease) WHERE lease > 0;

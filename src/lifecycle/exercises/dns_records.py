@@ -17,10 +17,13 @@ from lifecycle.inspector import open_recording
 CONTRACT = """\
 records(name, type, cluster) -> list of str
 
-name:    the question, fully qualified: "web.shop.svc.cluster.local.". type: "A", "AAAA", "SRV", "PTR", "CNAME", "TXT" …
-cluster: {"services": [...], "endpointSlices": [...], "namespaces": [names]}, objects as the API shows them.
-Returns the records of the answer section, in any order, each as dig prints it with single spaces and without the time to live:
-"web.shop.svc.cluster.local. IN A 10.96.0.7". An empty list where there are none."""
+name:    the question, fully qualified: "web.shop.svc.cluster.local.". type: "A",
+        "AAAA", "SRV", "PTR", "CNAME", "TXT" …
+cluster: {"services": [...], "endpointSlices": [...], "namespaces": [names]}, objects
+        as the API shows them.
+Returns the records of the answer section, in any order, each as dig prints it with
+single spaces and without the time to live: "web.shop.svc.cluster.local. IN A
+10.96.0.7". An empty list where there are none."""
 
 STARTER = '''\
 def records(name, type, cluster):
@@ -28,8 +31,13 @@ def records(name, type, cluster):
     found = []
     for service in cluster["services"]:
         meta = service["metadata"]
-        if name == f"{meta['name']}.{meta['namespace']}.svc.cluster.local." and type == "A":
-            found += [f"{name} IN A {ip}" for ip in service["spec"].get("clusterIPs", [])]
+        if (
+            name == f"{meta['name']}.{meta['namespace']}.svc.cluster.local."
+            and type == "A"
+        ):
+            found += [
+                f"{name} IN A {ip}" for ip in service["spec"].get("clusterIPs", [])
+            ]
     return found
 '''
 

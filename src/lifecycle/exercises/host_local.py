@@ -20,10 +20,12 @@ from lifecycle.exercises.exercise import Attempt, Case, Exercise
 CONTRACT = """\
 Allocator(ranges): a class.
 
-ranges: a list of {"subnet": "10.1.0.0/29"}, with "rangeStart", "rangeEnd" and "gateway" where they are not the defaults.
+ranges: a list of {"subnet": "10.1.0.0/29"}, with "rangeStart", "rangeEnd" and
+        "gateway" where they are not the defaults.
 add(container) -> "address/prefix", or None if nothing is free.
-        Addresses go round and round: the search begins after the one that was given last, even if that one was given back
-        meanwhile; after the last range comes the first. Never given: the subnet's network address, its broadcast address
+        Addresses go round and round: the search begins after the one that was given
+        last, even if that one was given back meanwhile; after the last range comes
+        the first. Never given: the subnet's network address, its broadcast address
         (IPv6 has none), and its gateway (by default the first address).
 delete(container): gives its address back; nothing happens for one that has none."""
 

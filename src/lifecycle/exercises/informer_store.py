@@ -16,19 +16,25 @@ from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 
 CONTRACT = """\
-Store(indexers): a class; indexers maps the name of an index to a function from an object to a list of values.
+Store(indexers): a class; indexers maps the name of an index to a function from an
+        object to a list of values.
 
-add(obj), update(obj), delete(obj): the key is "namespace/name", or the name alone without a namespace.
+add(obj), update(obj), delete(obj): the key is "namespace/name", or the name alone
+without a namespace.
 replace(objects):                   exactly these from now on.
 get_by_key(key):                    the object itself (not a copy), or None.
 list(), keys():                     all objects, all keys, in any order.
-by_index(name, value):              all objects for which the index function gave that value, in any order.
-index_values(name):                 every value under which some object is filed, in any order."""
+by_index(name, value):              all objects for which the index function gave
+        that value, in any order.
+index_values(name):                 every value under which some object is filed, in
+        any order."""
 
 STARTER = '''\
 def key_of(obj):
     meta = obj["metadata"]
-    return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
+    return (
+        f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
+    )
 
 
 class Store:
@@ -63,7 +69,9 @@ class Store:
         return [obj for obj in self.items.values() if value in self.indexers[name](obj)]
 
     def index_values(self, name):
-        return sorted({value for obj in self.items.values() for value in self.indexers[name](obj)})
+        return sorted(
+            {value for obj in self.items.values() for value in self.indexers[name](obj)}
+        )
 '''
 
 EVERY = 25

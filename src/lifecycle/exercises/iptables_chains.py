@@ -20,7 +20,8 @@ from lifecycle.proxy.service_port_name import ServicePortName
 CONTRACT = """\
 chain_name(prefix, namespace, service, port, protocol, endpoint) -> str
 
-prefix:   "KUBE-SVC", "KUBE-SVL", "KUBE-EXT", "KUBE-FW" (one for each port of a Service) or "KUBE-SEP" (one for each endpoint of it).
+prefix:   "KUBE-SVC", "KUBE-SVL", "KUBE-EXT", "KUBE-FW" (one for each port of a
+        Service) or "KUBE-SEP" (one for each endpoint of it).
 port:     the port's name, "" if it has none. protocol: "TCP", "UDP" or "SCTP".
 endpoint: "ip:port" for KUBE-SEP, else "".
 Returns the name of the chain, like "KUBE-SVC-ERIFXISQEP7F7OF4"."""

@@ -19,17 +19,25 @@ from lifecycle.kubectl.kubeconfig.loading import merge, resolved
 CONTRACT = """\
 merge(files) -> dict
 
-files: [(folder, document), …] in the order of KUBECONFIG; a document is a parsed kubeconfig, folder the absolute path of
-       the folder it lies in.
-Returns one kubeconfig: lists "clusters", "users", "contexts" in any order, "current-context", "preferences".
-The first file that mentions something wins: an entry by its name, whole; current-context by being set at all;
-preferences key by key. Paths of certificates, keys and token files are relative to their own file's folder and come out
-absolute; so does an exec plugin's command if it has a slash in it."""
+files: [(folder, document), …] in the order of KUBECONFIG; a document is a parsed
+        kubeconfig, folder the absolute path of the folder it lies in.
+Returns one kubeconfig: lists "clusters", "users", "contexts" in any order, "current-context",
+"preferences".
+The first file that mentions something wins: an entry by its name, whole;
+current-context by being set at all; preferences key by key. Paths of certificates,
+keys and token files are relative to their own file's folder and come out absolute;
+so does an exec plugin's command if it has a slash in it."""
 
 STARTER = '''\
 def merge(files):
     """One kubeconfig out of several."""
-    merged = {"clusters": [], "users": [], "contexts": [], "current-context": "", "preferences": {}}
+    merged = {
+        "clusters": [],
+        "users": [],
+        "contexts": [],
+        "current-context": "",
+        "preferences": {},
+    }
     for folder, document in files:
         for section in ("clusters", "users", "contexts"):
             merged[section] += document.get(section, [])

@@ -12,10 +12,12 @@ from lifecycle.inspector import open_recording
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
 
 CONTRACT = """\
-get_phase(spec, statuses, pod_is_terminal) -> "Pending" | "Running" | "Succeeded" | "Failed"
+get_phase(spec, statuses, pod_is_terminal) -> "Pending" | "Running" | "Succeeded" |
+"Failed"
 
 spec:            the pod's spec (containers, initContainers, restartPolicy).
-statuses:        container statuses as in the API, those of init containers included: name, state, lastState, started.
+statuses:        container statuses as in the API, those of init containers included:
+        name, state, lastState, started.
 pod_is_terminal: whether nothing runs any more and nothing will be started."""
 
 STARTER = '''\

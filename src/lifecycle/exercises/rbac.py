@@ -30,11 +30,13 @@ OTHER_AUTHORIZERS = {"system:masters", "system:nodes"}
 CONTRACT = """\
 authorize(policy, spec) -> bool
 
-policy: {"roles": [...], "roleBindings": [...], "clusterRoles": [...], "clusterRoleBindings": [...]}, objects as the API shows them
-        (aggregated ClusterRoles already hold their rules).
-spec:   the spec of a SubjectAccessReview: "user", "groups", and "resourceAttributes" (verb, group, version, resource,
-        subresource, namespace, name) or "nonResourceAttributes" (verb, path). An empty part may be missing.
-Returns whether some role allows it."""
+policy: {"roles": [...], "roleBindings": [...], "clusterRoles": [...],
+        "clusterRoleBindings": [...]}, objects as the API shows them (aggregated
+        ClusterRoles already hold their rules).
+spec:   the spec of a SubjectAccessReview: "user", "groups", and "resourceAttributes"
+        (verb, group, version, resource, subresource, namespace, name) or
+        "nonResourceAttributes" (verb, path). An empty part may be missing. Returns
+        whether some role allows it."""
 
 STARTER = '''\
 def authorize(policy, spec):

@@ -20,16 +20,22 @@ from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 
 CONTRACT = """\
-rolling_update(deployment, new_rs, old_replica_sets) -> {"maxSurge": int, "maxUnavailable": int, "newReplicas": int}
+rolling_update(deployment, new_rs, old_replica_sets) -> {"maxSurge": int,
+"maxUnavailable": int, "newReplicas": int}
 
-deployment:       a Deployment of strategy RollingUpdate; maxSurge and maxUnavailable are numbers or text like "25%".
-new_rs:           the ReplicaSet of the current template; old_replica_sets: a list of the others. Their spec.replicas counts.
-maxSurge, maxUnavailable: in pods. newReplicas: the size the new ReplicaSet may be given now if it is to grow as far as allowed
-(its present size if there is no room)."""
+deployment:       a Deployment of strategy RollingUpdate; maxSurge and maxUnavailable
+        are numbers or text like "25%".
+new_rs:           the ReplicaSet of the current template; old_replica_sets: a list of
+        the others. Their spec.replicas counts.
+maxSurge, maxUnavailable: in pods. newReplicas: the size the new ReplicaSet may be
+        given now if it is to grow as far as allowed (its present size if there is no
+        room)."""
 
 STARTER = '''\
 def rolling_update(deployment, new_rs, old_replica_sets):
-    """How far a rolling update may lean out, and the next size of the new ReplicaSet."""
+    """How far a rolling update may lean out, and the next size of the new
+    ReplicaSet.
+    """
     wanted = deployment["spec"]["replicas"]
     return {"maxSurge": 1, "maxUnavailable": 0, "newReplicas": wanted}
 '''

@@ -23,10 +23,11 @@ score(pod, node, pods) -> int from 0 to 100
 pod:  the pod to place, as in the API.
 node: the Node; its status.allocatable is what there is.
 pods: the pods that are on it already.
-The free share of cpu and of memory once the pod is there, in per cent, each rounded down; then the mean, rounded down.
-A pod's request is the sum of its containers' (quantities like "250m", "1", "64Mi"). For this score a container that asks
-for no cpu counts as 100m, and one that asks for no memory as 200Mi. A resource of which too little is left counts 0, one
-that the node does not have is not counted at all."""
+The free share of cpu and of memory once the pod is there, in per cent, each rounded
+down; then the mean, rounded down. A pod's request is the sum of its containers'
+(quantities like "250m", "1", "64Mi"). For this score a container that asks for no
+cpu counts as 100m, and one that asks for no memory as 200Mi. A resource of which too
+little is left counts 0, one that the node does not have is not counted at all."""
 
 STARTER = '''\
 def score(pod, node, pods):

@@ -13,8 +13,10 @@ from lifecycle.exercises.exercise import Attempt, Case, Exercise
 CONTRACT = """\
 async slow_start_batch(count, initial_batch_size, create) -> (successes, error)
 
-Awaits create() up to count times: a batch of initial_batch_size at once, and twice as many with each batch that succeeded entirely.
-A batch with a failure is the last one. Returns how many succeeded, and the first error of that batch (None if there was none)."""
+Awaits create() up to count times: a batch of initial_batch_size at once, and twice
+as many with each batch that succeeded entirely. A batch with a failure is the last
+one. Returns how many succeeded, and the first error of that batch (None if there was
+none)."""
 
 STARTER = '''\
 import asyncio

@@ -151,7 +151,8 @@ def to_html(
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta'
         ' name="viewport" content="width=device-width,'
-        f' initial-scale=1"><title>{html.escape(title)}</title><style>{style}</style></head><body><h1>{html.escape(title)}</h1><img'
+        f' initial-scale=1"><title>{html.escape(title)}</title><style>{style}</style>'
+        f"</head><body><h1>{html.escape(title)}</h1><img"
         f' alt="{described}"'
         f' src="data:image/svg+xml;base64,{image}"><p>{described}</p></body></html>\n'
     )

@@ -23,7 +23,10 @@ from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.templates import Render, template_printer
 
-FORMATS = "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+FORMATS = (
+    "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,"
+    "name,template,templatefile,yaml"
+)
 GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace(
     "yaml,wide", "wide,yaml"
 )

@@ -88,9 +88,12 @@ class RESTMapper:
         candidates: list[Resource],
         warn: Callable[[str], object],
     ) -> None:
-        others = {f"{r.plural}.{r.group}" if r.group else r.plural: None for r in candidates
-                  if (r.group, r.plural) != (chosen.group,
-                  chosen.plural) and qualifier in ("", r.group)}  # fmt: skip
+        others = {
+            f"{r.plural}.{r.group}" if r.group else r.plural: None
+            for r in candidates
+            if (r.group, r.plural) != (chosen.group, chosen.plural)
+            and qualifier in ("", r.group)
+        }
         for other in others:
             warn(
                 f"short name {go_quote(name)} could also match lower priority resource"

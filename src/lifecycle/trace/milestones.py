@@ -102,7 +102,8 @@ class Milestones:
         )
         return (
             "<div"
-            f' style="overflow-x:auto"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+            f' style="overflow-x:auto"><table><thead><tr><th></th>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table></div>"
         )
 
 

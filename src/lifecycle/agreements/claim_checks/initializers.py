@@ -80,8 +80,12 @@ def recorded_hidden(recording: Recording) -> bool | None:
     """A watch of the journey would have to see the objects begin later than the answer
     to their creation says.
     """
-    made = {each.response["metadata"]["uid"]: each.response["metadata"]["resourceVersion"]
-            for each in recording.exchanges("journey") if each.method == "POST" and each.status == 201}  # fmt: skip
+    created = [
+        each.response["metadata"]
+        for each in recording.exchanges("journey")
+        if each.method == "POST" and each.status == 201
+    ]
+    made = {metadata["uid"]: metadata["resourceVersion"] for metadata in created}
     begun: dict[str, str] = {}
     for line in recording.watch("journey"):
         if line["event"].get("type") == "ADDED":

@@ -188,7 +188,10 @@ def our_pipeline() -> bool:
         service = {"metadata": {"name": "n"}, "spec": {"ports": [{"port": 80}]}}
         with listening(spans.append):
             for group, body in (("apis/apps", deployment), ("api", service)):
-                path = f"/{group}/v1/namespaces/default/{'services' if body is service else 'deployments'}"
+                path = (
+                    f"/{group}/v1/namespaces/default/"
+                    f"{'services' if body is service else 'deployments'}"
+                )
                 status, _, answer = await target.request(
                     "POST", path, headers, json.dumps(body).encode()
                 )

@@ -40,7 +40,10 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
     given = obj.get("metadata")
     metadata = given if isinstance(given, dict) else {}
     group, _, version = obj["apiVersion"].rpartition("/")
-    name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {group}/{version}, Kind={obj['kind']}"
+    name = (
+        f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; "
+        f"{group}/{version}, Kind={obj['kind']}"
+    )
     found = (
         errors[0]
         if len(errors) == 1

@@ -148,7 +148,8 @@ def cannot_be_handled(
 ) -> StatusError:
     """400: `Pod in version "v1" cannot be handled as a Pod: …`."""
     return bad_request(
-        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}'
+        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a '
+        f"{wanted}: {why}"
     )
 
 
@@ -170,14 +171,18 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
         if not isinstance(obj.get(key), str | None):
             why = wrong_type(obj[key], "string", f".{key}")
             raise bad_request(
-                f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}"
+                f"{unrecognized(kind)}couldn't get version/kind; json parse error: "
+                f"{why}"
             )
     if struct_for(api_version, kind) is None or (
         struct_for(api_version, kind) or ""
     ).startswith("meta/"):
         return
     if not _is_registered(given_version, given_kind):
-        why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
+        why = (
+            f'no kind "{given_kind}" is registered for version "{given_version}" in '
+            f'scheme "{_SCHEME}"'
+        )
         raise cannot_be_handled(given_kind, given_version, kind, why)
     if (
         given_kind != kind
@@ -185,10 +190,14 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     ):
         version = given_version.rpartition("/")[2]
         package = internal_package(api_version.rpartition("/")[0])
-        why = f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown conversion"
+        why = (
+            f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown "
+            "conversion"
+        )
         raise cannot_be_handled(given_kind, given_version, kind, why)
     raise bad_request(
-        f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+        f"the API version in the data ({given_version}) does not match the expected "
+        f"API version ({api_version})"
     )
 
 
@@ -477,7 +486,8 @@ def _int_or_string(value: Any, path: Path, findings: Findings) -> Any:
         return value
     given = json_type(value)
     raise ValueError(
-        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32"
+        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} "
+        "into Go value of type int32"
     )
 
 

@@ -60,7 +60,8 @@ def with_type_meta(schema: Object, kind: str = "") -> Object:
         metadata = {
             "description": (
                 "Standard object's metadata. More info: "
-                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+                "https://git.k8s.io/community/contributors/devel/sig-architecture/"
+                "api-conventions.md#metadata"
             ),
             "allOf": [{"$ref": REF + OBJECT_META}],
         }
@@ -106,7 +107,8 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
             "items": {
                 "description": (
                     f"List of {names['plural']}. More info: "
-                    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+                    "https://git.k8s.io/community/contributors/devel/sig-architecture/"
+                    "api-conventions.md"
                 ),
                 "type": "array",
                 "items": {"$ref": REF + one},
@@ -115,7 +117,8 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
             "metadata": {
                 "description": (
                     "Standard list metadata. More info: "
-                    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
+                    "https://git.k8s.io/community/contributors/devel/sig-architecture/"
+                    "api-conventions.md#types-kinds"
                 ),
                 "allOf": [{"$ref": REF + LIST_META}],
             },
@@ -159,10 +162,11 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
             "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
             "description": (
                 f"{verb}"
-                f" {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"
+                f" {'objects of kind ' if action == 'list' else ''}{names['kind']}"
             ),
             "operationId": (
-                f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}"
+                f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}"
+                f"{names['kind']}{suffix}"
             ),
             "parameters": (
                 [dict(parameter) for parameter in _write_parameters(action)]

@@ -125,7 +125,8 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
         if good != len(all_of):
             errors.append(
                 _composite(
-                    f'"{path}" must validate all the schemas (allOf){"" if good else ". None validated"}'
+                    f'"{path}" must validate all the schemas '
+                    f"(allOf){'' if good else '. None validated'}"
                 )
             )
     if schema.get("not") is not None and not validate_value(value, schema["not"], path):

@@ -131,7 +131,10 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
             properties["metadata"], level, embedded, f"{path}.properties[metadata]"
         )
     if embedded and not schema.get(PRESERVE) and not properties:
-        why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
+        why = (
+            "must not be empty if x-kubernetes-embedded-resource is true without "
+            "x-kubernetes-preserve-unknown-fields"
+        )
         errors.append(required(f"{path}.properties", why))
     return errors
 
@@ -151,7 +154,10 @@ def _metadata(
         if set(rest.get("properties") or ()) <= {"name", "generateName"}:
             rest.pop("properties", None)
         if rest:
-            why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            why = (
+                "must not specify anything other than name and generateName, but "
+                "metadata is implicitly specified"
+            )
             errors.append(forbidden(path, why))
     return errors
 

@@ -211,7 +211,10 @@ class RBACAuthorizer:
                 elif kind == "ServiceAccount" and (
                     subject.get("namespace") or namespace
                 ):
-                    username = f"system:serviceaccount:{subject.get('namespace') or namespace}:{name}"
+                    username = (
+                        f"system:serviceaccount:{subject.get('namespace') or namespace}"
+                        f":{name}"
+                    )
                     snapshot.users.setdefault(username, []).append(grant)
         return snapshot
 

@@ -110,7 +110,8 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(shown(item) for item in value)}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
+        items = sorted(value.items(), key=lambda item: str(item[0]))
+        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in items)}}}"
     if isinstance(value, datetime.timedelta):
         return f"{value.total_seconds():g}s"
     if isinstance(value, datetime.datetime):
@@ -140,7 +141,8 @@ def _format(template: str, values: list[Any]) -> str:
             return text.upper() if kind == "X" else text
         if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
             raise ValueError(
-                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} clause got {shown(value)}"
+                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} "
+                f"clause got {shown(value)}"
             )
         return format(value, kind)
 

@@ -167,7 +167,10 @@ def serve(request: Request) -> Response | None:
                 "metadata": {},
                 "items": [{"metadata": {"name": GROUP}, "versions": [entry]}],
             }
-            content_type = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            content_type = (
+                f"application/json;g=apidiscovery.k8s.io;v={version};"
+                "as=APIGroupDiscoveryList"
+            )
             return _with_etag(request, listed, content_type)
         return Response(
             obj={"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP]}

@@ -47,7 +47,8 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
         raise bad_request(
-            f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user "
+            "name"
         )
     return None
 
@@ -70,7 +71,10 @@ def _go_value(
         if extra
         else "map[string][]string(nil)"
     )
-    return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
+    return (
+        f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, '
+        f"Extra:{go_extra}}}"
+    )
 
 
 def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:

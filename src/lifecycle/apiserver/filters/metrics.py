@@ -163,7 +163,8 @@ class RequestMetrics:
             for bound, count in zip((*BUCKETS, "+Inf"), histogram.counts, strict=True):
                 running += count
                 yield (
-                    f'{name}_bucket{{{text},le="{bound if isinstance(bound, str) else format(bound, "g")}"}}'
+                    f"{name}_bucket{{{text},"
+                    f'le="{bound if isinstance(bound, str) else format(bound, "g")}"}}'
                     f" {running}"
                 )
             yield f"{name}_sum{{{text}}} {histogram.sum:.9g}"

@@ -104,7 +104,8 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
         return
     if given and scope.resource.namespaced:
         raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
+            "the namespace of the provided object does not match the namespace sent "
+            "on the request"
         )
     if scope.namespace:
         metadata["namespace"] = scope.namespace
@@ -154,11 +155,13 @@ def check_identity(obj: Object, scope: RequestScope) -> None:
     name = obj["metadata"].get("name", "")
     if not name:
         raise bad_request(
-            f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided"
+            f"the name of the object ({scope.name} based on URL) was undeterminable: "
+            "name must be provided"
         )
     if name != scope.name:
         raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({scope.name})"
+            f"the name of the object ({name}) does not match the name on the URL "
+            f"({scope.name})"
         )
 
 

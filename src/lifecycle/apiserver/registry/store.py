@@ -287,8 +287,14 @@ class ResourceStore:
         `storage.Preconditions.Check`.
         """
         if wanted and wanted != found:
-            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-            why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+            why = (
+                f"Precondition failed: UID in precondition: {wanted}, UID in object "
+                f"meta: {found}"
+            )
+            why = (
+                f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: "
+                f"0, AdditionalErrorMsg: {why}"
+            )
             raise status.conflict(
                 self.resource.plural, scope.name, why, self.resource.group
             )

@@ -16,7 +16,7 @@ from lifecycle.apiserver.endpoints.resource_handler import storable
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.store import (
     AutoscalerV1Store,
 )
-from lifecycle.apiserver.registry.certificates.certificate_signing_request.store import (
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.store import (  # noqa: E501
     CertificateSigningRequestStore,
 )
 from lifecycle.apiserver.registry.core.service.store import ServiceStore

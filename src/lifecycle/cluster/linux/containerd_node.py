@@ -44,7 +44,11 @@ def configuration(
     return f"""version = 2
 root = "{where}/root"
 state = "{where}/state"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.aufs"]
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.snapshotter.v1.aufs",
+]
 [grpc]
   address = "{where}/containerd.sock"
 [ttrpc]

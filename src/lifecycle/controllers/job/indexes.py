@@ -132,7 +132,8 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
         "metadata": {
             **meta,
             "generateName": (
-                f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-"
+                f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}"
+                f"-{index}-"
             ),
             "labels": {**(meta.get("labels") or {}), COMPLETION_INDEX: str(index)},
             "annotations": {

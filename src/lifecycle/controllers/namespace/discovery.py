@@ -22,7 +22,10 @@ from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
-ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+ACCEPT = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/"
+    "json"
+)
 
 
 async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource], str]:

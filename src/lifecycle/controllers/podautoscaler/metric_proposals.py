@@ -201,7 +201,8 @@ class MetricProposals:
         try:
             what = (
                 "unable to get external metric"
-                f" {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
+                f" {target.namespace}/{name}/"
+                f"{go_label_selector(metric.get('selector'))}"
             )
             usage = sum(
                 await _about(

@@ -90,7 +90,10 @@ class MetricsClient:
     ) -> dict[str, PodMetric]:
         """A metric of each of the selected pods. Raises MetricsError."""
         query = {"labelSelector": selector, "metricLabelSelector": metric_selector}
-        path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{metric}"
+        path = (
+            f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/"
+            f"{metric}"
+        )
         found: dict[str, PodMetric] = {}
         for item in await self._items(path, "", "custom", query):
             window = float(item.get("windowSeconds") or DEFAULT_WINDOW)
@@ -115,7 +118,10 @@ class MetricsClient:
             if row.kind == "Namespace" and not row.group
             else f"{plural}/{name}"
         )
-        path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/{place}/{metric}"
+        path = (
+            f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/{place}/"
+            f"{metric}"
+        )
         items = await self._items(
             path, "", "custom", {"metricLabelSelector": metric_selector}
         )

@@ -80,7 +80,10 @@ class Puller:
         else:
             self.repository, _, self.reference = rest.rpartition(":")
         local = self.host.split(":")[0] in ("127.0.0.1", "localhost")
-        self._base = f"{'http' if local else 'https'}://{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
+        self._base = (
+            f"{'http' if local else 'https'}://"
+            f"{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
+        )
         self._pair = credentials(auth)
         self._header = (
             f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""

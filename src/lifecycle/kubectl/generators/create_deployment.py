@@ -63,5 +63,8 @@ def container_name(image: str, names: NameSource | None = None) -> str:
     """
     name = image.rpartition("/")[2].split(":")[0].split("@")[0]
     if "_" in name or "." in name:
-        name = f"{name.replace('_', '-').replace('.', '-')}-{(names or NameSource()).suffix()}"
+        name = (
+            f"{name.replace('_', '-').replace('.', '-')}"
+            f"-{(names or NameSource()).suffix()}"
+        )
     return name

@@ -155,7 +155,10 @@ class _Explanation:
 
     def _field(self, name: str, schema: Schema, required: bool, indent: int) -> str:
         margin = " " * indent
-        text = f"{margin}{name}\t<{self.type_of(schema)}>{' -required-' if required else ''}{_values(schema, margin)}\n"
+        text = (
+            f"{margin}{name}\t<{self.type_of(schema)}>"
+            f"{' -required-' if required else ''}{_values(schema, margin)}\n"
+        )
         if self._deep:
             return text
         described = schema.get("description") or "<no description>"

@@ -18,7 +18,8 @@ from lifecycle.api.go_format import go_quote
 TypeOf = Callable[[Any], str]
 _VERB = re.compile(
     r"%(?P<flags>[-+#"
-    r" 0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?(?:\[(?P<index>[^]]*)\])?(?P<verb>.?)",
+    r" 0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?(?:\[(?P<index>"
+    r"[^]]*)\])?(?P<verb>.?)",
     re.DOTALL,
 )
 
@@ -179,7 +180,8 @@ def _many(
     go_syntax = verb == "v" and "#" in form.flags
     if isinstance(value, dict):
         pairs = [
-            f"{_shown(k, verb, form, depth + 1)}:{_shown(value[k], verb, form, depth + 1)}"
+            f"{_shown(k, verb, form, depth + 1)}"
+            f":{_shown(value[k], verb, form, depth + 1)}"
             for k in sorted(value)
         ]
         opened = "map[string]interface {}{" if go_syntax else "map["

@@ -91,7 +91,8 @@ def _container(container: Object) -> list[str]:
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if container.get(field):
             lines.append(
-                f"    {field.removesuffix('Probe').capitalize()}:\t{_probe(container[field])}"
+                f"    {field.removesuffix('Probe').capitalize()}"
+                f":\t{_probe(container[field])}"
             )
     environment = [
         f"      {each['name']}:\t{_variable(each)}"
@@ -120,7 +121,10 @@ def _flags(mount: Object) -> str:
 def _variable(variable: Object) -> str:
     source = variable.get("valueFrom") or {}
     if "fieldRef" in source:
-        return f" ({source['fieldRef'].get('apiVersion', 'v1')}:{source['fieldRef']['fieldPath']})"
+        return (
+            f" ({source['fieldRef'].get('apiVersion', 'v1')}"
+            f":{source['fieldRef']['fieldPath']})"
+        )
     for field, words in (("secretKeyRef", "secret"), ("configMapKeyRef", "config map")):
         if field in source:
             ref = source[field]

@@ -56,7 +56,8 @@ def no_new_privs_handler(
         return PodAdmitResult(
             False,
             "NoNewPrivs",
-            f"Cannot enforce NoNewPrivs: docker API version {version_found} does not support"
+            f"Cannot enforce NoNewPrivs: docker API version {version_found} does not "
+            "support"
             " NoNewPrivs",
         )
 

@@ -97,7 +97,8 @@ class Prober:
             command_line = go_quote(" ".join(command))
             return (
                 False,
-                f"command timed out: {command_line} timed out after {go_duration(timeout)}",
+                f"command timed out: {command_line} timed out after "
+                f"{go_duration(timeout)}",
             )
         if result.exit_code == 0:
             return True, ""

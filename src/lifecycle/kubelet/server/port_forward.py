@@ -133,7 +133,9 @@ async def _carry(
             await forward(port, Streams(stdin=aiter(data), stdout=data.write))
         except RuntimeServiceError as failure:
             await error.write(
-                f"error forwarding port {port} to pod {where}: {failure.message}".encode()
+                (
+                    f"error forwarding port {port} to pod {where}: {failure.message}"
+                ).encode()
             )
         await data.close()
         await error.close()

@@ -206,11 +206,9 @@ class ServiceTransaction:
             )
             self._rule(self.external, f'{local} {to_all} "short-circuit local traffic"')
         if self.has_external:
-            self._rule(
-                self.external,
-                "goto"
-                f" {self.local if self.service.external_policy_local else self.cluster}",
-            )
+            local_policy = self.service.external_policy_local
+            target = self.local if local_policy else self.cluster
+            self._rule(self.external, f"goto {target}")
 
     def _firewall(self) -> None:
         self._chain(self.firewall)

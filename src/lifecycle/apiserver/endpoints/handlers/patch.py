@@ -233,7 +233,8 @@ async def _apply(
         ):  # the warning, of several lines, would not fit into a header
             why = "".join(f"\n  {each}" for each in body.errors)
             raise status.bad_request(
-                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{why}"
+                "error strict decoding YAML: error converting YAML to JSON: yaml: "
+                f"unmarshal errors:{why}"
             )
         fields = new["metadata"].get("managedFields")
         try:
@@ -245,7 +246,10 @@ async def _apply(
         if fields is not None:
             new["metadata"]["managedFields"] = fields
         if live is None and (uid := new["metadata"].get("uid")):
-            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            why = (
+                f"uid mismatch: the provided object specified uid {uid}, and no "
+                "existing object was found"
+            )
             raise status.conflict(resource.plural, scope.name, why, resource.group)
         check_identity(new, scope)
         if live is not None:

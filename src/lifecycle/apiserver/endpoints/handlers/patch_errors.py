@@ -54,7 +54,8 @@ def patch_invalid(
 
 def _go_value(value: Any) -> str:
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_go_value(item)}' for key, item in sorted(value.items()))}]"
+        items = [f"{key}:{_go_value(item)}" for key, item in sorted(value.items())]
+        return f"map[{' '.join(items)}]"
     if isinstance(value, list):
         return f"[{' '.join(map(_go_value, value))}]"
     return (
@@ -95,7 +96,10 @@ def not_convertible(
     complaint = conversion_complaint(new, resource.api_version, resource.kind)
     if not complaint:
         return error
-    about = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(applied)}"
+    about = (
+        f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; "
+        f"{_gvk(applied)}"
+    )
     why = f"unable to convert unstructured object to {_gvk(applied)}: {complaint}"
     return status.failure(
         500, "", f"failed to convert new object ({about}) to proper version: {why}"

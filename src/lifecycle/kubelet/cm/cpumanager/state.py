@@ -42,12 +42,10 @@ def checksum(
             f"(string){key}:{value}" for key, value in sorted(items.items())
         )
 
-    inner = {
-        uid: (
-            f"(map[string]string)map[{go_map({k: f'(string){v}' for k, v in of.items()})}]"
-        )
-        for uid, of in entries.items()
-    }
+    inner = {}
+    for uid, of in entries.items():
+        sets = go_map({name: f"(string){cpus}" for name, cpus in of.items()})
+        inner[uid] = f"(map[string]string)map[{sets}]"
     dump = (
         f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy}"
         f" DefaultCPUSet:(string){default}"

@@ -10,7 +10,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.table import (
     PRINTER,
 )
-from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.validation import (
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.validation import (  # noqa: E501
     validate,
     validate_update,
 )

@@ -265,7 +265,8 @@ def _validate_indexed(spec: Object, path: str) -> list[FieldError]:
                     invalid(
                         f"{path}.{field}",
                         value,
-                        f"must be less than or equal to {_MAX_PER_INDEX_WHEN_MANY} {when}",
+                        f"must be less than or equal to {_MAX_PER_INDEX_WHEN_MANY} "
+                        f"{when}",
                     )
                 )
     return errors

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lifecycle.api.human_duration import age, human_duration
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.certificates.certificate_signing_request.validation import (
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.validation import (  # noqa: E501
     validate,
     validate_update,
 )

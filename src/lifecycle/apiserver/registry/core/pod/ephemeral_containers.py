@@ -62,7 +62,10 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
             difference = internal_difference(
                 "core/v1.EphemeralContainer", container, after[name]
             )
-            why = f'existing ephemeral containers "{name}" may not be changed\n{difference}'
+            why = (
+                f'existing ephemeral containers "{name}" may not be '
+                f"changed\n{difference}"
+            )
             errors.append(forbidden("spec.ephemeralContainers", why))
     return errors
 

@@ -181,7 +181,10 @@ def _readiness_gates(spec: Object, conditions: list[Object]) -> str:
     status_of: dict[str, str] = {}
     for condition in conditions:
         status_of.setdefault(condition["type"], condition["status"])
-    return f"{sum(status_of.get(gate['conditionType']) == 'True' for gate in gates)}/{len(gates)}"
+    return (
+        f"{sum(status_of.get(gate['conditionType']) == 'True' for gate in gates)}/"
+        f"{len(gates)}"
+    )
 
 
 _OVER = {

@@ -75,7 +75,10 @@ def validate_metadata_and_spec(pod: Object) -> list[FieldError]:
                 (volume.get("projected") or {}).get("sources") or ()
             ):
                 if source.get("serviceAccountToken") is not None:
-                    here = f"spec.volumes[{index}].projected.sources[{position}].serviceAccountToken"
+                    here = (
+                        f"spec.volumes[{index}].projected.sources[{position}"
+                        "].serviceAccountToken"
+                    )
                     errors.append(
                         forbidden(
                             here,
@@ -233,7 +236,8 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
         errors.append(
             forbidden(
                 "spec",
-                f"pod updates may not change fields other than {_UPDATABLE}\n{difference}",
+                "pod updates may not change fields other than "
+                f"{_UPDATABLE}\n{difference}",
             )
         )
     return errors

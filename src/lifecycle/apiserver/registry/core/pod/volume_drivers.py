@@ -32,7 +32,10 @@ ISCSI_NAME_TOO_LONG = (
 )
 _CACHING = ("None", "ReadOnly", "ReadWrite")
 _DISKS = ("Dedicated", "Managed", "Shared")
-_MANAGED = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+_MANAGED = (
+    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/"
+    "disks/{disk-id}"
+)
 _BLOB = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 _HOSTS = "must be a host:port pair or multiple pairs separated by commas"
 

@@ -192,7 +192,8 @@ def _pod_affinity(affinity: Object, path: str) -> list[str]:
         for index, weighted in enumerate(terms.get(_PREFERRED) or ()):
             if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
                 warnings.append(
-                    f"{path}.{name}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector:"
+                    f"{path}.{name}.{_PREFERRED}[{index}"
+                    "].podAffinityTerm.labelSelector:"
                     f" {_NO_POD}"
                 )
     return warnings
@@ -208,7 +209,10 @@ def _volume_warnings(spec: Object, path: str) -> list[str]:
             claim = (
                 (volume["ephemeral"].get("volumeClaimTemplate") or {}).get("spec") or {}
             ).get("resources") or {}
-            place = f"{path}.volumes[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests"
+            place = (
+                f"{path}.volumes[{index}"
+                "].ephemeral.volumeClaimTemplate.spec.resources.requests"
+            )
             warnings += _fraction(claim.get("requests"), "storage", place)
     return warnings
 
