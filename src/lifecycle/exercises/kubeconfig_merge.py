@@ -21,8 +21,8 @@ merge(files) -> dict
 
 files: [(folder, document), …] in the order of KUBECONFIG; a document is a parsed
         kubeconfig, folder the absolute path of the folder it lies in.
-Returns one kubeconfig: lists "clusters", "users", "contexts" in any order, "current-context",
-"preferences".
+Returns one kubeconfig: lists "clusters", "users", "contexts" in any order,
+"current-context", "preferences".
 The first file that mentions something wins: an entry by its name, whole;
 current-context by being set at all; preferences key by key. Paths of certificates,
 keys and token files are relative to their own file's folder and come out absolute;

@@ -33,7 +33,7 @@ maxSurge, maxUnavailable: in pods. newReplicas: the size the new ReplicaSet may 
 
 STARTER = '''\
 def rolling_update(deployment, new_rs, old_replica_sets):
-    """How far a rolling update may lean out, and the next size of the new
+    """How far an update may lean out, and the next size of the new
     ReplicaSet.
     """
     wanted = deployment["spec"]["replicas"]
