@@ -171,6 +171,7 @@ def up(
     nodes: int = 3,
     *,
     store: str = "memory",
+    cert_dir: str | Path | None = None,
     port: int = 0,
     runtime: str = "hollow",
     overlay: str = "vxlan",
@@ -199,6 +200,7 @@ def up(
         ClusterConfig(
             nodes=nodes,
             store=store,
+            cert_dir=Path(cert_dir) if cert_dir is not None else None,
             port=port,
             runtime=runtime,
             overlay=overlay,
