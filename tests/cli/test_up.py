@@ -107,7 +107,7 @@ def test_a_signal_before_it_is_ready_is_said_and_no_success(number, monkeypatch)
         def __init__(self, config):
             pass
 
-        async def start(self):
+        async def start(self, serving):
             os.kill(os.getpid(), number)
             os.kill(os.getpid(), number)  # once more: somebody is impatient
             await asyncio.get_running_loop().create_future()
