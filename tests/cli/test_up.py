@@ -18,8 +18,14 @@ from lifecycle.cli.up import up
 UP = [sys.executable, "-m", "lifecycle", "up"]
 
 
+def hear_hangups():
+    """In the child: whoever runs the tests under `nohup` has handed down that hangups are ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(*options, cwd):
-    return subprocess.Popen([*UP, *options], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*UP, *options], cwd=cwd, text=True, preexec_fn=hear_hangups, **pipes)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
