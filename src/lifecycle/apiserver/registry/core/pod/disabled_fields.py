@@ -19,18 +19,6 @@ _GROUPS = ("containers", "initContainers", "ephemeralContainers")
 _PROJECTIONS = ("clusterTrustBundle", "podCertificate")
 
 
-def pod_spec_of(obj: Object) -> Object | None:
-    """The pod spec in a Pod, a workload's template or a CronJob's, if there is one."""
-    kind, holder = obj.get("kind"), obj.get("spec") or {}
-    if kind == "Pod":
-        return obj.get("spec")
-    if kind == "CronJob":
-        holder = (holder.get("jobTemplate") or {}).get("spec") or {}
-    elif kind == "PodTemplate":
-        holder = obj
-    return (holder.get("template") or {}).get("spec")
-
-
 def drop_disabled_pod_fields(spec: Object, old: Object | None) -> None:
     """Take them out of `spec`, whose parts may be shared with others: what changes is
     replaced.
