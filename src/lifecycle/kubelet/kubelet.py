@@ -30,8 +30,8 @@ from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.status import StatusError
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.cri.runtime import ContainerEventResponse, Runtime
-from lifecycle.kubelet.background_tasks import BackgroundTasks
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import PodSources

@@ -24,11 +24,11 @@ from functools import partial
 from lifecycle.api.clock import Clock
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.cri.runtime import ContainerEventResponse, Runtime
-from lifecycle.kubelet.background_tasks import BackgroundTasks
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
 from lifecycle.kubelet.cm.cpumanager.policy_static import NonePolicy
 from lifecycle.kubelet.cm.cpumanager.state import CPUState

@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.cri.runtime import RuntimeService, RuntimeServiceError
-from lifecycle.kubelet.background_tasks import BackgroundTasks
 from lifecycle.kubelet.config.sources import PodSources
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
 from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics

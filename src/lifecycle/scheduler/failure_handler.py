@@ -12,11 +12,11 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.framework.interface import PostFilterResult
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework

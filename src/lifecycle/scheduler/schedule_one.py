@@ -23,10 +23,10 @@ from collections.abc import Mapping, Sequence
 
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.failure_handler import FailureHandler, record_event
 from lifecycle.scheduler.framework.cycle_state import CycleState

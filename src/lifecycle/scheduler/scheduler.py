@@ -20,6 +20,7 @@ from typing import Self
 from lifecycle.api.clock import Clock
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -27,7 +28,6 @@ from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.config import (
     DEFAULT_SCHEDULER_NAME,
     SchedulerConfiguration,
@@ -192,7 +192,7 @@ class Scheduler:
 
     async def _stop(self) -> None:
         self.queue.close()
-        await self._tasks.cancel()
+        await self._tasks.stop()
         for framework in self.profiles.values():
             await framework.close()
         for extender in self.extenders:

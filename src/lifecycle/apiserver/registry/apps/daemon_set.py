@@ -22,6 +22,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     drop_disabled_template_fields,
     generation_is_unchanged,
+    pod_template_of,
     sorted_map,
     template_labels,
     template_warnings,
@@ -78,17 +79,12 @@ def set_defaults(daemon_set: Object) -> None:
 
 def prepare_for_create(daemon_set: Object) -> None:
     """Of a template count only features that are on."""
-    drop_disabled_template_fields(_template(daemon_set))
+    drop_disabled_template_fields(pod_template_of(daemon_set))
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
-
-
-def _template(daemon_set: Object) -> Object | None:
-    template: Object | None = (daemon_set.get("spec") or {}).get("template")
-    return template
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 # --- validation -----------------------------------------------------------------------
@@ -167,14 +163,14 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def warnings_on_create(daemon_set: Object) -> list[str]:
     """Of the template."""
-    return template_warnings(_template(daemon_set), "spec.template")
+    return template_warnings(pod_template_of(daemon_set), "spec.template")
 
 
 def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.template")
+    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------

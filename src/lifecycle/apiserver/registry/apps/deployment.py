@@ -34,6 +34,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
     name_warnings,
+    pod_template_of,
     template_warnings,
 )
 from lifecycle.apiserver.registry.printers.printer import (
@@ -81,23 +82,18 @@ def set_defaults(deployment: Object) -> None:
 
 def prepare_for_create(deployment: Object) -> None:
     """Of a template count only features that are on."""
-    drop_disabled_template_fields(_template(deployment))
+    drop_disabled_template_fields(pod_template_of(deployment))
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 def prepare_for_status_update(new: Object, old: Object) -> None:
     """Labels are not the status's business."""
     update.prepare_for_status_update(new, old)
     update.take_over(new["metadata"], old["metadata"], "labels")
-
-
-def _template(deployment: Object) -> Object | None:
-    template: Object | None = (deployment.get("spec") or {}).get("template")
-    return template
 
 
 # --- validation -----------------------------------------------------------------------
@@ -219,7 +215,7 @@ def warnings_on_create(deployment: Object) -> list[str]:
     """Of the name, which pods and their hosts will carry, and of the template."""
     return [
         *name_warnings(deployment, "Pod names and hostnames"),
-        *template_warnings(_template(deployment), "spec.template"),
+        *template_warnings(pod_template_of(deployment), "spec.template"),
     ]
 
 
@@ -227,7 +223,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.template")
+    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------

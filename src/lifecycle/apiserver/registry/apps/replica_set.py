@@ -22,6 +22,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
     name_warnings,
+    pod_template_of,
     template_warnings,
 )
 from lifecycle.apiserver.registry.core.replicas import (
@@ -55,17 +56,12 @@ def set_defaults(replica_set: Object) -> None:
 
 def prepare_for_create(replica_set: Object) -> None:
     """Of a template count only features that are on."""
-    drop_disabled_template_fields(_template(replica_set))
+    drop_disabled_template_fields(pod_template_of(replica_set))
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
-
-
-def _template(replica_set: Object) -> Object | None:
-    template: Object | None = (replica_set.get("spec") or {}).get("template")
-    return template
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 # --- validation -----------------------------------------------------------------------
@@ -102,7 +98,7 @@ def warnings_on_create(replica_set: Object) -> list[str]:
     """Of the name, which pods and their hosts will carry, and of the template."""
     return [
         *name_warnings(replica_set, "Pod names and hostnames"),
-        *template_warnings(_template(replica_set), "spec.template"),
+        *template_warnings(pod_template_of(replica_set), "spec.template"),
     ]
 
 
@@ -110,7 +106,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.template")
+    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     drop_disabled_template_fields,
     generation_is_unchanged,
+    pod_template_of,
     sorted_map,
     template_labels,
     template_warnings,
@@ -108,17 +109,12 @@ def set_defaults(stateful_set: Object) -> None:
 
 def prepare_for_create(stateful_set: Object) -> None:
     """Of a template count only features that are on."""
-    drop_disabled_template_fields(_template(stateful_set))
+    drop_disabled_template_fields(pod_template_of(stateful_set))
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
-
-
-def _template(stateful_set: Object) -> Object | None:
-    template: Object | None = (stateful_set.get("spec") or {}).get("template")
-    return template
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 # --- validation -----------------------------------------------------------------------
@@ -267,7 +263,7 @@ def _immutable(spec: Object) -> Object:
 
 def warnings_on_create(stateful_set: Object) -> list[str]:
     """Of the template, and of a history without end."""
-    warnings = template_warnings(_template(stateful_set), "spec.template")
+    warnings = template_warnings(pod_template_of(stateful_set), "spec.template")
     if ((stateful_set.get("spec") or {}).get("revisionHistoryLimit") or 0) < 0:
         why = (
             "a negative value retains all historical revisions; a value >= 0 is"

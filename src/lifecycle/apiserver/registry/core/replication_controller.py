@@ -20,6 +20,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
     name_warnings,
+    pod_template_of,
     sorted_map,
     template_labels,
     template_warnings,
@@ -71,23 +72,18 @@ def set_defaults(controller: Object) -> None:
 
 def prepare_for_create(controller: Object) -> None:
     """Of a template count only features that are on."""
-    drop_disabled_template_fields(_template(controller))
+    drop_disabled_template_fields(pod_template_of(controller))
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 def prepare_for_status_update(new: Object, old: Object) -> None:
     """Labels are not the status's business."""
     update.prepare_for_status_update(new, old)
     update.take_over(new["metadata"], old["metadata"], "labels")
-
-
-def _template(controller: Object) -> Object | None:
-    template: Object | None = (controller.get("spec") or {}).get("template")
-    return template
 
 
 # --- validation -----------------------------------------------------------------------
@@ -135,7 +131,7 @@ def warnings_on_create(controller: Object) -> list[str]:
     """Of the name, which pods and their hosts will carry, and of the template."""
     return [
         *name_warnings(controller, "Pod names and hostnames"),
-        *template_warnings(_template(controller), "spec.template"),
+        *template_warnings(pod_template_of(controller), "spec.template"),
     ]
 
 
@@ -143,7 +139,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.template")
+    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- field labels ---------------------------------------------------------------------

@@ -15,8 +15,8 @@ from __future__ import annotations
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
-from lifecycle.scheduler.background_tasks import BackgroundTasks
 from lifecycle.scheduler.framework.handle import Candidate, Handle
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.pod_conditions import condition_patch
@@ -32,7 +32,7 @@ class Executor:
 
     async def close(self) -> None:
         """Stop what is under way."""
-        await self._tasks.cancel()
+        await self._tasks.stop()
 
     def prepare(self, info: PodInfo, candidate: Candidate) -> None:
         """Start evicting the candidate's victims for a pod."""

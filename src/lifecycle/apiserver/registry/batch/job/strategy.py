@@ -18,6 +18,7 @@ from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
     name_warnings,
+    pod_template_of,
     template_warnings,
 )
 from lifecycle.apiserver.registry.rest import update
@@ -75,7 +76,7 @@ def set_job_spec_defaults(spec: Object) -> None:
 
 def prepare_for_create(job: Object) -> None:
     """Of the template count only features that are on; the selector is generated."""
-    drop_disabled_template_fields(_template(job))
+    drop_disabled_template_fields(pod_template_of(job))
     _generate_selector(job)
 
 
@@ -116,12 +117,7 @@ def canonicalize(job: Object) -> None:
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
-    drop_disabled_template_fields(_template(new), _template(old))
-
-
-def _template(job: Object) -> Object | None:
-    template: Object | None = (job.get("spec") or {}).get("template")
-    return template
+    drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
 
 
 # --- warnings -------------------------------------------------------------------------
@@ -131,7 +127,7 @@ def warnings_on_create(job: Object) -> list[str]:
     """Of the name, and of the template."""
     return [
         *name_warnings(job, "Pod names and hostnames"),
-        *template_warnings(_template(job), "spec.template"),
+        *template_warnings(pod_template_of(job), "spec.template"),
     ]
 
 
@@ -139,7 +135,7 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.template")
+    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- field labels ---------------------------------------------------------------------

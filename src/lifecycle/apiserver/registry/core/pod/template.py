@@ -28,6 +28,12 @@ from lifecycle.apiserver.registry.rest.label_selectors import (
 MISMATCH = "`selector` does not match template `labels`"
 
 
+def pod_template_of(workload: Object) -> Object | None:
+    """The template of the pods that a workload asks for (`spec.template`)."""
+    template: Object | None = (workload.get("spec") or {}).get("template")
+    return template
+
+
 def drop_disabled_template_fields(
     template: Object | None, old_template: Object | None = None
 ) -> None:
