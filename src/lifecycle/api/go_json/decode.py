@@ -33,7 +33,7 @@ def unmarshal(data: bytes | str) -> Any:
     character that cannot go on, or about a number that is too large.
     """
     try:
-        return _DECODER.decode(_text(data))
+        return _DECODER.decode(_without_lone_surrogates(data))
     except ValueError as error:
         complaint = json_complaint(_bytes(data)) or str(error)
         raise ValueError(complaint) from None
@@ -81,7 +81,7 @@ def _bytes(data: bytes | str) -> bytes:
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
 
 
-def _text(data: bytes | str) -> str:
+def _without_lone_surrogates(data: bytes | str) -> str:
     text = data if isinstance(data, str) else data.decode("utf-8", _REPLACE_EACH)
     if "\\ud" in text or "\\uD" in text:
         text = _SURROGATES.sub(_without_half, text)

@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, Response, UserInfo
 from lifecycle.client.rest import Client
+from lifecycle.kubelet.server.plain_text import plain_text
 
 VERBS = {
     "POST": "create",
@@ -113,7 +114,7 @@ class KubeletAuth:
         async def guarded(request: Request) -> Response:
             user = await self.authenticate(request)
             if user is None:
-                return _text(401, "Unauthorized")
+                return plain_text(401, "Unauthorized")
             verb = VERBS.get(request.method, "")
             subresources = SUBRESOURCES.get(
                 request.path.split("/")[1] if "/" in request.path else "", ("proxy",)
@@ -123,16 +124,10 @@ class KubeletAuth:
                     request.user = user
                     return await handler(request)
             listed = " ".join(subresources)
-            return _text(
+            return plain_text(
                 403,
                 f"Forbidden (user={user.name}, verb={verb}, resource=nodes,"
                 f" subresource(s)=[{listed}])\n",
             )
 
         return guarded
-
-
-def _text(code: int, text: str) -> Response:
-    return Response(
-        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
-    )

@@ -36,8 +36,7 @@ from lifecycle.kubelet.server.container_logs import (
     container_for_logs,
     find_container,
 )
-
-TEXT = {"Content-Type": "text/plain; charset=utf-8"}
+from lifecycle.kubelet.server.plain_text import plain_text
 
 
 class KubeletServer:
@@ -77,7 +76,7 @@ class KubeletServer:
     async def _route(self, request: Request, parts: list[str]) -> Response:
         match parts:
             case ["healthz"] | ["healthz", "ping" | "log" | "syncloop"]:
-                return _text(200, "ok")
+                return plain_text(200, "ok")
             case ["pods"]:
                 return _json(_pod_list(self._pods()))
             case ["runningpods"]:
@@ -102,7 +101,7 @@ class KubeletServer:
                 return await self._port_forward(
                     request, self._find(namespace, name, *uid)
                 )
-        return _text(404, "404 page not found\n")
+        return plain_text(404, "404 page not found\n")
 
     def container_event(self, event: ContainerEventResponse) -> None:
         """The runtime says that something happened: whoever follows that container's
@@ -187,12 +186,14 @@ class KubeletServer:
         try:
             options = log_options(request, self._clock.now())
         except ValueError:
-            return _text(400, '{"message": "Unable to decode query."}')
+            return plain_text(400, '{"message": "Unable to decode query."}')
         pod = self._find(namespace, name)
         if pod is None:
-            return _text(404, f'pod "{name}" does not exist\n')
+            return plain_text(404, f'pod "{name}" does not exist\n')
         if find_container(pod, container) is None:
-            return _text(404, f'container "{container}" not found in pod "{name}"\n')
+            return plain_text(
+                404, f'container "{container}" not found in pod "{name}"\n'
+            )
         status = self._status(pod["metadata"]["uid"]) or pod.get("status") or {}
         try:
             container_id = container_for_logs(name, status, container, options.previous)
@@ -200,14 +201,14 @@ class KubeletServer:
             file = self._log_file(run)
             file.size()
         except NoLogsError as error:
-            return _text(400, str(error))
+            return plain_text(400, str(error))
         except RuntimeServiceError:
-            return _text(
+            return plain_text(
                 400,
                 f"unable to retrieve container logs for containerd://{container_id}",
             )
         except FileNotFoundError as error:
-            return _text(
+            return plain_text(
                 400, f"failed to try resolving symlinks in path {str(error)!r}"
             )
         ended = asyncio.Event()
@@ -256,12 +257,12 @@ class KubeletServer:
         try:
             options = remote_command.new_options(request)
         except ValueError as error:
-            return _text(400, str(error))
+            return plain_text(400, str(error))
         if pod is None:
-            return _text(404, "pod does not exist")
+            return plain_text(404, "pod does not exist")
         status = await self._running(pod, container)
         if status is None:
-            return _text(500, f'container not found ("{container}")')
+            return plain_text(500, f'container not found ("{container}")')
         command = tuple(request.query.get("command", ()))
 
         async def run(streams: Streams) -> int | None:
@@ -277,14 +278,14 @@ class KubeletServer:
 
     async def _port_forward(self, request: Request, pod: Object | None) -> Response:
         if pod is None:
-            return _text(404, "pod does not exist")
+            return plain_text(404, "pod does not exist")
         ready = [
             s
             for s in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"])
             if s.state.value == "SANDBOX_READY"
         ]
         if not ready:
-            return _text(
+            return plain_text(
                 500, f"failed to find sandbox for pod {pod['metadata']['name']}"
             )
 
@@ -335,7 +336,3 @@ def _pod_list(pods: Iterable[Object]) -> Object:
 
 def _json(obj: Object) -> Response:
     return Response(200, {"Content-Type": "application/json"}, body=orjson.dumps(obj))
-
-
-def _text(code: int, text: str) -> Response:
-    return Response(code, dict(TEXT), body=text.encode())

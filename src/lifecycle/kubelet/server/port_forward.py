@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
+from lifecycle.kubelet.server.plain_text import plain_text
 from lifecycle.kubelet.server.websocket import (
     WebSocket,
     WebSocketBytes,
@@ -42,7 +43,7 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
     if is_websocket(request):
         protocol = choose(offered_protocols(request), (TUNNELED, CHANNELS))
         if protocol is None:
-            return _text(
+            return plain_text(
                 403,
                 "unable to negotiate protocol: client supports"
                 f" {offered_protocols(request)}",
@@ -69,7 +70,7 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
         except ValueError:
             ports = []
         if not ports or not all(0 < port < 1 << 16 for port in ports):
-            return _text(
+            return plain_text(
                 400,
                 (
                     'query parameter "port" is required'
@@ -83,9 +84,9 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
 
         return Response(101, handshake(request, protocol), upgrade=channels)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
-        return _text(400, "Upgrade request required")
+        return plain_text(400, "Upgrade request required")
     if PROTOCOL_V1 not in request.headers.get("x-stream-protocol-version", PROTOCOL_V1):
-        return _text(
+        return plain_text(
             403, f"unable to negotiate protocol: server accepts [{PROTOCOL_V1}]"
         )
 
@@ -186,9 +187,3 @@ async def _serve_channels(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await websocket.close()
-
-
-def _text(code: int, text: str) -> Response:
-    return Response(
-        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
-    )

@@ -29,6 +29,7 @@ from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
+from lifecycle.kubelet.server.plain_text import plain_text
 from lifecycle.kubelet.server.websocket import (
     WebSocket,
     choose,
@@ -120,7 +121,7 @@ def serve(
     if is_websocket(request):
         protocol = choose(offered_protocols(request), WEBSOCKET_PROTOCOLS)
         if not protocol:
-            return _text(
+            return plain_text(
                 403,
                 "unable to negotiate protocol: client supports"
                 f" {offered_protocols(request)}",
@@ -131,14 +132,14 @@ def serve(
 
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
-        return _text(400, "Upgrade request required")
+        return plain_text(400, "Upgrade request required")
     channels = [
         v.strip()
         for v in request.headers.get("x-stream-protocol-version", "").split(",")
     ]
     version = next((name for name in SPDY_PROTOCOLS if name in channels), None)
     if version is None:
-        return _text(
+        return plain_text(
             403,
             "unable to upgrade: unable to negotiate protocol: client supports"
             f" {channels}, server accepts {[*SPDY_PROTOCOLS]}",
@@ -290,9 +291,3 @@ async def _sizes(stream: SpdyStream) -> AsyncIterator[tuple[int, int]]:
             size = terminal_size(line)
             if size:
                 yield size
-
-
-def _text(code: int, text: str) -> Response:
-    return Response(
-        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
-    )
