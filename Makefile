@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench linkcheck clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants linkcheck clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ live: $(READY) ## the labs against the kind cluster
 
 bench: $(READY) ## measure: results as JSON and a picture in benchmarks/results
 	$(BIN)/python -m benchmarks
+
+mutants: $(READY) ## break the code in places: which share do the tests notice? ROOMS="scheduler quoted" COUNT=20 SEED=1
+	$(BIN)/python -m mutants $(ROOMS) --count $(or $(COUNT),20) --seed $(or $(SEED),1)
 
 linkcheck: $(READY) ## follow the links that leave the book
 	$(BIN)/jupyter-book build . --builder linkcheck

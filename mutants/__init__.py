@@ -1,0 +1,17 @@
+"""How much of what could be broken do the tests notice?
+
+`python -m mutants ROOM…` breaks one place of a room at a time – a comparison turned round,
+a number off by one, a call left out – and runs the room's tests over it. A mutant that no
+test notices *survives*: either a test is missing, or the change makes no difference.
+`python -m mutants quoted` does so with the code that chapters quote, and asks the agreement
+tables and the checks of claims only.
+
+    quoted        which lines of `src` the book shows
+    operators     the ways to break a line that cosmic-ray has not
+    candidates    where a module can be broken
+    sample        which of all those places are tried: seeded, by size of module
+    coverage_map  which tests run which line
+    workshop      a copy of `src` in which one file is broken at a time
+    trial         one mutant: broken, tested, mended
+    report        the figures, and the survivors as a table
+"""

@@ -1,0 +1,89 @@
+"""`python -m mutants [ROOM…] [--count N] [--seed N] [--minutes N]`: the share of mutants that the tests notice."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mutants.coverage_map import CoverageMap, measure
+from mutants.quoted import quoted_lines
+from mutants.report import Score, keep, with_reasons
+from mutants.sample import Lines, sample
+from mutants.trial import Outcome, trial
+from mutants.workshop import Workshop
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PACKAGE = CHECKOUT / "src" / "lifecycle"
+QUOTED = "quoted"
+EVIDENCE = ["tests/agreements", "tests/claims", "tests/compare", "tests/cluster/test_agree.py"]
+"""Who is asked about quoted code: the agreement tables, the checks of claims, the comparison of whole journeys."""
+
+
+def rooms() -> list[str]:
+    """The rooms that have tests of their own name."""
+    return sorted(
+        folder.name for folder in PACKAGE.iterdir() if folder.is_dir() and (CHECKOUT / "tests" / folder.name).is_dir()
+    )
+
+
+def modules_and_tests(room: str) -> tuple[Lines, list[str]]:
+    """What may be broken in a room, and who should notice."""
+    if room == QUOTED:
+        return quoted_lines(CHECKOUT / "book", PACKAGE), EVIDENCE
+    return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}"]
+
+
+def score(room: str, count: int, seed: int, minutes: float) -> Score:
+    """Try mutants of one room until `count` of them are done or the time is over."""
+    lines, tests = modules_and_tests(room)
+    chosen = sample(lines, count, seed)
+    outcomes: list[Outcome] = []
+    with Workshop(CHECKOUT) as workshop, tempfile.TemporaryDirectory() as folder:
+        click.echo(f"{room}: the tests unbroken, under coverage …", err=True)
+        coverage: CoverageMap = measure(PACKAGE.parent, tests, Path(folder))
+        end = time.monotonic() + 60 * minutes
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns) as progress:
+            task = progress.add_task(room, total=len(chosen))
+            for candidate in chosen:
+                if time.monotonic() > end:
+                    progress.console.print(f"{room}: time is over after {len(outcomes)} of {len(chosen)}")
+                    break
+                outcome = trial(candidate, workshop, coverage)
+                if not outcome.noticed:
+                    progress.console.print(
+                        f"survives: {outcome.module}:{outcome.line}\n  {outcome.before}\n  {outcome.after}"
+                    )
+                outcomes.append(outcome)
+                progress.advance(task)
+    return Score(room, seed, with_reasons(outcomes))
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, metavar="[ROOM]…")
+@click.option("--count", default=20, show_default=True, help="how many mutants per room")
+@click.option("--seed", default=1, show_default=True, help="which ones")
+@click.option(
+    "--minutes", default=15.0, show_default=True, help="how long at most per room, after the first run of its tests"
+)
+def main(names: tuple[str, ...], count: int, seed: int, minutes: float) -> None:
+    """Without a room: all of them, and the code that chapters quote."""
+    known = [*rooms(), QUOTED]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
+    scores = []
+    for room in names or known:
+        result = score(room, count, seed, minutes)
+        keep(result)
+        scores.append(result)
+    for result in scores:
+        click.echo(result.line())
+
+
+if __name__ == "__main__":
+    main()

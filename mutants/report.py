@@ -1,0 +1,73 @@
+"""The figures of a run, the mutants that make no difference, and the survivors as a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mutants.trial import Outcome
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results.json"
+EQUIVALENT = HERE / "equivalent.yaml"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What was tried in a room. Equivalent mutants are not counted: nothing could notice them."""
+
+    room: str
+    seed: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def counted(self) -> list[Outcome]:
+        """All but the equivalent ones."""
+        return [outcome for outcome in self.outcomes if not outcome.reason]
+
+    @property
+    def survivors(self) -> list[Outcome]:
+        """Those that nobody noticed though they make a difference."""
+        return [outcome for outcome in self.counted if not outcome.noticed]
+
+    @property
+    def share(self) -> float:
+        """Of the counted the noticed ones, 0 to 1; 1 where there was nothing to break."""
+        return 1.0 - len(self.survivors) / len(self.counted) if self.counted else 1.0
+
+    def line(self) -> str:
+        """One line of the summary."""
+        equivalent = len(self.outcomes) - len(self.counted)
+        noticed = len(self.counted) - len(self.survivors)
+        return f"{self.room:<16} {noticed:>4} of {len(self.counted):<4} {self.share:>6.1%}   equivalent: {equivalent}"
+
+
+def with_reasons(outcomes: list[Outcome]) -> tuple[Outcome, ...]:
+    """Survivors that the list of equivalent mutants explains carry its reason."""
+    entries = {
+        (entry["module"], entry["before"], entry["after"]): str(entry["reason"])
+        for entry in yaml.safe_load(EQUIVALENT.read_text()) or []
+    }
+    return tuple(
+        outcome
+        if outcome.noticed
+        else replace(outcome, reason=entries.get((outcome.module, outcome.before, outcome.after), ""))
+        for outcome in outcomes
+    )
+
+
+def keep(score: Score, file: Path = RESULTS) -> None:
+    """Write a room's result beside those of the other rooms."""
+    document: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    document[score.room] = {
+        "seed": score.seed,
+        "tried": len(score.outcomes),
+        "equivalent": len(score.outcomes) - len(score.counted),
+        "noticed": len(score.counted) - len(score.survivors),
+        "survivors": [outcome.to_dict() for outcome in score.survivors],
+    }
+    file.write_text(json.dumps(dict(sorted(document.items())), indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,180 @@
+"""The mutation score: where code is broken, who is asked, and that a missing assertion shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from cosmic_ray.mutating import mutate_code
+from mutants.__main__ import CHECKOUT, PACKAGE, main, rooms
+from mutants.candidates import candidates, operators
+from mutants.coverage_map import measure
+from mutants.operators import AnswerNothing, LeaveOutCall, OtherText
+from mutants.quoted import quoted_lines
+from mutants.sample import sample
+from mutants.trial import Outcome, changed_lines, trial
+from mutants.workshop import Workshop
+
+from mutants import report
+
+MODULE = '''"""A module."""
+from __future__ import annotations
+
+ANNOTATED: int | None = 3
+
+
+def surge(replicas: int | None, allowed: int) -> int | None:
+    """How many more: 0 to `allowed`."""
+    if replicas is None:
+        return None
+    record("surge")
+    return min(replicas + 1, allowed)
+
+
+def record(what: str) -> None:
+    seen.append(what)
+
+
+seen: list[str] = []
+'''
+
+TESTS = """
+from lifecycle import toy
+
+def test_one_more():
+    assert toy.surge(2, 5) == 3
+
+def test_unknown():
+    assert toy.surge(None, 5) is None
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    package = tmp_path / "src" / "lifecycle"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "toy.py").write_text(MODULE)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_toy.py").write_text(TESTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("operator", [LeaveOutCall, AnswerNothing, OtherText])
+def test_an_operator_does_what_its_example_says(operator):
+    for example in operator.examples():
+        assert mutate_code(example.pre_mutation_code, operator(), 0) == example.post_mutation_code
+
+
+def test_docstrings_and_annotations_are_not_broken(checkout):
+    lines = {line for line, _ in candidates(checkout / "src/lifecycle/toy.py")}
+    assert 1 not in lines
+    assert 8 not in lines
+    places = candidates(checkout / "src/lifecycle/toy.py")
+    assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceBinaryOperator_BitOr")]
+
+
+def test_a_sample_is_the_same_for_a_seed_and_has_one_mutant_per_place(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    chosen = sample({module: None}, 8, seed=3)
+    assert chosen == sample({module: None}, 8, seed=3)
+    assert len({(c.line, c.column) for c in chosen}) == len(chosen) == 8
+    assert chosen != sample({module: None}, 8, seed=4)
+
+
+def test_a_sample_ends_where_there_is_no_more_to_break(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    chosen = sample({module: frozenset({12})}, 1000, seed=1)
+    assert chosen
+    assert {c.line for c in chosen} == {12}
+
+
+def test_every_mutant_is_python_and_means_something_else(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    for candidate in sample({module: None}, 1000, seed=1):
+        text = candidate.mutated()
+        assert text is not None
+        compile(text, "toy", "exec")
+        before, after = changed_lines(module.read_text(), text)
+        assert before != after
+
+
+def test_a_missing_assertion_shows_as_a_survivor(checkout):
+    """Nobody looks at what was recorded, and nobody comes near `allowed`; everything else is noticed."""
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = measure(checkout / "src", [str(checkout / "tests/test_toy.py")], checkout, cwd=checkout)
+    by_change = {
+        (c.line, c.operator): c for some in candidates(module).values() for c in some if c.mutated() is not None
+    }
+    with Workshop(checkout) as workshop:
+        untested = trial(by_change[11, "LeaveOutCall"], workshop, coverage)
+        tested = trial(by_change[12, "ReplaceBinaryOperator_Add_Sub"], workshop, coverage)
+        copy = workshop.source / "lifecycle/toy.py"
+        assert copy.read_text() == MODULE
+    assert not copy.exists()
+    assert module.read_text() == MODULE
+    assert (untested.noticed, untested.before, untested.after) == (False, 'record("surge")', "pass")
+    assert tested.noticed
+
+
+def test_tests_that_fail_unbroken_are_refused(checkout):
+    (checkout / "tests/test_toy.py").write_text("def test_never(): assert False")
+    with pytest.raises(ChildProcessError, match="must pass before"):
+        measure(checkout / "src", [str(checkout / "tests/test_toy.py")], checkout, cwd=checkout)
+
+
+def test_an_endless_mutant_is_noticed_by_the_clock(checkout):
+    (checkout / "tests/test_toy.py").write_text("def test_endless():\n    while True: pass")
+    with Workshop(checkout) as workshop:
+        assert not workshop.tests_pass([str(checkout / "tests/test_toy.py")], seconds=3)
+
+
+def test_quoted_lines_are_those_of_the_named_function(tmp_path, checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    page = tmp_path / "page.md"
+    page.write_text(f"```{{literalinclude}} {module}\n:language: python\n:pyobject: record\n```\n")
+    assert quoted_lines(tmp_path, module.parent) == {module: frozenset({15, 16})}
+    page.write_text(f"```{{literalinclude}} {module}\n:pyobject: gone\n```\n")
+    with pytest.raises(LookupError, match="gone"):
+        quoted_lines(tmp_path, module.parent)
+
+
+def test_every_quote_of_the_book_is_seen():
+    assert len(quoted_lines(CHECKOUT / "book", PACKAGE)) > 80
+
+
+def test_an_equivalent_mutant_needs_a_reason_and_is_not_counted(monkeypatch, tmp_path):
+    survivor = Outcome("src/lifecycle/toy.py", 3, "NumberReplacer", "limit = 3", "limit = 4", noticed=False)
+    file = tmp_path / "equivalent.yaml"
+    file.write_text(
+        "- {module: src/lifecycle/toy.py, before: limit = 3, after: limit = 4, reason: nothing reaches three}"
+    )
+    monkeypatch.setattr(report, "EQUIVALENT", file)
+    other = Outcome("src/lifecycle/toy.py", 3, "NumberReplacer", "limit = 3", "limit = 2", noticed=False)
+    score = report.Score("toy", 1, report.with_reasons([survivor, other]))
+    assert [outcome.after for outcome in score.survivors] == ["limit = 2"]
+    assert score.share == 0.0
+    report.keep(score, tmp_path / "results.json")
+    assert json.loads((tmp_path / "results.json").read_text())["toy"]["equivalent"] == 1
+
+
+def test_the_list_of_equivalent_mutants_names_code_that_is_there():
+    import yaml
+
+    for entry in yaml.safe_load(report.EQUIVALENT.read_text()):
+        assert entry["reason"]
+        lines = [line.strip() for line in (CHECKOUT / entry["module"]).read_text().splitlines()]
+        assert all(part in lines for part in entry["before"].split(" ⏎ ")), entry
+
+
+def test_an_unknown_room_is_said_in_one_line():
+    result = CliRunner().invoke(main, ["attic"])
+    assert result.exit_code == 2
+    assert "no room called attic" in result.output
+
+
+def test_every_room_can_be_asked():
+    assert {"scheduler", "kubelet", "apiserver", "controllers"} <= set(rooms())
+    assert "NumberReplacer" in operators()
