@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from lifecycle.cluster.linux.containerd_node import configuration
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.images.oci_image import layout
 from lifecycle.cri.images.small_images import find_busybox, pause_image
-from lifecycle.cri.runtime import RuntimeServiceError
 from tests.cri.bridge import Bridge
 
 PAUSE = "pause.test/pause:1"

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.conformance import Subject
-from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.images.registry import Registry, Repository
 from lifecycle.cri.images.small_images import find_busybox, shell_image
-from lifecycle.cri.runtime import PodSandboxConfig
 from lifecycle.cri.sandbox.clean import clean
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 from lifecycle.cri.server import CriServer

@@ -11,21 +11,23 @@ import pytest
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.names import NameSource
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.hollow_files import look
-from lifecycle.cri.hollow_images import normalized_name
-from lifecycle.cri.hollow_programs import program_of
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
-    ContainerEventResponse,
     ContainerMetadata,
     ContainerState,
-    HTTPRequest,
+)
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse
+from lifecycle.cri.apis.pod_network import HTTPRequest
+from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
-    RuntimeServiceError,
 )
+from lifecycle.cri.hollow.files import look
+from lifecycle.cri.hollow.programs import program_of
+from lifecycle.cri.hollow.runtime import HollowRuntime
+from lifecycle.cri.images.reference import normalized_name
 
 
 def on_runtime(body: Any, **options: Any) -> None:

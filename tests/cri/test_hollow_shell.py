@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.hollow_commands import asks_to_end
-from lifecycle.cri.hollow_process import Program
-from lifecycle.cri.hollow_programs import program_of
-from lifecycle.cri.hollow_syntax import Operator, tokens
-from lifecycle.cri.runtime import ContainerState
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.hollow.commands import asks_to_end
+from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.programs import program_of
+from lifecycle.cri.hollow.runtime import HollowRuntime
+from lifecycle.cri.hollow.shell_syntax import Operator, tokens
 from tests.cri.test_hollow import on_runtime, started
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.cri.conformance import Subject
-from lifecycle.cri.runtime import ContainerState, PodSandboxState, RuntimeServiceError
 from lifecycle.cri.sandbox.cgroups import cpu_weight, directory_of, hierarchies
 from lifecycle.cri.sandbox.clean import clean
-from lifecycle.cri.sandbox.node_side import MAX_SYNC_OUTPUT
+from lifecycle.cri.sandbox.container_exec import MAX_SYNC_OUTPUT
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 from tests.conftest import unavailable
 from tests.cri.subjects import cgroup_parent, registry, remove_cgroup_parent, sandbox_runtime, why_not
@@ -88,7 +90,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from tests.cri.subjects import registry, cgroup_parent
 from lifecycle.cri.conformance import Subject
-from lifecycle.cri.sandbox.node_side import MAX_SYNC_OUTPUT
+from lifecycle.cri.sandbox.container_exec import MAX_SYNC_OUTPUT
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 
 async def story():

@@ -16,6 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.cri import translate
+from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.cri.history import make_container_name, make_sandbox_name, parse_name, supported
 from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, File, build, digest_of_bytes, layer
@@ -26,13 +29,6 @@ from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.log_format import MAX_LINE, format_entry, parse_entries, split_output
 from lifecycle.cri.messages import fields_of, message_class, methods, new
 from lifecycle.cri.oci_spec import capabilities
-from lifecycle.cri.runtime import (
-    ContainerConfig,
-    ContainerMetadata,
-    PodSandboxConfig,
-    PodSandboxMetadata,
-    RuntimeServiceError,
-)
 
 TEXT = st.text(max_size=12)
 LABELS = st.dictionaries(TEXT, TEXT, max_size=3)

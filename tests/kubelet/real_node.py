@@ -19,7 +19,7 @@ from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
-from lifecycle.cri.runtime import Runtime
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user

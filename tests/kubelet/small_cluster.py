@@ -16,7 +16,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration

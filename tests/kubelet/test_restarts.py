@@ -12,14 +12,13 @@ from lifecycle.api.resources import resource
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerMetadata,
     ContainerState,
-    PodSandboxConfig,
-    PodSandboxMetadata,
 )
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC, GCPolicy
 from lifecycle.kubelet.pleg.generic import DIED, REMOVED, STARTED, GenericPLEG, generate_events
 from tests.kubelet.small_cluster import small_cluster

@@ -12,7 +12,7 @@ from typing import Any
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.local_pod_host import LocalPodHost

@@ -15,7 +15,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.kubelet_connections import KubeletConnection
-from lifecycle.cri.runtime import PodSandboxState
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.inspector import open_recording
 from lifecycle.kubelet.eviction.thresholds import parse_threshold
 from lifecycle.kubelet.stats.summary import Observation, Summary, node_summary

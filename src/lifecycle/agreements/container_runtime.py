@@ -22,9 +22,9 @@ from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.cri import translate
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.messages import fields_of, message_class, new
 from lifecycle.cri.oci_spec import container_spec, sandbox_spec
-from lifecycle.cri.runtime import PodSandboxConfig
 from lifecycle.inspector import Recording
 from lifecycle.inspector.errors import InspectorError
 

@@ -28,7 +28,8 @@ from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.one_node import NotingRuntime
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.cm.cgroup_manager import CgroupManager

@@ -52,9 +52,9 @@ from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
 from lifecycle.cluster.stores import authority_folder, check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.hollow_images import KIND_IMAGES
-from lifecycle.cri.runtime import Runtime
+from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.cri.hollow.images import KIND_IMAGES
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet

@@ -18,8 +18,8 @@ import aiohttp
 from yarl import URL
 
 from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.cri.apis.pod_network import HTTPRequest
 from lifecycle.cri.node_access import AUTO_HEADERS, NodeAccess, connector_in
-from lifecycle.cri.runtime import HTTPRequest
 from lifecycle.kubelet.kubelet import Kubelet
 
 DIAL_TIMEOUT = 30.0

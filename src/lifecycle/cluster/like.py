@@ -27,7 +27,7 @@ import orjson
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
 from lifecycle.cluster.nodes import CAPACITY, FIRST_ADDRESS, NodeShape
-from lifecycle.cri.runtime import Image
+from lifecycle.cri.apis.image import Image
 from lifecycle.etcd.codec import encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store

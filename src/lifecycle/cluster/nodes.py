@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import Image
+from lifecycle.cri.apis.image import Image
 
 CAPACITY: Mapping[str, str] = {
     "cpu": "2",

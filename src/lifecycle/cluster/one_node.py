@@ -25,8 +25,9 @@ from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode

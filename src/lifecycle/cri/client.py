@@ -1,4 +1,4 @@
-"""The kubelet's side of CRI: every call of `runtime.py`, made over gRPC on a unix
+"""The kubelet's side of CRI: every call of `apis/services.py`, made over gRPC on a unix
 socket.
 
 Works with any runtime that speaks CRI v1: containerd, CRI-O, or the ones of this
@@ -21,23 +21,16 @@ import grpc
 import grpc.aio
 
 from lifecycle.cri import translate
+from lifecycle.cri.apis.container import ContainerConfig, ContainerStatus
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
+from lifecycle.cri.apis.image import AuthConfig, Image
+from lifecycle.cri.apis.message import Fields
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxStatus
+from lifecycle.cri.apis.services import VersionResponse
+from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.messages import fields_of, message_class, methods, new
 from lifecycle.cri.node_access import NodeAccess
-from lifecycle.cri.runtime import (
-    AuthConfig,
-    ContainerConfig,
-    ContainerEventResponse,
-    ContainerEventType,
-    ContainerStatus,
-    ExecSyncResponse,
-    Fields,
-    Image,
-    PodSandboxConfig,
-    PodSandboxStatus,
-    RuntimeServiceError,
-    Streams,
-    VersionResponse,
-)
 from lifecycle.cri.spdy_executor import run_streams_over_spdy
 from lifecycle.cri.streaming_client import ProtocolNotSpoken, forward_port, run_streams
 

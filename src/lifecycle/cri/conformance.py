@@ -17,17 +17,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.conformance_subject import (
     CHECKS,
     NEEDS_PROCESSES,
     Subject,
     check,
     refused,
-)
-from lifecycle.cri.runtime import (
-    ContainerState,
-    PodSandboxState,
-    Streams,
 )
 
 __all__ = ["CHECKS", "NEEDS_PROCESSES", "Subject", "run_check"]

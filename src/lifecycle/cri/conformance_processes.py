@@ -12,8 +12,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.cri.apis.container import ContainerStatus
+from lifecycle.cri.apis.image import AuthConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.conformance_subject import Subject, check, refused
-from lifecycle.cri.runtime import AuthConfig, ContainerStatus, PodSandboxConfig, Streams
 
 
 @check(processes=True)

@@ -13,17 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-from lifecycle.cri.log_format import parse_entries
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerMetadata,
     ContainerState,
     ContainerStatus,
-    PodSandboxConfig,
-    PodSandboxMetadata,
-    Runtime,
-    RuntimeServiceError,
 )
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
+from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.cri.log_format import parse_entries
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
 
 
 def exit_code(data: bytes) -> int:

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 
 KUBE_PREFIX, SANDBOX_NAME, DELIMITER = "k8s", "POD", "_"
 CHECKPOINT_DIRECTORY = "/var/lib/dockershim/sandbox"

@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from lifecycle.cri.runtime import NO_TLS, HTTPAnswer, HTTPRequest
+from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 
 AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
 """What a client library would say by itself; here the asker says it, or nobody."""

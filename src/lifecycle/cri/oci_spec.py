@@ -19,8 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.apis.message import Fields
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.capability_names import ALL_CAPABILITIES, DEFAULT_CAPABILITIES
-from lifecycle.cri.runtime import ContainerConfig, Fields, PodSandboxConfig
 
 Spec = dict[str, Any]
 

@@ -21,13 +21,11 @@ import grpc
 import grpc.aio
 
 from lifecycle.cri import translate
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse
+from lifecycle.cri.apis.message import Fields
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.messages import fields_of, message_class, methods, new
-from lifecycle.cri.runtime import (
-    ContainerEventResponse,
-    Fields,
-    Runtime,
-    RuntimeServiceError,
-)
 from lifecycle.cri.streaming_server import StreamingServer, until_none
 
 Answer = dict[str, Any]

@@ -19,9 +19,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import urlsplit
 
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.exit_code import exit_code
 from lifecycle.cri.node_access import open_connection
-from lifecycle.cri.runtime import RuntimeServiceError, Streams
 
 PROTOCOL = "v4.channel.k8s.io"
 READ_SIZE = 1 << 16

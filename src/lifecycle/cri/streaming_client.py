@@ -23,9 +23,10 @@ import json
 
 import aiohttp
 
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.exit_code import exit_code
 from lifecycle.cri.node_access import connector_in
-from lifecycle.cri.runtime import RuntimeServiceError, Streams
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 COMMAND_PROTOCOL, PORT_PROTOCOL = "v5.channel.k8s.io", "v4.channel.k8s.io"

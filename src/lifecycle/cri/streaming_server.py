@@ -19,7 +19,9 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from lifecycle.cri.runtime import RuntimeService, RuntimeServiceError, Streams
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.services import RuntimeService
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.streaming_client import (
     CLOSE,
     ERROR,

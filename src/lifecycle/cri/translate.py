@@ -1,4 +1,4 @@
-"""Between the dataclasses of `runtime.py` and CRI's messages, as dicts in the shape of
+"""Between the dataclasses of `apis/` and CRI's messages, as dicts in the shape of
 `messages.py`.
 
 Two small rules of CRI live here. An enum's zero value is left out on the wire, so a
@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lifecycle.cri.runtime import (
-    AuthConfig,
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerMetadata,
     ContainerState,
     ContainerStatus,
-    Image,
+)
+from lifecycle.cri.apis.image import AuthConfig, Image
+from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,

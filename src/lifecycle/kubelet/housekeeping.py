@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.status import StatusError
-from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD
 
 log = logging.getLogger(__name__)

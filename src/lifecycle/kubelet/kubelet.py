@@ -31,7 +31,8 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
-from lifecycle.cri.runtime import ContainerEventResponse, Runtime
+from lifecycle.cri.apis.events import ContainerEventResponse
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import PodSources

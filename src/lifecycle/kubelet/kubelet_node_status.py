@@ -23,7 +23,8 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
-from lifecycle.cri.runtime import Runtime, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.nodestatus.setters import (
     DEFAULT_CAPACITY,
     KUBELET_PORT,

@@ -27,8 +27,9 @@ from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
+from lifecycle.cri.apis.events import ContainerEventResponse
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.node_access import NodeAccess
-from lifecycle.cri.runtime import ContainerEventResponse, Runtime
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
 from lifecycle.kubelet.cm.cpumanager.policy_static import NonePolicy
 from lifecycle.kubelet.cm.cpumanager.state import CPUState

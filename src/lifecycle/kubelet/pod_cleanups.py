@@ -14,7 +14,8 @@ import asyncio
 import logging
 
 from lifecycle.client.background_tasks import BackgroundTasks
-from lifecycle.cri.runtime import RuntimeService, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.services import RuntimeService
 from lifecycle.kubelet.config.sources import PodSources
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
 from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics

@@ -23,7 +23,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerEventResponse, ContainerEventType
+from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import BACK_OFF_PERIOD
 from lifecycle.kubelet.pleg.generic import RELIST_PERIOD
 from lifecycle.kubelet.pod_sync_status import PodSyncStatus, PodSyncStatuses, State

@@ -78,7 +78,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a container does not wait for its sandbox",
-        "cri.hollow.HollowRuntime.run_pod_sandbox",
+        "cri.hollow.runtime.HollowRuntime.run_pod_sandbox",
         Wrapped(_without_network),
         ("container-start-waits-for-ready-sandbox",),
     ),
@@ -96,7 +96,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a container starts with its creation",
-        "cri.hollow.HollowRuntime.stop_container",
+        "cri.hollow.runtime.HollowRuntime.stop_container",
         nothing,
         ("cri-protobuf-over-grpc",),
     ),
@@ -152,7 +152,7 @@ BREAKAGES = (
     ),
     Breakage(
         "the kubelet gives the addresses",
-        "cri.hollow.HollowRuntime.update_runtime_config",
+        "cri.hollow.runtime.HollowRuntime.update_runtime_config",
         Wrapped(_first_range_only),
         (
             "cni-kubelet-delegates-to-plugin",
@@ -195,13 +195,13 @@ BREAKAGES = (
     ),
     Breakage(
         "a container needs no sandbox",
-        "cri.hollow.HollowRuntime.create_container",
+        "cri.hollow.runtime.HollowRuntime.create_container",
         Wrapped(_creates_anywhere),
         ("cri-runpodsandbox-comes-first",),
     ),
     Breakage(
         "nothing is started",
-        "cri.hollow.HollowRuntime.start_container",
+        "cri.hollow.runtime.HollowRuntime.start_container",
         nothing,
         ("cri-sandbox-is-the-pod-and-may-be-a-vm", "kubelet-sync-agent-on-every-node", "cri-protobuf-over-grpc"),
     ),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.runtime import ContainerConfig, ContainerMetadata, PodSandboxConfig, PodSandboxMetadata
+from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError, take_by_topology
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.cm.cpumanager.cpu_set import format_cpu_set, parse_cpu_set

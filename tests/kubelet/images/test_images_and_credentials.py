@@ -12,8 +12,8 @@ import pytest
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.runtime import AuthConfig
+from lifecycle.cri.apis.image import AuthConfig
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.images.credentials import (
     CredentialError,
     Keyring,

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerMetadata,
     ContainerState,
     ContainerStatus,
+)
+from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxMetadata,
     PodSandboxState,
     PodSandboxStatus,

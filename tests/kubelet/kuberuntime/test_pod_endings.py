@@ -10,10 +10,12 @@ import pytest
 from lifecycle.api.clock import parse_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerMetadata,
     ContainerState,
     ContainerStatus,
+)
+from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxMetadata,
     PodSandboxState,
     PodSandboxStatus,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.node_access import MAX_BODY, NodeAccess
-from lifecycle.cri.runtime import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 from lifecycle.kubelet.lifecycle.http_get_action import PROBE, headers_of, http_get
 from lifecycle.kubelet.prober.prober import Prober

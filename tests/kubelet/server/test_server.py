@@ -19,8 +19,8 @@ from lifecycle.api.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.cluster.kubelet_connections import KubeletConnection
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.log_format import format_entry
-from lifecycle.cri.runtime import RuntimeServiceError
 from lifecycle.kubelet.logs import read
 from lifecycle.kubelet.logs.container_log_manager import rotate_log
 from lifecycle.kubelet.logs.files import RealLogFile, link_log, log_symlink, remove_dead_links

@@ -12,8 +12,8 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
-from lifecycle.cri.hollow import HollowRuntime
-from lifecycle.cri.runtime import ContainerConfig
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.historical.dockershim import (

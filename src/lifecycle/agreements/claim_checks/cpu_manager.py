@@ -9,7 +9,7 @@ from typing import Any
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
-from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.cm.cpumanager.cpu_set import format_cpu_set

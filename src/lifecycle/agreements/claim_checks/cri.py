@@ -16,17 +16,13 @@ from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, every, rebuilt
+from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.history import dockershim_run_pod_sandbox, rkt_pod, supported
-from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.messages import message_class, methods, new
-from lifecycle.cri.runtime import (
-    ContainerConfig,
-    ContainerMetadata,
-    PodSandboxConfig,
-    PodSandboxMetadata,
-    Runtime,
-)
 from lifecycle.cri.server import CriServer
 from lifecycle.inspector import Recording
 from lifecycle.inspector.errors import InspectorError

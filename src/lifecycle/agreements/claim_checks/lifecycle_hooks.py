@@ -16,7 +16,8 @@ from lifecycle.agreements.pod_status import Played
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.cri.runtime import ExecSyncResponse, HTTPAnswer, HTTPRequest
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
+from lifecycle.cri.apis.streams import ExecSyncResponse
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 

@@ -20,8 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from lifecycle.cluster.linux.run_state import RUN_LABEL, RUNS, Run, cgroup_trees, runs
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.client import CriClient
-from lifecycle.cri.runtime import RuntimeServiceError
 from lifecycle.cri.sandbox.clean import unmount_below
 from lifecycle.cri.sandbox.launch import start_time
 

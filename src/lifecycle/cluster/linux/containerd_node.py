@@ -20,8 +20,8 @@ from pathlib import Path
 
 from lifecycle.cluster.linux.local_images import PAUSE
 from lifecycle.cluster.linux.sandbox_node import Connected
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.client import CriClient
-from lifecycle.cri.runtime import RuntimeServiceError
 from lifecycle.cri.sandbox.network import in_network
 
 START_TIMEOUT = 20.0

@@ -32,8 +32,9 @@ from lifecycle.cluster.linux.machine_facts import machine_capacity
 from lifecycle.cluster.linux.requirements import check
 from lifecycle.cluster.linux.run_state import RUN_LABEL, Run, new_run
 from lifecycle.cluster.nodes import NodeShape
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.client import CriClient
-from lifecycle.cri.runtime import PodSandboxConfig, RuntimeServiceError
 from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 

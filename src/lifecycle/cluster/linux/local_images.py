@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lifecycle.cri.hollow_images import KIND_IMAGES, normalized_name
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import AuthConfig
+from lifecycle.cri.hollow.images import KIND_IMAGES
 from lifecycle.cri.images.oci_image import BuiltImage, File, build
+from lifecycle.cri.images.reference import normalized_name
 from lifecycle.cri.images.registry import Repository
 from lifecycle.cri.images.small_images import PATH, pause_image, shell_files
-from lifecycle.cri.runtime import AuthConfig, RuntimeServiceError
 
 PAUSE = "registry.k8s.io/pause:3.10"
 

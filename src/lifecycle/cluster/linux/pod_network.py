@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.pod_network import PodNetwork, Sandbox
-from lifecycle.cri.runtime import PodSandboxConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 
 
 def described(sandbox_id: str, config: PodSandboxConfig) -> Sandbox:

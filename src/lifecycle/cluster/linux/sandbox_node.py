@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.cluster.linux.local_images import LocalImages
-from lifecycle.cri.runtime import AuthConfig
+from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.sandbox.network import PodNetworkSetup
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 

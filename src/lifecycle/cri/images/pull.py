@@ -19,7 +19,8 @@ from typing import Any
 import aiohttp
 import orjson
 
-from lifecycle.cri.hollow_images import normalized_name
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.images.oci_image import (
     CONFIG,
     INDEX,
@@ -29,7 +30,7 @@ from lifecycle.cri.images.oci_image import (
     digest_of_bytes,
     machine,
 )
-from lifecycle.cri.runtime import AuthConfig, RuntimeServiceError
+from lifecycle.cri.images.reference import normalized_name
 
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"

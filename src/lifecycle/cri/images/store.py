@@ -23,11 +23,12 @@ from typing import Any
 import aiohttp
 import orjson
 
-from lifecycle.cri.hollow_images import normalized_name
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, digest_of_bytes
 from lifecycle.cri.images.pull import Puller
-from lifecycle.cri.runtime import AuthConfig, Image, RuntimeServiceError
+from lifecycle.cri.images.reference import normalized_name
 
 SHORT = 16
 """Digits of a layer's hash in its directory's name: the kernel's overlay options must

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.cri.runtime import Fields, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.message import Fields
 
 
 def resolve_user(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from lifecycle.cri.runtime import PodSandboxConfig
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.sandbox import syscalls
 
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1

@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.sandbox.network import in_network
 
 SOURCE = str(Path(__file__).resolve().parents[3])

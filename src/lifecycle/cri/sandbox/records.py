@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.cri import translate
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerState,
     ContainerStatus,
-    PodSandboxConfig,
-    PodSandboxState,
 )
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxState
 from lifecycle.cri.sandbox.launch import read_json, start_time, write_json
 
 

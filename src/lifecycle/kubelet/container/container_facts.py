@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState
+from lifecycle.cri.apis.container import ContainerState
 from lifecycle.kubelet.container.runtime import PodStatus
 
 STATUS_UNKNOWN = "ContainerStatusUnknown"

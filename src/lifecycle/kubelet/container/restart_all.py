@@ -27,7 +27,7 @@ from lifecycle.api.restart_policy import (
     matching_rule,
 )
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, ContainerStatus
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.runtime import PodStatus
 
 CONDITION = "AllContainersRestarting"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lifecycle.cri.runtime import ContainerStatus, PodSandboxState, PodSandboxStatus
+from lifecycle.cri.apis.container import ContainerStatus
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState, PodSandboxStatus
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from lifecycle.api.conditions import replace_or_append_condition
 from lifecycle.api.pod_util import FAILED
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
 from lifecycle.kubelet.eviction.thresholds import (

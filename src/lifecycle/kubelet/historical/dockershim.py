@@ -14,7 +14,7 @@ Upstream (v1.20): `pkg/kubelet/dockershim/docker_container.go` (`CreateContainer
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerConfig
+from lifecycle.cri.apis.container import ContainerConfig
 
 CONTAINER_TYPE, LOG_PATH = (
     "io.kubernetes.docker.type",

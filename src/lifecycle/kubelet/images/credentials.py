@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import AuthConfig
+from lifecycle.cri.apis.image import AuthConfig
 
 DOCKER_CONFIG_JSON, DOCKER_CFG = (
     "kubernetes.io/dockerconfigjson",

@@ -22,7 +22,9 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.backoff import Backoff
-from lifecycle.cri.runtime import AuthConfig, ImageService, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import AuthConfig
+from lifecycle.cri.apis.services import ImageService
 from lifecycle.kubelet.images.credentials import (
     CredentialError,
     NodeCredentials,

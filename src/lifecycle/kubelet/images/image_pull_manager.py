@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lifecycle.cri.runtime import AuthConfig
+from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.kubelet.images.credentials import TrackedAuth
 
 Secret = tuple[str, str, str]

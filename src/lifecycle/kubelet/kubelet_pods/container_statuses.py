@@ -21,7 +21,7 @@ from lifecycle.api.clock import format_time
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, ContainerStatus
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     STATUS_UNKNOWN,

@@ -28,13 +28,9 @@ import orjson
 
 from lifecycle.api.pod_resources import PodResourcesOptions, pod_limits, pod_requests
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import (
-    ContainerConfig,
-    ContainerMetadata,
-    Fields,
-    PodSandboxConfig,
-    PodSandboxMetadata,
-)
+from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
+from lifecycle.cri.apis.message import Fields
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.kubelet.cm.resource_config import (
     QUOTA_PERIOD,
     milli_cpu_to_quota,

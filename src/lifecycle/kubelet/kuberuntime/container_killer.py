@@ -22,7 +22,8 @@ from collections.abc import Iterable
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, ContainerStatus, Runtime
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 

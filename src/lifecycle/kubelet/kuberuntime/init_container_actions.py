@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, ContainerStatus
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 

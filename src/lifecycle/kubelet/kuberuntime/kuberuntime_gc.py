@@ -14,14 +14,10 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from lifecycle.cri.runtime import (
-    ContainerState,
-    ContainerStatus,
-    PodSandboxState,
-    PodSandboxStatus,
-    RuntimeService,
-    RuntimeServiceError,
-)
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState, PodSandboxStatus
+from lifecycle.cri.apis.services import RuntimeService
 
 GC_PERIOD = 60.0
 

@@ -19,13 +19,13 @@ from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.backoff import Backoff
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerState,
     ContainerStatus,
-    Runtime,
-    RuntimeServiceError,
 )
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.cm.internal_container_lifecycle import InternalContainerLifecycle
 from lifecycle.kubelet.container.container_facts import format_pod
 from lifecycle.kubelet.container.ref import PodEvent

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, ContainerStatus
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.restart_all import containers_to_reset
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kuberuntime.init_container_actions import (

@@ -16,8 +16,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.log_format import MAX_LINE, parse_entries
-from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.logs.read import tail_start
 
 MAX_MESSAGE_LENGTH = 4096

@@ -14,7 +14,9 @@ import asyncio
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import NO_TLS, Runtime, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_network import NO_TLS
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.container_facts import format_pod
 from lifecycle.kubelet.lifecycle.http_get_action import HOOK, http_get, in_plain
 

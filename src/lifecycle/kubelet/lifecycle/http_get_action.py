@@ -18,7 +18,7 @@ from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import HTTPAnswer, HTTPRequest, PodNetwork
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest, PodNetwork
 
 PROBE, HOOK = "kube-probe/1.36", "kube-lifecycle/1.36"
 """Who asks."""

@@ -16,7 +16,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import gmtime, strftime
 
-from lifecycle.cri.runtime import ContainerState, RuntimeService, RuntimeServiceError
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.services import RuntimeService
 
 MAX_SIZE = 10 * 1024 * 1024
 MAX_FILES = 5

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import PodSandboxMetadata
+from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata
 from lifecycle.kubelet.config.file_watch import IN_MODIFY, changed_or_later
 
 POD_LOGS = "/var/log/pods"

@@ -17,7 +17,7 @@ from hashlib import sha256
 from lifecycle.api.conditions import find_status_condition, last_transition_time
 from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import Image
+from lifecycle.cri.apis.image import Image
 
 DEFAULT_CAPACITY: Mapping[str, str] = {
     "cpu": "2",

@@ -20,14 +20,11 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lifecycle.cri.runtime import (
-    ContainerEventResponse,
-    ContainerEventType,
-    ContainerState,
-    PodSandboxState,
-    RuntimeService,
-    RuntimeServiceError,
-)
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
+from lifecycle.cri.apis.pod_sandbox import PodSandboxState
+from lifecycle.cri.apis.services import RuntimeService
 
 RELIST_PERIOD = 1.0
 RELIST_THRESHOLD = 180.0

@@ -15,8 +15,9 @@ from __future__ import annotations
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.node_access import NodeAccess
-from lifecycle.cri.runtime import Runtime, RuntimeServiceError
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
 from lifecycle.kubelet.lifecycle.handlers import port_number
 from lifecycle.kubelet.lifecycle.http_get_action import PROBE, http_get

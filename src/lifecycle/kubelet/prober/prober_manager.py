@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import Runtime
+from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.prober.prober import Prober
 from lifecycle.kubelet.prober.worker import (

@@ -20,14 +20,11 @@ import orjson
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.cri.apis.container import ContainerState, ContainerStatus
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.node_access import NodeAccess
-from lifecycle.cri.runtime import (
-    ContainerEventResponse,
-    ContainerState,
-    ContainerStatus,
-    RuntimeServiceError,
-    Streams,
-)
 from lifecycle.kubelet.logs.files import RealLogFile
 from lifecycle.kubelet.logs.read import LogFile, log_options, read_logs
 from lifecycle.kubelet.server import port_forward, remote_command

@@ -19,7 +19,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Request, Response
-from lifecycle.cri.runtime import RuntimeServiceError, Streams
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server.plain_text import plain_text
 from lifecycle.kubelet.server.websocket import (
     WebSocket,

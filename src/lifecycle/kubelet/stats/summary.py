@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lifecycle.cri.runtime import RuntimeService
+from lifecycle.cri.apis.services import RuntimeService
 
 MEMINFO = Path("/proc/meminfo")
 

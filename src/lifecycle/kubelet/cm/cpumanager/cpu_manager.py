@@ -21,7 +21,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState, RuntimeService, RuntimeServiceError
+from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.services import RuntimeService
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_set import CPUSet, format_cpu_set
 from lifecycle.kubelet.cm.cpumanager.state import CPUState

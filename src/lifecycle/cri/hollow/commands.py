@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from lifecycle.cri.hollow_files import FileChange, is_there
-from lifecycle.cri.hollow_process import FOREVER
+from lifecycle.cri.hollow.files import FileChange, is_there
+from lifecycle.cri.hollow.process import FOREVER
 
 SHELLS = ("sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash")
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.cri.hollow_commands import SHELLS, base_name, commands_of, missing, run
-from lifecycle.cri.hollow_files import FileChange
-from lifecycle.cri.hollow_process import FOREVER, Output, Program
-from lifecycle.cri.hollow_shell import Shell, said_by
+from lifecycle.cri.hollow.commands import SHELLS, base_name, commands_of, missing, run
+from lifecycle.cri.hollow.files import FileChange
+from lifecycle.cri.hollow.process import FOREVER, Output, Program
+from lifecycle.cri.hollow.shell import Shell, said_by
 
 NGINX = Program(listens=frozenset({80}))
 RUNS_FOREVER = Program()

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lifecycle.api.go_regexp import compile_regexp, parse_error
-from lifecycle.cri.hollow_commands import base_name, run
-from lifecycle.cri.hollow_files import FileChange, changes_of
-from lifecycle.cri.hollow_process import (
+from lifecycle.cri.hollow.commands import base_name, run
+from lifecycle.cri.hollow.files import FileChange, changes_of
+from lifecycle.cri.hollow.process import (
     FOREVER,
     SIGTERMED,
     Busy,
@@ -28,7 +28,7 @@ from lifecycle.cri.hollow_process import (
     Program,
     expand,
 )
-from lifecycle.cri.hollow_syntax import (
+from lifecycle.cri.hollow.shell_syntax import (
     For,
     If,
     Loop,

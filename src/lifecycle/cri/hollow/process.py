@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.cri.hollow_files import FileChange
+from lifecycle.cri.hollow.files import FileChange
 
 SIGKILLED, SIGTERMED = 137, 143
 """Exit codes of a process that a signal ended."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.cri.hollow_commands import commands_of
-from lifecycle.cri.hollow_process import Program
-from lifecycle.cri.runtime import (
+from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerState,
     ContainerStatus,
-    RuntimeServiceError,
 )
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.hollow.commands import commands_of
+from lifecycle.cri.hollow.process import Program
 
 
 class HollowContainer:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 
-from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
 
 
 class HollowAddresses:

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from lifecycle.cri.runtime import AuthConfig, Image, RuntimeServiceError
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import AuthConfig, Image
+from lifecycle.cri.images.reference import normalized_name
 
 DEFAULT_SIZE = 38_641_288
 
@@ -43,21 +45,6 @@ KIND_IMAGES: tuple[tuple[int, tuple[str, ...]], ...] = (
     _named(333853, "registry.k8s.io/pause", "3.10 3.10.2"),
 )
 """Sizes and names of the images that the recorded kind nodes had from the start."""
-
-
-def normalized_name(image: str) -> str:
-    """The full name of an image: with registry, and with tag or digest."""
-    name, at, digest = image.partition("@")
-    first, slash, rest = name.partition("/")
-    if not slash:
-        name = f"docker.io/library/{name}"
-    elif "." not in first and ":" not in first and first != "localhost":
-        name = f"docker.io/{name}"
-    elif first == "docker.io" and "/" not in rest:
-        name = f"docker.io/library/{rest}"
-    if at:
-        return f"{name}@{digest}"
-    return name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
 
 
 def digest_of(text: str) -> str:

@@ -13,19 +13,14 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from lifecycle.cri.hollow_container import HollowContainer
-from lifecycle.cri.hollow_files import changes_of, look
-from lifecycle.cri.hollow_logs import HollowLogs
-from lifecycle.cri.hollow_process import SIGKILLED, expand
-from lifecycle.cri.hollow_programs import program_of_words
-from lifecycle.cri.runtime import (
-    NO_TLS,
-    ExecSyncResponse,
-    HTTPAnswer,
-    HTTPRequest,
-    RuntimeServiceError,
-    Streams,
-)
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
+from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
+from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.files import changes_of, look
+from lifecycle.cri.hollow.logs import HollowLogs
+from lifecycle.cri.hollow.process import SIGKILLED, expand
+from lifecycle.cri.hollow.programs import program_of_words
 
 EXEC_ERROR = (
     "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"

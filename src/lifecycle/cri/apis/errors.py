@@ -1,0 +1,26 @@
+"""The one error that calls of a container runtime raise.
+
+Upstream: `google.golang.org/grpc/status`.
+"""
+
+from __future__ import annotations
+
+
+class RuntimeServiceError(Exception):
+    """A call failed; the text is the gRPC error as upstream prints it."""
+
+    @property
+    def code(self) -> str:
+        """gRPC's name for the kind of failure, such as `NotFound`; `Unknown` if the
+        text does not tell.
+        """
+        _, found, rest = str(self).partition("code = ")
+        return rest.partition(" desc = ")[0] if found else "Unknown"
+
+    @property
+    def message(self) -> str:
+        """What the runtime itself said, without gRPC's words before it. Upstream:
+        `status.FromError(err).Message()`.
+        """
+        before, found, rest = str(self).partition(" desc = ")
+        return rest if found and before.startswith("rpc error: code = ") else str(self)

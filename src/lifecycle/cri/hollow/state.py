@@ -1,0 +1,94 @@
+"""What a hollow node knows: its sandboxes and containers, its images and log files, and
+who is told of events.
+
+Ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from random import Random
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
+from lifecycle.cri.apis.image import Image
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxStatus
+from lifecycle.cri.hollow.addresses import HollowAddresses
+from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.images import KIND_IMAGES, HollowImages
+from lifecycle.cri.hollow.logs import HollowLogs
+
+
+class HollowState:
+    """The beginning of `HollowRuntime`: the calls are made of it, layer by layer."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        names: NameSource | None = None,
+        latency: float = 0.0,
+        images: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
+        missing_images: Iterable[str] = (),
+        log_root: Path | None = None,
+    ) -> None:
+        self._clock = clock or Clock()
+        self._names = names or NameSource()
+        self.latency = latency
+        self._rng = Random(0)
+        self.images = HollowImages(images, missing_images)
+        self._sandboxes: dict[str, PodSandboxStatus] = {}
+        self._by_pod: dict[str, list[str]] = {}
+        self._containers: dict[str, HollowContainer] = {}
+        self._in_sandbox: dict[str, list[str]] = {}
+        self._handlers: list[Callable[[ContainerEventResponse], None]] = []
+        self._addresses = HollowAddresses()
+        self._configs: dict[str, PodSandboxConfig] = {}
+        self.logs = HollowLogs(log_root)
+
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
+        """Handlers are called on the loop, at once."""
+        self._handlers.append(handler)
+
+    async def _take_time(self) -> None:
+        if self.latency:  # no two starts on a real machine take equally long
+            await asyncio.sleep(self.latency * (0.5 + self._rng.random()))
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1_000_000_000)
+
+    def _id(self) -> str:
+        return (self._names.uid() + self._names.uid()).replace("-", "")
+
+    def _emit(
+        self, kind: ContainerEventType, container_id: str, sandbox_id: str, pod_uid: str
+    ) -> None:
+        event = ContainerEventResponse(
+            container_id, kind, self._now(), sandbox_id, pod_uid
+        )
+        for handler in self._handlers:
+            handler(event)
+
+    def _container(self, container_id: str) -> HollowContainer:
+        try:
+            return self._containers[container_id]
+        except KeyError:
+            raise RuntimeServiceError(
+                "rpc error: code = NotFound desc = an error occurred when try to find"
+                f' container "{container_id}": not found'
+            ) from None
+
+    def _sandbox(self, pod_sandbox_id: str) -> PodSandboxStatus:
+        try:
+            return self._sandboxes[pod_sandbox_id]
+        except KeyError:
+            raise RuntimeServiceError(
+                "rpc error: code = NotFound desc = an error occurred when try to find"
+                f' sandbox: "{pod_sandbox_id}": not found'
+            ) from None
