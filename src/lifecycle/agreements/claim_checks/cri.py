@@ -17,7 +17,6 @@ from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.cri.client import CriClient
-from lifecycle.cri.history import dockershim_run_pod_sandbox, rkt_pod, supported
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.messages import message_class, methods, new
 from lifecycle.cri.runtime import (
@@ -28,6 +27,11 @@ from lifecycle.cri.runtime import (
     Runtime,
 )
 from lifecycle.cri.server import CriServer
+from lifecycle.historical.kubelet.dockershim.docker_sandbox import (
+    dockershim_run_pod_sandbox,
+)
+from lifecycle.historical.kubelet.rkt import rkt_pod
+from lifecycle.historical.kubelet.supported_runtimes import supported
 from lifecycle.inspector import Recording
 from lifecycle.inspector.errors import InspectorError
 
