@@ -12,6 +12,7 @@ from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 from lifecycle.etcd.memory import MemoryStore
 
@@ -27,8 +28,8 @@ ACCOUNT: Object = {
 class Asker:
     """`warnings` are those of the last answer."""
 
-    def __init__(self, options: AdmissionOptions | None = None, resolver: ServiceResolver | None = None) -> None:
-        self.server = create_server_chain(MemoryStore(), admission=options, webhook_resolver=resolver)
+    def __init__(self, server: GenericAPIServer) -> None:
+        self.server = server
         self.warnings: list[str] = []
 
     async def ask(
@@ -62,8 +63,12 @@ class Asker:
         return response.obj
 
 
-async def started(options: AdmissionOptions | None = None, resolver: ServiceResolver | None = None) -> Asker:
-    asker = Asker(options, resolver)
+async def started(
+    options: AdmissionOptions | None = None,
+    resolver: ServiceResolver | None = None,
+    server: GenericAPIServer | None = None,
+) -> Asker:
+    asker = Asker(server or create_server_chain(MemoryStore(), admission=options, webhook_resolver=resolver))
     await asker.server.start()
     await asker.made(ACCOUNT)
     return asker

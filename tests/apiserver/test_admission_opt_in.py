@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.wire import ANONYMOUS, Object, RequestInfo
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.image_policy_webhook import ImagePolicy
-from lifecycle.apiserver.admission.initial_resources import ANNOTATION, InitialResources
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
+from lifecycle.apiserver.authz.authorizer import Authorize, decide
 from tests.apiserver.admission_server import Asker, play, pod
 
 
@@ -81,20 +83,30 @@ def test_a_disabled_plugin_does_not_run_and_unknown_names_are_refused() -> None:
         ImagePolicy("https://a/", allow_ttl=5000)
 
 
-def test_initial_resources_looks_further_until_it_has_thirty_samples() -> None:
-    asked: list[tuple[str, str, bool, int]] = []
+class Stamp(Plugin):
+    """A plugin of somebody else's: writes down whether the authorizer lets nobody do anything."""
 
-    def usage(name: str, percentile: int, image: str, namespace: str, exact: bool, days: int) -> tuple[int, int]:
-        asked.append((image, namespace, exact, days))
-        return (90, 30) if not exact else (70, 5)
+    name = "Stamp"
+    operations = frozenset({CREATE})
+    resources = PODS
 
-    assert InitialResources(usage).estimate("cpu", "nginx:1", "n") == "90m"
-    assert asked == [
-        ("nginx:1", "n", True, 7),
-        ("nginx:1", "n", True, 30),
-        ("nginx:1", "", True, 7),
-        ("nginx:1", "", True, 30),
-        ("nginx", "", False, 30),
-    ]
-    assert InitialResources(lambda *_: (0, 0)).estimate("memory", "nginx", "n") == ""
-    assert ANNOTATION == "kubernetes.io/initial-resources"
+    def __init__(self, authorize: Authorize) -> None:
+        self._authorize = authorize
+
+    async def admit(self, attributes: Attributes) -> None:
+        info = RequestInfo(True, "/api/v1/nodes", "delete", version="v1", resource="nodes")
+        allowed = (await decide(self._authorize, ANONYMOUS, info)).allowed
+        assert attributes.obj is not None
+        attributes.obj["metadata"]["annotations"] = {"stamp": f"anybody may delete nodes: {allowed}"}
+
+
+def test_a_plugin_of_ones_own_is_registered_and_runs_only_if_it_is_enabled() -> None:
+    async def scene(asker: Asker) -> Any:
+        return (await asker.made(pod("p")))["metadata"].get("annotations")
+
+    registered = {"Stamp": Stamp}
+    assert play(scene, AdmissionOptions(registered=registered)) is None
+    stamped = play(scene, AdmissionOptions(enable=["Stamp"], registered=registered))
+    assert stamped == {"stamp": "anybody may delete nodes: False"}
+    with pytest.raises(ValueError, match='admission plugin "LimitRanger" was registered twice'):
+        AdmissionOptions(registered={"LimitRanger": Stamp})

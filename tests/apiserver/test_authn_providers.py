@@ -18,7 +18,6 @@ from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 from lifecycle.apiserver.authn.configuration import validate_authentication_configuration
-from lifecycle.apiserver.authn.historical.password_file import BasicAuthAuthenticator, read_password_file
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.authn.options import Authentication, AuthenticationOptions, build_authentication, oidc_issuer
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
@@ -347,42 +346,21 @@ def test_a_servers_certificate_is_no_clients() -> None:
 def test_the_union_asks_in_upstreams_order(tmp_path: Path) -> None:
     authority = CertificateAuthority()
     (tmp_path / "tokens.csv").write_text('secret,jane,7,"devs,ops"\n')
-    (tmp_path / "passwords.csv").write_text("pass,jim,8\n")
     options = AuthenticationOptions(
         token_auth_file=tmp_path / "tokens.csv",
-        basic_auth_file=tmp_path / "passwords.csv",
         request_header=RequestHeaderConfig(authority.ca_pem),
     )
     names = [type(each).__name__ for each in guards(options).requests]
     assert names == [
-        "RequestHeaderAuthenticator", "BasicAuthAuthenticator", "X509Authenticator",
+        "RequestHeaderAuthenticator", "X509Authenticator",
         "BearerTokenAuthenticator", "WebSocketProtocolAuthenticator",
     ]  # fmt: skip
 
     async def scenario() -> None:
         assert (await whose(guards(options), "Bearer secret")).user.groups == ("devs", "ops", "system:authenticated")
-        assert [type(each).__name__ for each in guards(AuthenticationOptions(x509=False)).requests] == names[3:]
+        assert [type(each).__name__ for each in guards(AuthenticationOptions(x509=False)).requests] == names[2:]
 
     on_a_loop(scenario)
-
-
-def test_a_password_of_old_is_compared_and_a_wrong_one_refused(tmp_path: Path) -> None:
-    path = tmp_path / "passwords.csv"
-    path.write_text('secret,jane,7,"devs,ops"\nother,joe,8\n')
-    old = BasicAuthAuthenticator(read_password_file(path))
-
-    def ask(name: str, password: str) -> Identity | None:
-        header = "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
-        return old.authenticate_request(Request("GET", "/", headers={"authorization": header}))
-
-    assert ask("jane", "secret") == Identity(UserInfo("jane", ("devs", "ops"), "7"))
-    for name, password in (("jane", "wrong"), ("nobody", "secret")):
-        with pytest.raises(AuthenticationError, match="invalid username/password combination"):
-            ask(name, password)
-    assert old.authenticate_request(Request("GET", "/", headers={"authorization": "Bearer x"})) is None
-    path.write_text("secret,jane\n")
-    with pytest.raises(ValueError, match="must have at least 3 columns"):
-        read_password_file(path)
 
 
 def test_a_token_may_come_as_a_websockets_protocol() -> None:

@@ -19,7 +19,6 @@ from lifecycle.cri import translate
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
-from lifecycle.cri.history import make_container_name, make_sandbox_name, parse_name, supported
 from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, File, build, digest_of_bytes, layer
 from lifecycle.cri.images.registry import Registry, Repository
@@ -252,17 +251,3 @@ def test_capabilities_are_added_and_dropped() -> None:
     assert held(["NET_BIND_SERVICE"], ["ALL"]) == ["CAP_NET_BIND_SERVICE"]
     assert "CAP_CHOWN" not in held(["ALL"], ["chown"])
     assert len(capabilities({"privileged": True})) == 41
-
-
-@given(st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True), st.integers(0, 1000))
-def test_docker_names_can_be_read_back(name: str, attempt: int) -> None:
-    sandbox = PodSandboxConfig(PodSandboxMetadata(name, "u-1", "default", attempt))
-    assert parse_name(make_sandbox_name(sandbox)) == ("POD", name, "default", "u-1", attempt)
-    container = ContainerConfig(ContainerMetadata("c", attempt), "image")
-    assert parse_name("/" + make_container_name(sandbox, container)) == ("c", name, "default", "u-1", attempt)
-
-
-def test_what_kubelets_could_use() -> None:
-    assert supported(4) == ["docker, in the kubelet", "rkt, in the kubelet"]
-    assert supported(20) == ["docker, through dockershim", "any runtime that speaks CRI"]
-    assert supported(36) == ["any runtime that speaks CRI"]

@@ -3,7 +3,7 @@
 No recorded cluster has initializers; what can be compared is that nobody offers them,
 and that their successors answer alike: the resources that configure admission, a policy
 that refuses, a webhook that cannot be reached. The initializers themselves are a model,
-and `with_initializers` is its stage: an API server of ours with the feature gate on.
+and `with_initializers` is its stage: an API server of ours to which they were added.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from typing import Any
 from lifecycle.agreements.asked_again import OURS, Asker, Tamper, asked_again
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
-from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
-from lifecycle.controllers.initializers.examples import initializer_configuration
-from lifecycle.controllers.initializers.initializer_controller import (
+from lifecycle.etcd.memory import MemoryStore
+from lifecycle.historical.apiserver.server_with_initializers import (
+    create_server_with_initializers,
+)
+from lifecycle.historical.controllers.initializer_controller import (
     IncludeUninitialized,
     InitializerController,
     Work,
 )
-from lifecycle.etcd.memory import MemoryStore
+from lifecycle.historical.controllers.initializer_examples import (
+    initializer_configuration,
+)
 from lifecycle.inspector import Recording
 
 GROUP = "admissionregistration.k8s.io"
@@ -66,8 +70,8 @@ def with_initializers(
     """
 
     async def main() -> Any:
-        options = AdmissionOptions(feature_gates=["Initializers"] if gate else [])
-        server = create_server_chain(MemoryStore(), admission=options)
+        create = create_server_with_initializers if gate else create_server_chain
+        server = create(MemoryStore())
         await server.start()
         transport = server.in_process_transport(ADMIN)
         stage = Stage(

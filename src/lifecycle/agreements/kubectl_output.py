@@ -20,10 +20,10 @@ from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.cluster.command_line import Typed, type_line
 from lifecycle.compare import AgreementTable, Comparison, compare
+from lifecycle.historical.kubectl.generators import run
 from lifecycle.inspector import InspectorError, LiveCluster, Recording
 from lifecycle.inspector.kubectl_command import run_kubectl
 from lifecycle.inspector.transcript import Transcript, parse_transcript
-from lifecycle.kubectl.generators.historical import run
 
 Kubectl = Callable[[Sequence[str], Transport], Awaitable[Typed]]
 """Something that can stand in ours' place: takes a command line without `kubectl`, and

@@ -133,7 +133,7 @@ BREAKAGES = (
     ),
     Breakage(
         "any password will do",
-        "apiserver.authn.historical.password_file.BasicAuthAuthenticator.authenticate_request",
+        "historical.apiserver.password_file.BasicAuthAuthenticator.authenticate_request",
         lambda self, request: Identity(UserInfo("jane", ("devs",))),
         ("authn-password-authenticator",),
     ),
@@ -289,7 +289,7 @@ BREAKAGES = (
     ),
     Breakage(
         "every image is as hungry as any",
-        "apiserver.admission.initial_resources.InitialResources.estimate",
+        "historical.apiserver.initial_resources.InitialResources.estimate",
         constant((120, 40)),
         ("admission-initial-resources-plugin",),
     ),

@@ -130,7 +130,7 @@ BREAKAGES = (
     ),
     Breakage(
         "privileges are nobody's business",
-        "kubelet.historical.soft_admission.no_new_privs_required",
+        "historical.kubelet.soft_admission.no_new_privs_required",
         constant(False),
         ("kubelet-admit-no-new-privs-handler",),
     ),

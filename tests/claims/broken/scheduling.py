@@ -71,7 +71,7 @@ BREAKAGES = (
     ),
     Breakage(
         "the model tolerates every taint",
-        "scheduler.historical.predicates.PREDICATES.PodToleratesNodeTaints",
+        "historical.scheduler.predicates.PREDICATES.PodToleratesNodeTaints",
         constant([]),
         ("scheduler-default-predicates-filter-nodes",),
     ),

@@ -8,6 +8,7 @@ from typing import Any
 
 from lifecycle.api.status import StatusError
 from lifecycle.etcd.keys import registry_key
+from lifecycle.historical.apiserver.server_with_initializers import create_server_with_initializers
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
 CHECKS = "agreements.claim_checks"
@@ -111,7 +112,7 @@ BREAKAGES = (
     # -- initializers ---------------------------------------------------------------------------------------------------
     Breakage(
         "nobody is on the list",
-        "apiserver.admission.initializers.Initializers.admit",
+        "historical.apiserver.initializers.Initializers.admit",
         constant(None),
         (
             "initializers-hide-object-until-finished",
@@ -124,19 +125,19 @@ BREAKAGES = (
     ),
     Breakage(
         "any client sees what is not ready",
-        "apiserver.admission.initializer_visibility.InitializerVisibility._read",
+        "historical.apiserver.initializer_visibility.InitializerVisibility._read",
         Wrapped(lambda read: lambda self, request, include: read(self, request, True)),
         ("initializers-hide-object-until-finished", "initializers-include-uninitialized-parameter"),
     ),
     Breakage(
         "the gate is open",
-        "agreements.initializers.AdmissionOptions",
-        Wrapped(lambda options: lambda **_: options(feature_gates=["Initializers"])),
+        "agreements.initializers.create_server_chain",
+        create_server_with_initializers,
         ("initializers-enabled-by-default",),
     ),
     Breakage(
         "all initializers act at once",
-        "controllers.initializers.initializer_controller.InitializerController._is_next",
+        "historical.controllers.initializer_controller.InitializerController._is_next",
         lambda self, obj: any(
             each["name"] == self.name for each in (obj["metadata"].get("initializers") or {}).get("pending") or []
         ),
@@ -190,13 +191,13 @@ BREAKAGES = (
     ),
     Breakage(
         "every initializer cares about everything",
-        "apiserver.admission.initializers._matches",
+        "historical.apiserver.initializers._matches",
         constant(True),
         ("initializers-configuration-kind",),
     ),
     Breakage(
         "somebody is always on the list",
-        "apiserver.admission.initializers.Initializers.initializers_for",
+        "historical.apiserver.initializers.Initializers.initializers_for",
         afterwards(lambda names, _, resource: names or ["nobody.example.com"] * (resource.plural == "configmaps")),
         ("initializers-none-configured-means-visible",),
     ),

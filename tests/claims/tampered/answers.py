@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lifecycle.agreements.authorization import REFUSALS
 from lifecycle.agreements.scheduling import NOBODYS
-from lifecycle.apiserver.admission.initial_resources import ANNOTATION
+from lifecycle.historical.apiserver.initial_resources import ANNOTATION
 from tests.claims.tampered.tamper import Line, Tamper, lines, noted, pods, text
 
 MISSING_CLASS = noted("Priority missing class")

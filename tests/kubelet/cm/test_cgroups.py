@@ -26,7 +26,6 @@ from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager, node
 from lifecycle.kubelet.cm.resource_config import (
     ResourceConfig,
     cpu_shares_to_weight,
-    cpu_shares_to_weight_linear,
     memory_high,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
@@ -71,10 +70,6 @@ def test_a_slice_carries_its_parents_in_its_name_and_dashes_become_underscores()
 @pytest.mark.parametrize(("shares", "weight"), [(0, 0), (2, 1), (102, 17), (1024, 100), (2048, 174), (262144, 10000)])
 def test_the_curve_from_shares_to_weight(shares: int, weight: int) -> None:
     assert cpu_shares_to_weight(shares) == weight
-
-
-def test_the_old_line_gave_one_cpu_less_than_the_default_weight() -> None:
-    assert cpu_shares_to_weight_linear(1024) == 39
 
 
 @given(st.integers(0, 10**7))

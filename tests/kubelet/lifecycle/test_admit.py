@@ -1,4 +1,4 @@
-"""Admission: who is refused, for what reason, in which words; and the rules that are gone."""
+"""Admission: who is refused, for what reason, in which words."""
 
 # ruff: noqa: E501 - messages in full, one case a line
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.historical.soft_admission import no_new_privs_handler, sync_pod_status
 from lifecycle.kubelet.lifecycle.admit_handlers import SysctlAllowlist, default_handlers
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
 from lifecycle.kubelet.lifecycle.predicate import predicate_handler
@@ -107,15 +106,3 @@ def test_administrators_may_allow_more_sysctls_but_only_of_namespaces() -> None:
     assert allowed.complaint("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
     with pytest.raises(ValueError, match="not known to be namespaced"):
         SysctlAllowlist(["vm.swappiness"])
-
-
-def test_the_old_soft_handler_left_a_pod_pending_and_blocked() -> None:
-    which = pod(container={"securityContext": {"allowPrivilegeEscalation": False}})
-    attributes = PodAdmitAttributes(which, (), NODE, ALLOCATABLE)
-    refused = no_new_privs_handler("docker", (1, 22, 0))(attributes)
-    assert refused.reason == "NoNewPrivs"
-    status = sync_pod_status(which, refused)
-    assert status["phase"] == "Pending"
-    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "Blocked"}}
-    assert no_new_privs_handler("docker", (1, 23, 0))(attributes).admit
-    assert no_new_privs_handler("remote", (1, 0, 0))(attributes).admit

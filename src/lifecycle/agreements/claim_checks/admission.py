@@ -17,7 +17,6 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
-from lifecycle.apiserver.admission.initial_resources import ANNOTATION, InitialResources
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.priority import Priority
@@ -25,6 +24,10 @@ from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, every, rebuilt, some
+from lifecycle.historical.apiserver.initial_resources import (
+    ANNOTATION,
+    InitialResources,
+)
 from lifecycle.inspector import Exchange, Recording
 
 POD = resource("pods")

@@ -28,10 +28,6 @@ from lifecycle.apiserver.authn.bearer_token import (
     StaticTokenAuthenticator,
 )
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
-from lifecycle.apiserver.authn.historical.password_file import (
-    BasicAuthAuthenticator,
-    Entry,
-)
 from lifecycle.apiserver.authn.options import (
     AuthenticationOptions,
     build_authentication,
@@ -50,6 +46,10 @@ from lifecycle.apiserver.server.chain import (
 )
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.historical.apiserver.password_file import (
+    BasicAuthAuthenticator,
+    Entry,
+)
 from lifecycle.inspector import Exchange, Recording
 
 JANE = UserInfo("jane", ("devs",))

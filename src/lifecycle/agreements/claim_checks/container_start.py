@@ -14,14 +14,14 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.cri.hollow.runtime import HollowRuntime
-from lifecycle.inspector import Recording
-from lifecycle.kubelet.container.runtime import PodStatus
-from lifecycle.kubelet.historical.dockershim import (
+from lifecycle.historical.kubelet.dockershim.docker_container import (
     CONTAINER_TYPE,
     LOG_PATH,
     SANDBOX_ID,
     docker_create_config,
 )
+from lifecycle.inspector import Recording
+from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
 from lifecycle.kubelet.kuberuntime.container_config import generate_container_config

@@ -20,10 +20,14 @@ from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.client import CriClient
-from lifecycle.cri.history import dockershim_run_pod_sandbox, rkt_pod, supported
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.messages import message_class, methods, new
 from lifecycle.cri.server import CriServer
+from lifecycle.historical.kubelet.dockershim.docker_sandbox import (
+    dockershim_run_pod_sandbox,
+)
+from lifecycle.historical.kubelet.rkt import rkt_pod
+from lifecycle.historical.kubelet.supported_runtimes import supported
 from lifecycle.inspector import Recording
 from lifecycle.inspector.errors import InspectorError
 

@@ -18,12 +18,12 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.compare.claims import check, rebuilt, some
-from lifecycle.controllers.initializers.examples import (
+from lifecycle.historical.controllers.initializer_controller import Work
+from lifecycle.historical.controllers.initializer_examples import (
     initializer_configuration,
     inject_sidecar,
     refuse_short_secret,
 )
-from lifecycle.controllers.initializers.initializer_controller import Work
 from lifecycle.inspector import Recording
 
 MAPS, PODS, SECRETS = resource("configmaps"), resource("pods"), resource("secrets")

@@ -7,7 +7,7 @@ from typing import Any
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, rebuilt
-from lifecycle.kubelet.historical.soft_admission import (
+from lifecycle.historical.kubelet.soft_admission import (
     can_run_pod,
     no_new_privs_handler,
 )

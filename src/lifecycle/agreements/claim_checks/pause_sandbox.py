@@ -13,18 +13,20 @@ from lifecycle.agreements.claim_checks.cri import CONTAINER, POD, first_calls, h
 from lifecycle.agreements.container_runtime import PODS, all_documents, documents
 from lifecycle.api.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.cri.history import (
-    checkpoint,
-    dockershim_run_pod_sandbox,
-    make_sandbox_name,
-    parse_name,
-)
 from lifecycle.cri.oci_spec import (
     Spec,
     container_spec,
     namespaces_of,
     resources,
     sandbox_spec,
+)
+from lifecycle.historical.kubelet.dockershim.docker_sandbox import (
+    checkpoint,
+    dockershim_run_pod_sandbox,
+)
+from lifecycle.historical.kubelet.dockershim.naming import (
+    make_sandbox_name,
+    parse_name,
 )
 from lifecycle.inspector import Recording
 

@@ -2,7 +2,7 @@
 scheduler.
 
 What is gone (predicates, priorities, the Policy file) is put to the model of it in
-`scheduler/historical`.
+`historical/scheduler`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,15 @@ from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt, some
+from lifecycle.historical.scheduler.policy import GenericScheduler, parse_policy
+from lifecycle.historical.scheduler.predicates import (
+    DEFAULT_PREDICATES,
+    pod_fits_on_node,
+)
+from lifecycle.historical.scheduler.priorities import (
+    DEFAULT_PRIORITIES,
+    prioritize_nodes,
+)
 from lifecycle.inspector import Recording
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
@@ -35,15 +44,6 @@ from lifecycle.scheduler.framework.interface import FilterPlugin, ScorePlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.status import Status, unschedulable
 from lifecycle.scheduler.framework.types import FitError
-from lifecycle.scheduler.historical.policy import GenericScheduler, parse_policy
-from lifecycle.scheduler.historical.predicates import (
-    DEFAULT_PREDICATES,
-    pod_fits_on_node,
-)
-from lifecycle.scheduler.historical.priorities import (
-    DEFAULT_PRIORITIES,
-    prioritize_nodes,
-)
 from lifecycle.scheduler.profile import default_framework, new_framework
 from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
 from lifecycle.scheduler.scheduler import Scheduler

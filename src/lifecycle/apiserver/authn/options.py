@@ -28,10 +28,6 @@ from lifecycle.apiserver.authn.bearer_token import (
 )
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 from lifecycle.apiserver.authn.configuration import ConfiguredTokens
-from lifecycle.apiserver.authn.historical.password_file import (
-    BasicAuthAuthenticator,
-    read_password_file,
-)
 from lifecycle.apiserver.authn.request_header import (
     RequestHeaderAuthenticator,
     RequestHeaderConfig,
@@ -57,12 +53,10 @@ class AuthenticationOptions:
 
     `configuration` is an `AuthenticationConfiguration`; its `anonymous`, if any, takes
     the place of `anonymous`. `client_ca` (PEM) is needed only beside a
-    `request_header`, whose authority TLS accepts as well. `basic_auth_file` brings back
-    what 1.19 removed.
+    `request_header`, whose authority TLS accepts as well.
     """
 
     token_auth_file: Path | None = None
-    basic_auth_file: Path | None = None
     webhook_config_file: Path | None = None
     webhook_version: str = "v1beta1"
     webhook_cache_ttl: float = CACHE_TTL
@@ -144,10 +138,6 @@ def _requests(
     requests: list[RequestAuthenticator] = []
     if options.request_header is not None:
         requests.append(RequestHeaderAuthenticator(options.request_header))
-    if options.basic_auth_file is not None:
-        requests.append(
-            BasicAuthAuthenticator(read_password_file(options.basic_auth_file))
-        )
     if options.x509:
         requests.append(
             X509Authenticator(

@@ -21,7 +21,6 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.wire import UserInfo
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.admission.default_plugins import default_plugins
-from lifecycle.apiserver.admission.initializers import Initializers
 from lifecycle.apiserver.admission.matching import admission_configuration
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota, UpdateStatus
@@ -111,18 +110,11 @@ class Config:
                 defaulter=set_defaults,
             ),
             ResourceQuota(reader, charge_quota),
+            RoleEscalation(self.escalation),
         ]
         chosen = admission or AdmissionOptions()
-        self.initializers = (
-            Initializers(self.authorizer.authorize) if chosen.initializers else None
-        )
-        historical = [self.initializers] if self.initializers is not None else []
         self.admission = AdmissionChain(
-            [
-                *chosen.chosen(defaults, clock),
-                RoleEscalation(self.escalation),
-                *historical,
-            ],
+            chosen.chosen(defaults, clock, self.authorizer.authorize),
             reader.changes(admission_configuration()),
         )
         self.token_requests = TokenRequests(self.tokens)

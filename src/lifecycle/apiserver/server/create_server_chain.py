@@ -13,14 +13,13 @@ server for custom resources.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Handler, Request, Response, UserInfo
-from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.api_services import availability
@@ -87,6 +86,9 @@ def create_server_chain(
     authority: Authority | None = None,
     signing_key: SigningKey | None = None,
     webhook_resolver: ServiceResolver | None = None,
+    build_handler_chain: Callable[
+        [Handler, ChainConfig], Handler
+    ] = default_build_handler_chain,
 ) -> GenericAPIServer:
     """A server over a store; `await start()` before use. Raises ValueError or OSError
     for options that cannot be used.
@@ -94,7 +96,9 @@ def create_server_chain(
     `token` is a bearer token for a user in `system:masters` (empty: none). `authority`
     is what it signs with; None: keys of its own, which end with it. `signing_key` signs
     tokens of service accounts, if no authority does. `webhook_resolver` finds the
-    Services of webhooks; None: at their endpoints.
+    Services of webhooks; None: at their endpoints. `build_handler_chain` puts the
+    stages around what serves the API; one of its own may stand in front of that
+    (upstream: `BuildHandlerChainFunc`).
     """
     clock, names = clock or Clock(), names or NameSource()
     signals, precedence = LifecycleSignals(), Precedence()
@@ -195,8 +199,6 @@ def create_server_chain(
 
     serve: Handler = Director(store, resources, extensions, others)
     serve = reading_json_ahead(reading_ahead(serve))
-    if config.initializers is not None:
-        serve = InitializerVisibility(serve, config.initializers, clock, names)
     front_proxy = FrontProxy(authority.front_proxy if authority is not None else None)
     aggregator = Aggregator(serve, reader, clock, front_proxy, loopback.update_status)
 
@@ -205,7 +207,7 @@ def create_server_chain(
         policy = read_policy(audit.policy_file)
         backends = Backends(*build_backends(audit, clock))
         audit_log = AuditLog(policy, backends.write, clock)
-    handler = default_build_handler_chain(
+    handler = build_handler_chain(
         aggregator,
         ChainConfig(
             authenticator=config.authenticator,

@@ -3,5 +3,6 @@ anything is sent.
 
 A generator is a function from parameters to an object. It knows nothing of flags,
 clients or printing, and fills in nothing that the server defaults. The kind is fixed by
-the command: nothing is guessed any more (see `historical` for the time when it was).
+the command: nothing is guessed any more (for the time when it was,
+there is `historical.kubectl.generators`).
 """

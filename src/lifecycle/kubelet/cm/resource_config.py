@@ -83,11 +83,6 @@ def cpu_shares_to_weight(shares: int) -> int:
     return math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34))
 
 
-def cpu_shares_to_weight_linear(shares: int) -> int:
-    """Shares → `cpu.weight` as it was before: a straight line."""
-    return 0 if shares == 0 else 1 + (shares - 2) * 9999 // 262142
-
-
 def _milli(resources: Object | None, key: str) -> dict[str, int]:
     return milli_values(resource_list((resources or {}).get(key)))
 

@@ -36,11 +36,7 @@ from lifecycle.api.status import (
     success,
 )
 from lifecycle.api.wire import Handler, Object, Request, Response, WatchFrame
-from lifecycle.apiserver.admission.initializers import (
-    Initializers,
-    state_of,
-    with_state,
-)
+from lifecycle.historical.apiserver.initializers import state_of, with_state
 
 GROUP_VERSION = "admissionregistration.k8s.io/v1alpha1"
 PLURAL = "initializerconfigurations"
@@ -49,17 +45,19 @@ JSON_PATCH = "application/json-patch+json"
 
 
 class InitializerVisibility:
-    """Stands between the handler chain and the registry."""
+    """Stands between the handler chain and what serves the API. It serves the
+    InitializerConfigurations itself and keeps them in `configurations`, by name.
+    """
 
     def __init__(
-        self, inner: Handler, plugin: Initializers, clock: Clock, names: NameSource
+        self,
+        inner: Handler,
+        configurations: dict[str, Object],
+        clock: Clock,
+        names: NameSource,
     ) -> None:
-        self._inner, self._plugin, self._clock, self._names = (
-            inner,
-            plugin,
-            clock,
-            names,
-        )
+        self._inner, self._kept = inner, configurations
+        self._clock, self._names = clock, names
         self._revision = 0
 
     async def __call__(self, request: Request) -> Response:
@@ -227,7 +225,7 @@ class InitializerVisibility:
     # -- InitializerConfiguration ------------------------------------------------------
 
     def _configurations(self, request: Request) -> Response:
-        info, found = request.info, self._plugin.configurations
+        info, found = request.info, self._kept
         assert info is not None
         if info.verb == "list":
             meta = {"resourceVersion": str(self._revision)}
@@ -280,7 +278,7 @@ class InitializerVisibility:
             **obj["metadata"],
             "resourceVersion": str(self._revision),
         }
-        kept = self._plugin.configurations[meta["name"]] = {
+        kept = self._kept[meta["name"]] = {
             "kind": KIND,
             "apiVersion": GROUP_VERSION,
             **obj,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.initializers.initializer_controller import Refused
+from lifecycle.historical.controllers.initializer_controller import Refused
 
 SIDECAR: Object = {"name": "proxy", "image": "registry.example/proxy:1"}
 ANNOTATION = "initializer.example.com/inject"

@@ -15,11 +15,16 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.client.rest import Client
-from lifecycle.controllers.initializers.examples import initializer_configuration, inject_sidecar, refuse_short_secret
-from lifecycle.controllers.initializers.initializer_controller import IncludeUninitialized, InitializerController
+from lifecycle.etcd.memory import MemoryStore
+from lifecycle.historical.apiserver.server_with_initializers import create_server_with_initializers
+from lifecycle.historical.controllers.initializer_controller import IncludeUninitialized, InitializerController
+from lifecycle.historical.controllers.initializer_examples import (
+    initializer_configuration,
+    inject_sidecar,
+    refuse_short_secret,
+)
 from tests.apiserver.admission_server import ROOT, Asker, config_map, started
 
-GATE = AdmissionOptions(feature_gates=["Initializers"])
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1alpha1/initializerconfigurations"
 MAPS, DEPLOYMENTS, SECRETS = resource("configmaps"), resource("deployments.apps"), resource("secrets")
 
@@ -28,7 +33,7 @@ def play(scene: Callable[[Asker, Client, Client], Awaitable[Any]], *configured: 
     """`configured`: initializer and resource. The scene gets an ordinary client, and one that sees everything."""
 
     async def main() -> Any:
-        asker = await started(GATE)
+        asker = await started(server=create_server_with_initializers(MemoryStore()))
         for name, plural in configured:
             made = await asker.ask("POST", CONFIGURATIONS, initializer_configuration(name, name, plural))
             assert made.status == 201
@@ -190,7 +195,7 @@ def test_only_who_may_initialize_can_touch_the_list() -> None:
     assert answers[4][1].endswith("field is immutable once initialization has completed")
 
 
-def test_without_the_gate_there_is_nothing_of_it() -> None:
+def test_a_server_of_today_has_nothing_of_it() -> None:
     async def main() -> tuple[int, Any]:
         asker = await started()
         answer = await asker.ask("POST", CONFIGURATIONS, initializer_configuration("a", "a.example.com", "configmaps"))
@@ -201,5 +206,5 @@ def test_without_the_gate_there_is_nothing_of_it() -> None:
         return answer.status, stored["metadata"].get("initializers")
 
     assert run_virtual(main()) == (404, None)
-    with pytest.raises(ValueError, match="unrecognized feature gate: Initialisers"):
-        AdmissionOptions(feature_gates=["Initialisers"])
+    with pytest.raises(ValueError, match='enable-admission-plugins plugin "Initializers" is unknown'):
+        AdmissionOptions(enable=["Initializers"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.historical.kubectl.generators import default_generator, run
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.generators.historical import default_generator, run
 from tests.kubectl.test_dry_run import recorded
 
 

@@ -18,7 +18,7 @@ Upstream: `plugin/pkg/admission/initialization/initialization.go` and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
 from lifecycle.api.resources import Resource
@@ -56,22 +56,23 @@ def with_state(obj: Object, state: Object | None) -> None:
 
 class Initializers(Plugin):
     """Fills the list in, and watches over it. `configurations` holds the
-    InitializerConfigurations by name.
+    InitializerConfigurations by name; who serves them writes into it.
     """
 
     name = "Initializers"
     operations = frozenset({CREATE, UPDATE})
 
-    def __init__(self, authorize: Authorize) -> None:
-        self._authorize = authorize
-        self.configurations: dict[str, Object] = {}
+    def __init__(
+        self, authorize: Authorize, configurations: Mapping[str, Object]
+    ) -> None:
+        self._authorize, self._configurations = authorize, configurations
 
     def initializers_for(self, resource: Resource) -> list[str]:
         """Names of the initializers that care about a resource: configurations by name,
         within one in its order.
         """
         found: list[str] = []
-        for _, configuration in sorted(self.configurations.items()):
+        for _, configuration in sorted(self._configurations.items()):
             for initializer in configuration.get("initializers") or ():
                 if any(
                     _matches(rule, resource) for rule in initializer.get("rules") or ()

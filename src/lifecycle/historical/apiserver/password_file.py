@@ -8,8 +8,8 @@ and its sender is anonymous.
 
 Upstream: v1.18
 `apiserver/plugin/pkg/authenticator/password/passwordfile/passwordfile.go`,
-`request/basicauth/basicauth.go`; removed by kubernetes/kubernetes#89069. This is a
-model of rules that are gone: no server of ours uses it unless it is told to.
+`request/basicauth/basicauth.go`; removed by kubernetes/kubernetes#89069. It
+stood in the union between the front proxy and client certificates.
 """
 
 from __future__ import annotations

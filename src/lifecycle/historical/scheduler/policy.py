@@ -18,20 +18,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.scheduler.config import Profile
-from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.historical.predicates import (
+from lifecycle.historical.scheduler.predicates import (
     DEFAULT_PREDICATES,
     MANDATORY,
     PREDICATES,
     pod_fits_on_node,
 )
-from lifecycle.scheduler.historical.priorities import (
+from lifecycle.historical.scheduler.priorities import (
     DEFAULT_PRIORITIES,
     MAX_PRIORITY,
     PRIORITIES,
     prioritize_nodes,
 )
+from lifecycle.scheduler.config import Profile
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),

@@ -1,0 +1,1 @@
+"""The API server: passwords, InitialResources, its half of initializers."""

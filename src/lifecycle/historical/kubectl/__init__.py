@@ -1,0 +1,1 @@
+"""kubectl: `run`, when it made more than pods."""
