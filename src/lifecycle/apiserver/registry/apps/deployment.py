@@ -17,6 +17,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.fieldpath.field_sets import LEAF
 from lifecycle.api.human_duration import age
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.schema.internal_types import internal_value
@@ -270,7 +271,11 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
     subresources={
-        "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
+        "status": UpdateStrategy(
+            prepare_for_status_update,
+            validate_status_update,
+            reset_fields={"f:metadata": {"f:labels": LEAF}, "f:spec": LEAF},
+        )
     },
     printer=PRINTER,
 )
