@@ -33,10 +33,9 @@ from lifecycle.apiserver.registry.apps.selectors import (
 )
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
-    generation_is_unchanged,
-    name_warnings,
     pod_template_of,
-    template_warnings,
+    warnings_on_create,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -207,24 +206,6 @@ def validate_status_update(new: Object, old: Object) -> list[FieldError]:
             )
         )
     return errors
-
-
-# --- warnings -------------------------------------------------------------------------
-
-
-def warnings_on_create(deployment: Object) -> list[str]:
-    """Of the name, which pods and their hosts will carry, and of the template."""
-    return [
-        *name_warnings(deployment, "Pod names and hostnames"),
-        *template_warnings(pod_template_of(deployment), "spec.template"),
-    ]
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------
