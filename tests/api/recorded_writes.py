@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from lifecycle.api.managed_fields import apply_patch, parent_entries, scale_entries, update_managed_fields
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
+from lifecycle.apiserver.managedfields import apply_patch, parent_entries, scale_entries, update_managed_fields
+from lifecycle.apiserver.registry.strategies import strategy_for
 from tests.apiserver.registry.by_kind import set_defaults
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -149,7 +150,13 @@ def managed_fields(write: Write, live: dict[str, Any] | None) -> list[dict[str, 
     api_version, kind = write.answer["apiVersion"], write.answer["kind"]
     if write.verb == "apply":
         new = apply_patch(
-            live, write.body, manager=write.manager, force=write.force, now=NOW, subresource=write.subresource
+            live,
+            write.body,
+            manager=write.manager,
+            force=write.force,
+            now=NOW,
+            subresource=write.subresource,
+            reset_fields=strategy_for(api_version, kind).get_reset_fields(write.subresource),
         )
         return new["metadata"].get("managedFields")
     body = (
@@ -160,7 +167,13 @@ def managed_fields(write: Write, live: dict[str, Any] | None) -> list[dict[str, 
     _through_the_internal_type(new)
     new["metadata"] = dict(new["metadata"])
     update_managed_fields(
-        live, new, manager=write.manager, api_version=new["apiVersion"], subresource=write.subresource, now=NOW
+        live,
+        new,
+        manager=write.manager,
+        api_version=new["apiVersion"],
+        subresource=write.subresource,
+        now=NOW,
+        reset_fields=strategy_for(api_version, kind).get_reset_fields(write.subresource),
     )
     return new["metadata"].get("managedFields")
 

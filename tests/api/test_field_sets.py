@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.managed_fields.field_sets import (
+from lifecycle.api.fieldpath.field_sets import (
     LEAF,
     difference,
     from_paths,
@@ -16,7 +16,7 @@ from lifecycle.api.managed_fields.field_sets import (
     recursive_difference,
     union,
 )
-from lifecycle.api.managed_fields.path_elements import path_text
+from lifecycle.api.fieldpath.path_elements import path_text
 
 elements = st.sampled_from(["f:a", "f:b", 'k:{"name":"x"}', 'v:"y"'])
 some_paths = st.lists(st.lists(elements, min_size=1, max_size=3).map(tuple), max_size=6)

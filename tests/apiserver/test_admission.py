@@ -21,7 +21,7 @@ from lifecycle.apiserver.admission.default_storage_class import DefaultStorageCl
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.pod_security import PodSecurity, policy_to_evaluate
-from lifecycle.apiserver.admission.pod_security_checks import violations
+from lifecycle.apiserver.admission.pod_security.registry import violations
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota

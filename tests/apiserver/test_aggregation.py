@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
-from lifecycle.apiserver.aggregation.api_services import sorted_by_group_and_version, version_rank, with_condition
+from lifecycle.apiserver.aggregation.api_services import (
+    set_available_condition,
+    sorted_by_group_and_version,
+    version_rank,
+)
 from lifecycle.apiserver.aggregation.availability import Retries, check_service
 from lifecycle.apiserver.aggregation.backend import auth_proxy_headers, forwarded_headers
 from lifecycle.apiserver.aggregation.discovery import (
@@ -106,9 +110,9 @@ def test_the_order_does_not_depend_on_how_they_come(services: list[Object]) -> N
 
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
-    first = with_condition(an_api_service(), "False", "ServiceNotFound", "…", "2026-01-01T00:00:00Z")
-    second = with_condition(first, "False", "MissingEndpoints", "…", "2026-01-02T00:00:00Z")
-    third = with_condition(second, "True", "Passed", "…", "2026-01-03T00:00:00Z")
+    first = set_available_condition(an_api_service(), "False", "ServiceNotFound", "…", "2026-01-01T00:00:00Z")
+    second = set_available_condition(first, "False", "MissingEndpoints", "…", "2026-01-02T00:00:00Z")
+    third = set_available_condition(second, "True", "Passed", "…", "2026-01-03T00:00:00Z")
     times = [each["status"]["conditions"][0]["lastTransitionTime"][:10] for each in (first, second, third)]
     assert times == ["2026-01-01", "2026-01-01", "2026-01-03"]
     assert len(third["status"]["conditions"]) == 1

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.apiserver.apiextensions.definition_validation import validate_definition, validate_definition_update
 from lifecycle.apiserver.apiextensions.structural import validate_structural
+from lifecycle.apiserver.apiextensions.validation.definition import validate_definition, validate_definition_update
 from tests.apiserver.custom_server import CRONTABS, DEFINITIONS, Site, crontab, definition, on_server
 
 SCHEMA = "spec.validation.openAPIV3Schema"

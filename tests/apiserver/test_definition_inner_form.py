@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.definition_validation import validate_definition
 from lifecycle.apiserver.apiextensions.internal_form import internal_form, shown_versions
+from lifecycle.apiserver.apiextensions.validation.definition import validate_definition
 from tests.apiserver.asked_server import Asked, asked
 from tests.apiserver.custom_server import CRONTABS, DEFINITIONS, crontab, definition
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api.go_regexp import parse_error
-from lifecycle.apiserver.apiextensions.definition_validation import validate_definition
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
+from lifecycle.apiserver.apiextensions.validation.definition import validate_definition
 from tests.apiserver.custom_server import DEFINITIONS, Site, definition, on_server
 from tests.apiserver.test_crd import SCHEMA, errors_of
 

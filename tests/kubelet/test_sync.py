@@ -18,13 +18,16 @@ from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalN
 from lifecycle.kubelet.local_pod_host import LocalPodHost
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START, Histogram
+from lifecycle.kubelet.sync_pod import OnStep, nobody_watches
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
 NODE = "lifecycle-worker"
 
 
 @asynccontextmanager
-async def with_disk(tmp_path: Path, **settings: Any) -> AsyncIterator[tuple[SmallCluster, Kubelet, HollowRuntime]]:
+async def with_disk(
+    tmp_path: Path, on_step: OnStep = nobody_watches, **settings: Any
+) -> AsyncIterator[tuple[SmallCluster, Kubelet, HollowRuntime]]:
     """One node that has a directory for a disk and another for a cgroup tree."""
     tree = tmp_path / "cgroup"
     for controller in ("cpu", "memory", "pids"):
@@ -35,7 +38,9 @@ async def with_disk(tmp_path: Path, **settings: Any) -> AsyncIterator[tuple[Smal
         local = LocalNode(tmp_path / "kubelet", tree, cgroup_version=1, cluster_dns=("10.96.0.10",))
         client = cluster.client(USER_AGENT, user, groups)
         config = KubeletConfiguration(NODE, "172.19.0.2", "10.244.1.0/24", local=local, **settings)
-        kubelet = cluster.kubelets[NODE] = new_main_kubelet(config, Dependencies(client, runtime, cluster.clock))
+        kubelet = cluster.kubelets[NODE] = new_main_kubelet(
+            config, Dependencies(client, runtime, cluster.clock, on_step=on_step)
+        )
         cluster.run(kubelet)
         await asyncio.sleep(1)
         await cluster.untaint()
@@ -58,8 +63,7 @@ def test_the_steps_come_in_upstreams_order_and_the_runtime_last(tmp_path: Path) 
     steps: list[str] = []
 
     async def main() -> None:
-        async with with_disk(tmp_path) as (cluster, kubelet, _):
-            kubelet.syncer.on_step = lambda step, pod: steps.append(step)
+        async with with_disk(tmp_path, lambda step, pod: steps.append(step)) as (cluster, _, _):
             await cluster.create_pod(pod())
             await asyncio.sleep(5)
 
@@ -160,11 +164,15 @@ def test_a_refused_pod_fails_before_anything_is_made(tmp_path: Path) -> None:
 def test_an_idle_pod_is_looked_at_again_after_one_to_one_and_a_half_minutes(tmp_path: Path) -> None:
     times: list[float] = []
 
+    def on_step(step: str, pod: Object) -> None:
+        if step == "status":
+            times.append(asyncio.get_running_loop().time())
+
     async def main() -> None:
-        async with with_disk(tmp_path, sync_frequency=60.0) as (cluster, kubelet, _):
+        async with with_disk(tmp_path, on_step, sync_frequency=60.0) as (cluster, _, _):
             await cluster.create_pod(pod())
             await asyncio.sleep(5)
-            kubelet.syncer.on_step = lambda step, pod: times.append(cluster.clock.now()) if step == "status" else None
+            times.clear()
             await asyncio.sleep(600)
 
     run_virtual(main())

@@ -30,7 +30,7 @@ def find_status_condition(
 ) -> Condition | None:
     """The condition of that type in a list."""
     for condition in conditions or ():
-        if condition["type"] == condition_type:
+        if condition.get("type") == condition_type:
             return condition
     return None
 
@@ -47,6 +47,12 @@ def get_condition(obj: Object, condition_type: str) -> Condition | None:
     """The condition of that type in an object's status."""
     conditions = (obj.get("status") or {}).get("conditions")
     return find_status_condition(conditions, condition_type)
+
+
+def is_condition_true(obj: Object, condition_type: str) -> bool:
+    """Whether an object's status has the condition, and it is true."""
+    condition = get_condition(obj, condition_type)
+    return condition is not None and condition.get("status") == "True"
 
 
 def last_transition_time(old: Condition | None, status: str, now: str) -> str:
@@ -70,6 +76,16 @@ def set_status_condition(
     else:
         conditions[conditions.index(old)] = new
     return new != old
+
+
+def with_condition(obj: Object, condition: Condition, now: str) -> Object:
+    """The object with `set_status_condition` done to a copy of its conditions; the
+    original stays.
+    """
+    status = obj.get("status") or {}
+    conditions = list(status.get("conditions") or ())
+    set_status_condition(conditions, condition, now)
+    return {**obj, "status": {**status, "conditions": conditions}}
 
 
 def remove_condition(

@@ -32,6 +32,7 @@ from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
+from lifecycle.kubelet.sync_pod import OnStep
 
 T = TypeVar("T")
 NODE = "lifecycle-worker"
@@ -87,8 +88,8 @@ class _Noting:
 
 @dataclass(slots=True)
 class OneNode:
-    """What a scene plays with. `steps` are those of syncPod, in order; `asked` the
-    kubelet's requests.
+    """What a scene plays with. `steps` are those of syncPod, in order; a scene may put
+    a `watcher` of its own beside. `asked` are the kubelet's requests.
     """
 
     admin: Client
@@ -97,6 +98,7 @@ class OneNode:
     directory: Path
     clock: Clock
     steps: list[tuple[str, str]] = field(default_factory=list)
+    watchers: list[OnStep] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     async def create(
@@ -194,12 +196,20 @@ async def _play(
         local=LocalNode(directory / "kubelet", **options),
         **settings,
     )
+    steps: list[tuple[str, str]] = []
+    watchers: list[OnStep] = []
+
+    def on_step(step: str, pod: Object) -> None:
+        steps.append((step, pod["metadata"]["name"]))
+        for watcher in watchers:
+            watcher(step, pod)
+
     kubelet = new_main_kubelet(
-        config, Dependencies(Client(transport, "kubelet"), runtime, clock)
+        config,
+        Dependencies(Client(transport, "kubelet"), runtime, clock, on_step=on_step),
     )
-    stage = OneNode(admin, kubelet, runtime, directory, clock, asked=asked)
-    kubelet.syncer.on_step = lambda step, pod: stage.steps.append(
-        (step, pod["metadata"]["name"])
+    stage = OneNode(
+        admin, kubelet, runtime, directory, clock, steps, watchers, asked=asked
     )
     task = asyncio.create_task(kubelet.run())
     try:

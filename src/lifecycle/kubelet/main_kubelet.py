@@ -70,7 +70,12 @@ from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.kubelet.status.status_manager import StatusManager
-from lifecycle.kubelet.sync_pod import PodSyncer, on_pod_sandbox_ready
+from lifecycle.kubelet.sync_pod import (
+    OnStep,
+    PodSyncer,
+    nobody_watches,
+    on_pod_sandbox_ready,
+)
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.types.update_channel import UpdateChannel
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
@@ -85,7 +90,7 @@ class Dependencies:
 
     `node_credentials`: what the node itself may pull with. `cpu_policy`: the CPU
     manager's, *none* without it. `summary()` is awaited for what is measured on the
-    node; without it nobody is evicted.
+    node; without it nobody is evicted. `on_step` hears of the steps of each pod's sync.
     """
 
     client: Client
@@ -94,6 +99,7 @@ class Dependencies:
     node_credentials: NodeCredentials | None = None
     cpu_policy: Policy | None = None
     summary: Callable[[], Awaitable[Summary]] | None = None
+    on_step: OnStep = nobody_watches
 
 
 def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubelet:
@@ -162,6 +168,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         get_object=references.get,
         network_error=lambda: registration.network_error,
         event=events.pod_event,
+        on_step=deps.on_step,
     )
     pod_workers = PodWorkers(pods, syncer, clock, rng, config.sync_frequency)
 

@@ -57,8 +57,12 @@ def on_pod_sandbox_ready(statuses: StatusManager, pod: Object) -> None:
         statuses.set_pod_status(pod, {**status, "conditions": conditions})
 
 
-def _nobody_watches(step: str, pod: Object) -> None:
-    pass
+OnStep = Callable[[str, Object], None]
+"""Hears of a step of `sync_pod`, by name, and of the pod."""
+
+
+def nobody_watches(step: str, pod: Object) -> None:
+    """For a kubelet whose steps nobody wants to see."""
 
 
 class PodSyncer:
@@ -67,8 +71,7 @@ class PodSyncer:
     `pods` knows which pods there are. `mirror_pods` shows a static pod to the API
     server. `network_error()`: why pods cannot be connected now.
 
-    Who wants to see the steps of `sync_pod`, by upstream's order, may put a function in
-    `on_step`.
+    `on_step` hears of the steps of `sync_pod`, in upstream's order.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class PodSyncer:
         get_object: GetObject,
         network_error: Callable[[], str],
         event: PodEvent,
+        on_step: OnStep = nobody_watches,
     ) -> None:
         self._manager = manager
         self._statuses = statuses
@@ -103,7 +107,7 @@ class PodSyncer:
             statuses.get_pod_status, clock.now
         )
         self.metrics = StartupMetrics()
-        self.on_step: Callable[[str, Object], None] = _nobody_watches
+        self._on_step = on_step
 
     async def stop(self) -> None:
         """Wait for nothing any more."""
@@ -142,9 +146,9 @@ class PodSyncer:
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if self._statuses.get_pod_status(uid) is None:
-            self.on_step("metrics", pod)
+            self._on_step("metrics", pod)
             self.metrics.worker_started(uid, self._clock.now())
-        self.on_step("status", pod)
+        self._on_step("status", pod)
         status = self._status(pod, runtime)
         verdict = self._active_deadline.should_evict(pod)
         if verdict.evict and not is_pod_phase_terminal(status["phase"]):
@@ -169,7 +173,7 @@ class PodSyncer:
             return False, retry
         await self._pull_secrets(pod)
         self._probes.add_pod(pod)
-        self.on_step("runtime", pod)
+        self._on_step("runtime", pod)
         actions = compute_pod_actions(
             pod,
             runtime,
@@ -189,7 +193,7 @@ class PodSyncer:
             self._event(pod, "Warning", "NetworkNotReady", message, "")
             return BACK_OFF_PERIOD
         try:
-            self.on_step("cgroups", pod)
+            self._on_step("cgroups", pod)
             self._host.ensure_cgroups(pod, self._pods.active_pods())
         except OSError as error:
             message = f"unable to ensure pod container exists: {error}"
@@ -198,13 +202,13 @@ class PodSyncer:
         if is_static_pod(pod):
             self._mirror_pods.try_reconcile(pod)
         try:
-            self.on_step("directories", pod)
+            self._on_step("directories", pod)
             self._host.make_directories(pod)
         except OSError as error:
             message = f"error making pod data directories: {error}"
             self._event(pod, "Warning", "FailedToMakePodDataDirectories", message, "")
             return BACK_OFF_PERIOD
-        self.on_step("volumes", pod)
+        self._on_step("volumes", pod)
         mounted = await self._host.mount(pod)
         if mounted.timed_out:
             self._event(pod, "Warning", "FailedMount", mounted.timed_out, "")
@@ -220,7 +224,7 @@ class PodSyncer:
         return self._host.tokens.refresh_at(pod["metadata"]["uid"])
 
     async def _pull_secrets(self, pod: Object) -> None:
-        self.on_step("pull secrets", pod)
+        self._on_step("pull secrets", pod)
         if not pod["spec"].get("imagePullSecrets"):
             return
         secrets = await get_pull_secrets_for_pod(

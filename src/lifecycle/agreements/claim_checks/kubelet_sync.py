@@ -467,8 +467,10 @@ def repeats() -> Partly:
     async def scene(node: OneNode) -> Partly:
         uid = (await node.run_pod("a"))["metadata"]["uid"]
         times: list[float] = []
-        node.kubelet.syncer.on_step = lambda step, pod: (
-            times.append(node.clock.now()) if step == "status" else None
+        node.watchers.append(
+            lambda step, pod: (
+                times.append(node.clock.now()) if step == "status" else None
+            )
         )
         await asyncio.sleep(600)
         gaps = [b - a for a, b in pairwise(times)]

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.schema.decode import Findings, Path, struct_decoder
+from lifecycle.api.schema.decode_state import DecodeState, Path
 from lifecycle.api.schema.gotypes import alias_of, go_type_name, is_struct, struct_for
+from lifecycle.api.schema.struct_decoder import struct_decoder
 
 _KINDS = {
     bool: "bool",
@@ -26,12 +27,12 @@ _KINDS = {
 }
 
 
-class _Complaints(Findings):
+class _Complaints(DecodeState):
     """Wrong types, in the words of the conversion."""
 
     __slots__ = ()
 
-    def wrong_type(self, value: Any, path: Path, type_: str) -> None:
+    def save_type_error(self, value: Any, path: Path, type_: str) -> None:
         self.saved = self.saved or _complaint(_KINDS.get(type(value), "invalid"), type_)
 
 
@@ -43,12 +44,12 @@ def _complaint(given: str, type_: str) -> str:
     if is_struct(type_):
         return f"cannot restore struct from: {given}"
     base = alias_of(type_) or type_
-    wanted = "string" if base.endswith("UID") else base
-    if (given, wanted) == ("int64", "string") or (
-        given == "float64" and wanted.startswith("int")
+    target = "string" if base.endswith("UID") else base
+    if (given, target) == ("int64", "string") or (
+        given == "float64" and target.startswith("int")
     ):  # Go could, JSON does not
         return f"cannot convert {given} to {go_type_name(type_)}"
-    return f"unrecognized type: {wanted}"
+    return f"unrecognized type: {target}"
 
 
 def conversion_complaint(obj: Any, api_version: str, kind: str) -> str:
@@ -56,9 +57,9 @@ def conversion_complaint(obj: Any, api_version: str, kind: str) -> str:
     struct = struct_for(api_version, kind)
     if struct is None:
         return ""
-    findings = _Complaints()
+    state = _Complaints()
     try:
-        struct_decoder(struct)(obj, (), findings)
+        struct_decoder(struct)(obj, (), state)
     except ValueError as error:
         return str(error)
-    return findings.saved
+    return state.saved

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from lifecycle.api.managed_fields.merge import merge
-from lifecycle.api.managed_fields.typed import Type, type_for
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
@@ -41,6 +39,8 @@ from lifecycle.apiserver.admission.reinvocation import Reinvocation
 from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.cel import object_literals
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
+from lifecycle.apiserver.managedfields.merge import merge
+from lifecycle.apiserver.managedfields.typed import Type, type_for
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RETURNS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}

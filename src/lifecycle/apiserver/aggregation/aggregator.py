@@ -33,7 +33,7 @@ from lifecycle.apiserver.aggregation import availability
 from lifecycle.apiserver.aggregation.api_services import (
     group_version,
     service_reference,
-    with_condition,
+    set_available_condition,
 )
 from lifecycle.apiserver.aggregation.availability import Finding, Retries
 from lifecycle.apiserver.aggregation.backend import Backend, Trust
@@ -224,7 +224,7 @@ class Aggregator:
         service = self._reader.get(self._row, "", name)
         if service is None:
             return
-        changed = with_condition(service, *finding, self._clock.timestamp())
+        changed = set_available_condition(service, *finding, self._clock.timestamp())
         if changed.get("status") != service.get("status"):
             await self._write_status(changed)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from lifecycle.api.conditions import is_condition_true, with_condition
 from lifecycle.api.wire import Object
 
 API_VERSION = "apiregistration.k8s.io/v1"
@@ -83,16 +84,9 @@ def service_reference(service: Object) -> tuple[str, str, int] | None:
     )
 
 
-def available_condition(service: Object) -> Object | None:
-    """The condition `Available`, if there is one yet."""
-    conditions = (service.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each["type"] == AVAILABLE), None)
-
-
 def is_available(service: Object) -> bool:
     """Whether requests may be sent there."""
-    condition = available_condition(service)
-    return condition is not None and condition["status"] == "True"
+    return is_condition_true(service, AVAILABLE)
 
 
 def availability(services: Iterable[Object]) -> Iterator[tuple[str, bool]]:
@@ -102,32 +96,17 @@ def availability(services: Iterable[Object]) -> Iterator[tuple[str, bool]]:
             yield service["metadata"]["name"], is_available(service)
 
 
-def with_condition(
+def set_available_condition(
     service: Object, status: str, reason: str, message: str, now: str
 ) -> Object:
-    """The APIService with a new condition. The time of transition changes only with the
-    status.
+    """The APIService with a new condition `Available`. The time of transition changes
+    only with the status. Upstream: `SetAPIServiceCondition`.
     """
-    before = available_condition(service)
-    since = (
-        now
-        if before is None or before["status"] != status
-        else before["lastTransitionTime"]
-    )
     condition = {
         "type": AVAILABLE,
         "status": status,
-        "lastTransitionTime": since,
+        "lastTransitionTime": now,
         "reason": reason,
         "message": message,
     }
-    conditions = list((service.get("status") or {}).get("conditions") or ())
-    places = [i for i, each in enumerate(conditions) if each["type"] == AVAILABLE]
-    if places:
-        conditions[places[0]] = condition
-    else:
-        conditions.append(condition)
-    return {
-        **service,
-        "status": {**(service.get("status") or {}), "conditions": conditions},
-    }
+    return with_condition(service, condition, now)

@@ -21,16 +21,12 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.conditions import get_condition, is_condition_true
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.apiextensions.definition_validation import approval
-from lifecycle.apiserver.apiextensions.definitions import (
-    FINALIZER,
-    condition,
-    condition_is_true,
-    with_condition,
-)
+from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
 from lifecycle.apiserver.apiextensions.structural import validate_structural
+from lifecycle.apiserver.apiextensions.validation.approval import get_api_approval_state
 from lifecycle.etcd.store import StoreError
 
 log = logging.getLogger(__name__)
@@ -153,14 +149,14 @@ class DefinitionControllers:
         if new is not definition:
             definition = await self._definitions.update_status(new)
             self._others_of(definition)
-        if condition_is_true(definition, "NamesAccepted") and not condition_is_true(
+        if is_condition_true(definition, "NamesAccepted") and not is_condition_true(
             definition, "Established"
         ):
             now, message = (
                 self._clock.timestamp(),
                 "the initial names have been accepted",
             )
-            established = with_condition(
+            established = set_crd_condition(
                 definition, now, "Established", "True", "InitialNamesAccepted", message
             )
             await self._definitions.update_status(established)
@@ -175,7 +171,7 @@ class DefinitionControllers:
         wanted = definition["spec"]["names"]
         state = definition.get("status") or {}
         accepted = dict(state.get("acceptedNames") or {})
-        if condition(definition, "NamesAccepted") and all(
+        if get_condition(definition, "NamesAccepted") and all(
             wanted.get(key) == accepted.get(key) for key in NAMES
         ):
             return definition
@@ -215,14 +211,16 @@ class DefinitionControllers:
                 "acceptedNames": {k: accepted[k] for k in NAMES if k in accepted},
             },
         }
-        named = with_condition(named, now, "NamesAccepted", status, reason, message)
-        if not condition_is_true(named, "Established"):
+        named = set_crd_condition(named, now, "NamesAccepted", status, reason, message)
+        if not is_condition_true(named, "Established"):
             if status == "True":
                 installing = "Installing", "the initial names have been accepted"
             else:
                 installing = "NotAccepted", "not all names are accepted"
-            if status == "True" or condition(named, "Established") is None:
-                named = with_condition(named, now, "Established", "False", *installing)
+            if status == "True" or get_condition(named, "Established") is None:
+                named = set_crd_condition(
+                    named, now, "Established", "False", *installing
+                )
         return definition if named["status"] == state else named
 
     def _described(self, definition: Object) -> Object:
@@ -232,7 +230,7 @@ class DefinitionControllers:
         now, found = self._clock.timestamp(), definition
         group = definition["spec"]["group"]
         if group.endswith((".k8s.io", ".kubernetes.io")):
-            verdict, why = approval(definition)
+            verdict, why = get_api_approval_state(definition)
             kind = "KubernetesAPIApprovalPolicyConformant"
             reasons = {
                 "approved": ("True", "ApprovedAnnotation"), "bypassed": ("False",
@@ -240,7 +238,7 @@ class DefinitionControllers:
                 "missing": ("False", "MissingAnnotation"), "invalid": ("False",
                 "InvalidAnnotation"),
             }  # fmt: skip
-            found = with_condition(found, now, kind, *reasons[verdict], why)
+            found = set_crd_condition(found, now, kind, *reasons[verdict], why)
         errors = [
             error
             for index, version in enumerate(definition["spec"]["versions"])
@@ -256,7 +254,7 @@ class DefinitionControllers:
                 if len(errors) == 1
                 else f"[{', '.join(map(str, errors))}]"
             )
-            found = with_condition(
+            found = set_crd_condition(
                 found, now, "NonStructuralSchema", "True", "Violations", text
             )
         return definition if found.get("status") == definition.get("status") else found
@@ -271,10 +269,10 @@ class DefinitionControllers:
             return 0
         now = self._clock.timestamp
         if not (
-            condition_is_true(definition, "Established")
-            or condition_is_true(definition, "NamesAccepted")
+            is_condition_true(definition, "Established")
+            or is_condition_true(definition, "NamesAccepted")
         ):
-            done = with_condition(
+            done = set_crd_condition(
                 definition,
                 now(),
                 "Terminating",
@@ -286,19 +284,19 @@ class DefinitionControllers:
                 await self._definitions.update_status(done)
             )
             return 0
-        reason = (condition(definition, "Terminating") or {}).get("reason")
+        reason = (get_condition(definition, "Terminating") or {}).get("reason")
         if reason != "InstanceDeletionInProgress":
             doing = (
                 "InstanceDeletionInProgress",
                 "CustomResource deletion is in progress",
             )
             definition = await self._definitions.update_status(
-                with_condition(definition, now(), "Terminating", "True", *doing)
+                set_crd_condition(definition, now(), "Terminating", "True", *doing)
             )
         left = await self._definitions.empty(definition)
         if left:
             return FINALIZER_RETRY
-        done = with_condition(
+        done = set_crd_condition(
             definition,
             now(),
             "Terminating",

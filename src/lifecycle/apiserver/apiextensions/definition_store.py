@@ -14,13 +14,13 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.custom_resources import storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.definition_validation import (
+from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
+from lifecycle.apiserver.apiextensions.formats import FORMATS
+from lifecycle.apiserver.apiextensions.validation.definition import (
     validate_definition,
     validate_definition_status_update,
     validate_definition_update,
 )
-from lifecycle.apiserver.apiextensions.definitions import FINALIZER, with_condition
-from lifecycle.apiserver.apiextensions.formats import FORMATS
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import prepare_for_status_only_update
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -107,7 +107,7 @@ class DefinitionStore(ResourceStore):
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)
         marked = {**obj, "metadata": {**metadata, "finalizers": finalizers}}
-        return with_condition(
+        return set_crd_condition(
             marked,
             self._clock.timestamp(),
             "Terminating",

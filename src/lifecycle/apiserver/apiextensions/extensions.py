@@ -12,16 +12,13 @@ from functools import lru_cache
 
 import orjson
 
+from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
-from lifecycle.apiserver.apiextensions.definitions import (
-    FINALIZER,
-    condition_is_true,
-    is_served,
-)
+from lifecycle.apiserver.apiextensions.definitions import FINALIZER, is_served
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
 from lifecycle.apiserver.non_resource.served_groups import version_priority
@@ -86,7 +83,7 @@ class Extensions:
                 resource_of(definition, version)
                 for definition in self.all()
                 if is_served(definition)
-                and condition_is_true(definition, "Established")
+                and is_condition_true(definition, "Established")
                 for version in definition["spec"]["versions"]
                 if version.get("served")
             ]
@@ -102,7 +99,7 @@ class Extensions:
         """
         found: dict[str, list[tuple[Object, Object]]] = {}
         for definition in self.all():
-            if not condition_is_true(definition, "Established"):
+            if not is_condition_true(definition, "Established"):
                 continue
             for version in definition["spec"]["versions"]:
                 if version.get("served"):

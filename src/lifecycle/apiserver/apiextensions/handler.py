@@ -20,11 +20,12 @@ from dataclasses import replace
 import orjson
 
 from lifecycle.api import status
+from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
-from lifecycle.apiserver.apiextensions.definitions import condition_is_true, is_served
+from lifecycle.apiserver.apiextensions.definitions import is_served
 from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, identity_of
 from lifecycle.apiserver.apiextensions.strategy import PATCH_TYPES
 from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
@@ -222,7 +223,7 @@ class CustomResourceHandler:
                     self._handlers[name, each] = VersionHandler(what)
         handler = self._handlers.get((name, version))
         if handler is not None:
-            terminating = condition_is_true(definition, "Terminating")
+            terminating = is_condition_true(definition, "Terminating")
             admission = (
                 _NoCreates(self._environment)
                 if terminating

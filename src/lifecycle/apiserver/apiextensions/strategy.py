@@ -18,8 +18,6 @@ import orjson
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.managed_fields.field_sets import LEAF
-from lifecycle.api.managed_fields.typed import Type, type_of
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
 from lifecycle.api.validation import content
@@ -46,6 +44,7 @@ from lifecycle.apiserver.apiextensions.schema_validation import (
     NO_PATH,
     validate_value,
 )
+from lifecycle.apiserver.managedfields.typed import Type, type_of
 from lifecycle.apiserver.registry.printers.custom import custom_printer, json_path
 from lifecycle.apiserver.registry.rest.field_labels import (
     NAME,
@@ -62,6 +61,7 @@ from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
+    METADATA_AND_SPEC_FIELDS,
     Strategy,
     UpdateStrategy,
 )
@@ -105,7 +105,11 @@ class CustomResourceRules:
         self.strategy = self._strategy(version.get("additionalPrinterColumns") or [])
 
     def _strategy(self, columns: list[Object]) -> Strategy:
-        status = UpdateStrategy(prepare_for_status_update, self.validate_status_update)
+        status = UpdateStrategy(
+            prepare_for_status_update,
+            self.validate_status_update,
+            reset_fields=METADATA_AND_SPEC_FIELDS,
+        )
         return Strategy(
             decode=self.decode,
             set_defaults=self.set_defaults,
@@ -135,20 +139,12 @@ class CustomResourceRules:
 
     def _compiled_type(self) -> Type:
         document = with_type_meta(self.schema, self.kind)
-        compiled = type_of(
+        return type_of(
             compile_schema(
                 document,
                 {OBJECT_META: meta_components()[OBJECT_META], **meta_components()},
             )
         )
-        if self.has_status:
-            compiled.resets = {
-                "": {"f:status": LEAF},
-                "status": {"f:metadata": LEAF, "f:spec": LEAF},
-            }
-        else:
-            compiled.resets = {}
-        return compiled
 
     # -- reading and printing ----------------------------------------------------------
 

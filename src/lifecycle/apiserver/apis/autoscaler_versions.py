@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.schema.decode import normal_form
 from lifecycle.api.schema.internal_types import internal_value
+from lifecycle.api.schema.struct_decoder import normal_form
 from lifecycle.api.wire import Object
 
 AUTOSCALING_V1, AUTOSCALING_V2 = "autoscaling/v1", "autoscaling/v2"

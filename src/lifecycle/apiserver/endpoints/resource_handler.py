@@ -62,18 +62,20 @@ VERBS: dict[str, Endpoint] = {
     "delete": delete_resource,
     "deletecollection": delete_collection,
 }
-NAMED_CREATERS: dict[tuple[str, str, str], Endpoint] = {
-    ("", "pods", "binding"): create_binding,
-    ("", "pods", "eviction"): create_eviction,
+KIND_VERBS: dict[tuple[str, str], dict[str, Endpoint]] = {
+    ("", "Binding"): {"create": create_binding},
+    ("policy", "Eviction"): {"create": create_eviction},
+    ("autoscaling", "Scale"): {
+        "get": get_scale,
+        "update": update_scale,
+        "patch": patch_scale,
+    },
 }
-"""Subresources that something of another kind is posted to, by group, resource and
-name. Upstream: `rest.NamedCreater`; `pkg/registry/core/rest/storage_core.go`.
+"""Kinds, by group, that are not kept, be they a resource or the subresource of another
+kind: what is done with them is done to something else. Upstream: the storages of
+`pods/binding`, `bindings`, `pods/eviction` and `…/scale` (`BindingREST`,
+`EvictionREST`, `ScaleREST`).
 """
-SCALE_VERBS: dict[str, Endpoint] = {
-    "get": get_scale,
-    "update": update_scale,
-    "patch": patch_scale,
-}
 
 
 class ResourceHandler(RestHandler):
@@ -109,7 +111,8 @@ class ResourceHandler(RestHandler):
                 if len(info.parts) <= 2
                 else status.generic_not_found()
             )
-        endpoint = VERBS.get(info.verb)
+        verbs = KIND_VERBS.get((resource.group, resource.kind), VERBS)
+        endpoint = verbs.get(info.verb)
         # a name belongs to get, update, patch and delete, and to nothing else; a list
         # of one name is still a list
         if (
@@ -148,11 +151,9 @@ class ResourceHandler(RestHandler):
             raise status.method_not_allowed()
         if (resource.group, resource.plural, name) in self.virtual_subresources:
             return await create_token(self, request, scope)
-        if name == "scale":
-            return await SCALE_VERBS[info.verb](self, request, scope)
-        creater = NAMED_CREATERS.get((resource.group, resource.plural, name))
-        if creater is not None:
-            return await creater(self, request, scope)
+        verbs = KIND_VERBS.get((row.group, row.kind))
+        if verbs is not None:
+            return await verbs[info.verb](self, request, scope)
         if name == "proxy":
             location = locate(
                 resource.plural, scope.namespace, scope.name, self._stored

@@ -14,10 +14,10 @@ from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.managed_fields import update_managed_fields
-from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields import update_managed_fields
+from lifecycle.apiserver.managedfields.scale import parent_entries, scale_entries
 from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.metadata import check_identity
 from lifecycle.apiserver.registry.rest.strategy import Strategy

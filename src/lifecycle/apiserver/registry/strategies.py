@@ -8,56 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry import (
-    admissionregistration,
-    apiextensions,
-    apiregistration,
-    apps,
-    authentication,
-    authorization,
-    autoscaling,
-    batch,
-    certificates,
-    coordination,
-    core,
-    discovery,
-    events,
-    flowcontrol,
-    networking,
-    node,
-    policy,
-    rbac,
-    resource,
-    scheduling,
-    storage,
-)
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
 GROUPS = (
-    admissionregistration,
-    apiextensions,
-    apiregistration,
-    apps,
-    authentication,
-    authorization,
-    autoscaling,
-    batch,
-    certificates,
-    coordination,
-    core,
-    discovery,
-    events,
-    flowcontrol,
-    networking,
-    node,
-    policy,
-    rbac,
-    resource,
-    scheduling,
-    storage,
+    "admissionregistration",
+    "apiextensions",
+    "apiregistration",
+    "apps",
+    "authentication",
+    "authorization",
+    "autoscaling",
+    "batch",
+    "certificates",
+    "coordination",
+    "core",
+    "discovery",
+    "events",
+    "flowcontrol",
+    "networking",
+    "node",
+    "policy",
+    "rbac",
+    "resource",
+    "scheduling",
+    "storage",
 )
+"""The packages beside this module, one for each API group."""
 
 
 @cache
@@ -67,7 +46,8 @@ def strategies() -> Mapping[tuple[str, str], Strategy]:
     """
     collected: dict[tuple[str, str], Strategy] = {}
     for group in GROUPS:
-        collected |= group.STRATEGIES
+        package = import_module(f"lifecycle.apiserver.registry.{group}")
+        collected |= package.STRATEGIES
     return collected
 
 

@@ -138,10 +138,6 @@ class TopologyCache:
             if any(is_overloaded(hinted, self.shares) for hinted in by_type.values())
         ]
 
-    def has_populated_hints(self, key: str) -> bool:
-        """Whether a Service's slices were given such hints."""
-        return key in self._populated
-
     def remove_hints(self, key: str, address_type: str) -> None:
         """Forget what was hinted for a Service."""
         by_type = self._hinted.get(key, {})

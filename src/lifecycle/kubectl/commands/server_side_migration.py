@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.managed_fields.field_sets import has, in_order, normalized, union
+from lifecycle.api.fieldpath.field_sets import has, in_order, normalized, union
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import APPLY_PATCH, JSON_PATCH

@@ -98,10 +98,6 @@ class PullRecords:
                 return False
         return True
 
-    def forget_image(self, image_ref: str) -> None:
-        """The image was removed."""
-        self._records.pop(image_ref, None)
-
     def _end_intent(self, image: str) -> None:
         left = self._intents.get(image, 0) - 1
         if left > 0:

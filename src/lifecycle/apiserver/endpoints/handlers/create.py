@@ -6,7 +6,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/create.go` (`createHandler`), v1.36.
 from __future__ import annotations
 
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
 from lifecycle.apiserver.registry.core.pod.binding import bind
@@ -30,8 +30,6 @@ async def create_resource(
     if review is not None:
         rest.track(None, obj, scope)
         return Response(201, obj=await review(request, obj))
-    if (resource.group, resource.plural) == ("", "bindings"):
-        return await _bind(rest, scope, obj)
     check_namespace(obj, scope)
     dedup_owner_references(obj, scope.warnings)
     rest.track(None, obj, scope)
@@ -60,11 +58,12 @@ async def create_token(
 async def create_binding(
     rest: RestHandler, request: Request, scope: RequestScope
 ) -> Response:
-    """A pod's node."""
-    return await _bind(rest, scope, rest.read(request, scope, "v1", "Binding"))
-
-
-async def _bind(rest: RestHandler, scope: RequestScope, binding: Object) -> Response:
+    """A pod's node. The pod is named by the URL, or by the binding that is posted to
+    the collection. Upstream: `BindingREST`, `LegacyBindingREST`.
+    """
+    form(request)
+    check_write_options(request, "CreateOptions")
+    binding = rest.read(request, scope, "v1", "Binding")
     check_namespace(binding, scope)
     pod = resource_for_kind("v1", "Pod")
     assert pod is not None

@@ -16,7 +16,6 @@ import asyncio
 from typing import Any, NamedTuple
 
 from lifecycle.api import status
-from lifecycle.api.managed_fields import apply_patch
 from lifecycle.api.patch.json_patch import apply_in_steps, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
@@ -36,6 +35,7 @@ from lifecycle.apiserver.endpoints.handlers.rest import (
 )
 from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
+from lifecycle.apiserver.managedfields import apply_patch
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     keep_reset,
@@ -227,6 +227,7 @@ async def _apply(
             live, applied, manager=scope.manager, force=body.force,
             now=rest.environment.clock.timestamp(), subresource=scope.subresource,
             type_=scope.strategy.type,
+            reset_fields=scope.strategy.get_reset_fields(scope.subresource),
         )  # fmt: skip
         if (
             body.errors and scope.field_validation == "Strict"

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.audit.context import log_request_object
@@ -21,6 +20,7 @@ from lifecycle.apiserver.endpoints.connect import PodConnector
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
+from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.authorization.reviews import Review
 from lifecycle.apiserver.registry.metadata import keep_reset
@@ -114,6 +114,7 @@ class RestHandler:
             api_version=api_version or scope.resource.api_version,
             subresource=scope.subresource, now=self.environment.clock.timestamp(),
             type_=scope.strategy.type,
+            reset_fields=scope.strategy.get_reset_fields(scope.subresource),
         )  # fmt: skip
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:

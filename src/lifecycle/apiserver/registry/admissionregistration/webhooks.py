@@ -8,6 +8,8 @@ Upstream: `pkg/apis/admissionregistration/v1/defaults.go`,
 
 from __future__ import annotations
 
+from functools import partial
+
 from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
@@ -30,8 +32,10 @@ from lifecycle.apiserver.registry.printers.printer import (
     Printer,
 )
 from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.webhook_clients import (
     set_service_reference_defaults,
     validate_webhook_client,
@@ -186,3 +190,22 @@ PRINTER = Printer(
     ),
     print_webhook_configuration,
 )
+
+
+def webhook_configuration_strategy(*, mutating: bool) -> Strategy:
+    """The rules of the two kinds, which differ in what a webhook may do."""
+
+    def validate(configuration: Object) -> list[FieldError]:
+        return validate_webhook_configuration(configuration, mutating=mutating)
+
+    def validate_update(new: Object, old: Object) -> list[FieldError]:
+        return validate(new)
+
+    return Strategy(
+        set_defaults=partial(set_webhook_defaults, mutating=mutating),
+        generation=Generation.CONTENT,
+        validate=validate,
+        allow_unconditional_update=False,
+        validate_update=validate_update,
+        printer=PRINTER,
+    )

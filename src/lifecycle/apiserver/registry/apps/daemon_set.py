@@ -21,12 +21,12 @@ from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spe
 from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     drop_disabled_template_fields,
-    generation_is_unchanged,
+    get_warnings_for_pod_template,
     pod_template_of,
     sorted_map,
     template_labels,
-    template_warnings,
     validate_long_running,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -163,14 +163,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def warnings_on_create(daemon_set: Object) -> list[str]:
     """Of the template."""
-    return template_warnings(pod_template_of(daemon_set), "spec.template")
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
+    return get_warnings_for_pod_template(pod_template_of(daemon_set), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.fieldpath.field_sets import LEAF
 from lifecycle.api.human_duration import age
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.schema.internal_types import internal_value
@@ -32,10 +33,9 @@ from lifecycle.apiserver.registry.apps.selectors import (
 )
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
-    generation_is_unchanged,
-    name_warnings,
     pod_template_of,
-    template_warnings,
+    warnings_on_create,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -208,24 +208,6 @@ def validate_status_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
-# --- warnings -------------------------------------------------------------------------
-
-
-def warnings_on_create(deployment: Object) -> list[str]:
-    """Of the name, which pods and their hosts will carry, and of the template."""
-    return [
-        *name_warnings(deployment, "Pod names and hostnames"),
-        *template_warnings(pod_template_of(deployment), "spec.template"),
-    ]
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
-
-
 # --- table ----------------------------------------------------------------------------
 
 
@@ -270,7 +252,11 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
     subresources={
-        "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
+        "status": UpdateStrategy(
+            prepare_for_status_update,
+            validate_status_update,
+            reset_fields={"f:metadata": {"f:labels": LEAF}, "f:spec": LEAF},
+        )
     },
     printer=PRINTER,
 )

@@ -20,10 +20,9 @@ from lifecycle.apiserver.registry.apps.selectors import (
 )
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
-    generation_is_unchanged,
-    name_warnings,
     pod_template_of,
-    template_warnings,
+    warnings_on_create,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.core.replicas import (
     replica_cells,
@@ -89,24 +88,6 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     errors += _validate_spec(new.get("spec") or {}, "spec")
     return errors + validate_selector_stays(new, old)
-
-
-# --- warnings -------------------------------------------------------------------------
-
-
-def warnings_on_create(replica_set: Object) -> list[str]:
-    """Of the name, which pods and their hosts will carry, and of the template."""
-    return [
-        *name_warnings(replica_set, "Pod names and hostnames"),
-        *template_warnings(pod_template_of(replica_set), "spec.template"),
-    ]
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- table ----------------------------------------------------------------------------

@@ -30,10 +30,10 @@ from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     drop_disabled_template_fields,
     generation_is_unchanged,
+    get_warnings_for_pod_template,
     pod_template_of,
     sorted_map,
     template_labels,
-    template_warnings,
     validate_long_running,
 )
 from lifecycle.apiserver.registry.printers.printer import (
@@ -263,7 +263,9 @@ def _immutable(spec: Object) -> Object:
 
 def warnings_on_create(stateful_set: Object) -> list[str]:
     """Of the template, and of a history without end."""
-    warnings = template_warnings(pod_template_of(stateful_set), "spec.template")
+    warnings = get_warnings_for_pod_template(
+        pod_template_of(stateful_set), "spec.template"
+    )
     if ((stateful_set.get("spec") or {}).get("revisionHistoryLimit") or 0) < 0:
         why = (
             "a negative value retains all historical revisions; a value >= 0 is"

@@ -31,7 +31,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
     validate_kube_finalizer_name,
 )
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    STATUS_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 # --- defaults -------------------------------------------------------------------------
 
@@ -209,7 +213,9 @@ STRATEGY = Strategy(
             update.prepare_for_status_update, validate_status_update
         ),
         "finalize": UpdateStrategy(
-            prepare_for_finalize_update, validate_finalize_update
+            prepare_for_finalize_update,
+            validate_finalize_update,
+            reset_fields=STATUS_FIELDS,
         ),
     },
     check_deletion=check_deletion,

@@ -15,7 +15,7 @@ from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spe
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
-    template_warnings,
+    get_warnings_for_pod_template,
 )
 from lifecycle.apiserver.registry.printers.printer import (
     NAME,
@@ -66,7 +66,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def warnings_on_create(pod_template: Object) -> list[str]:
     """Of the template."""
-    return template_warnings(pod_template.get("template"), "template")
+    return get_warnings_for_pod_template(pod_template.get("template"), "template")
 
 
 def warnings_on_update(new: Object, old: Object) -> list[str]:

@@ -18,13 +18,12 @@ from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spe
 from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
     drop_disabled_template_fields,
-    generation_is_unchanged,
-    name_warnings,
     pod_template_of,
     sorted_map,
     template_labels,
-    template_warnings,
     validate_long_running,
+    warnings_on_create,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.core.replicas import (
     replica_cells,
@@ -122,24 +121,6 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed ReplicationController: selector and template may change."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     return errors + _validate_spec(new.get("spec") or {})
-
-
-# --- warnings -------------------------------------------------------------------------
-
-
-def warnings_on_create(controller: Object) -> list[str]:
-    """Of the name, which pods and their hosts will carry, and of the template."""
-    return [
-        *name_warnings(controller, "Pod names and hostnames"),
-        *template_warnings(pod_template_of(controller), "spec.template"),
-    ]
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- field labels ---------------------------------------------------------------------

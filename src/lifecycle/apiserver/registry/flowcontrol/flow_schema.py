@@ -33,7 +33,11 @@ from lifecycle.apiserver.registry.printers.printer import (
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import validate_core_object_meta
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 _HIGHEST_PRECEDENCE = 10000
 _VERBS = (
@@ -322,6 +326,10 @@ STRATEGY = Strategy(
     generation=Generation.SPEC,
     validate=validate,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+        )
+    },
     printer=PRINTER,
 )

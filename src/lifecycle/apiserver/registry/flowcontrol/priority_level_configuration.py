@@ -36,7 +36,11 @@ from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import validate_core_object_meta
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 _MOST_QUEUES = 10_000_000
 _HASH_BITS = 60
@@ -252,6 +256,10 @@ STRATEGY = Strategy(
     generation=Generation.SPEC,
     validate=validate,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+        )
+    },
     printer=PRINTER,
 )

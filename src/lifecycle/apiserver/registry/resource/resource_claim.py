@@ -18,7 +18,11 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 from lifecycle.apiserver.registry.resource.requests import set_claim_spec_defaults
 from lifecycle.apiserver.registry.rest import update
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 
 def set_defaults(claim: Object) -> None:
@@ -56,6 +60,10 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+        )
+    },
     printer=PRINTER,
 )

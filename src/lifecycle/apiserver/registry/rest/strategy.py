@@ -40,13 +40,14 @@ from types import MappingProxyType
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.fieldpath.field_sets import LEAF, Fields
 from lifecycle.api.labels import format_label_selector
-from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.typed import Type
 from lifecycle.apiserver.registry.printers.default import DEFAULT
 from lifecycle.apiserver.registry.printers.printer import Printer
 from lifecycle.apiserver.registry.rest.field_labels import METADATA_ONLY, FieldLabels
@@ -93,6 +94,12 @@ def validate_metadata(obj: Object) -> list[FieldError]:
     return validate_object_meta(metadata, namespaced, content.name_is_path_segment)
 
 
+NOTHING: Fields = LEAF
+STATUS_FIELDS: Fields = {"f:status": LEAF}
+SPEC_FIELDS: Fields = {"f:spec": LEAF}
+METADATA_AND_SPEC_FIELDS: Fields = {"f:metadata": LEAF, "f:spec": LEAF}
+
+
 def internal_type(resource: Resource, suffix: str) -> str:
     """The internal type of an object, or with `List` of a list, as Go prints it."""
     return f"*{internal_package(resource.group)}.{resource.kind}{suffix}"
@@ -110,6 +117,10 @@ class UpdateStrategy:
     prepare_for_update: ChangeUpdate
     validate_update: ValidateUpdate = no_errors
     generation: Generation = Generation.UNCOUNTED
+    reset_fields: Fields = field(default_factory=lambda: SPEC_FIELDS)
+    """What such a write cannot touch, so that nobody comes to own it by one: most are
+    a status's. Upstream: `GetResetFields`.
+    """
 
 
 @dataclass(slots=True, frozen=True)
@@ -179,6 +190,11 @@ class Strategy:
     format_selector: Callable[[Object | None], str] = format_label_selector
     """`spec.selector` as the text in the status of a Scale."""
 
+    reset_fields: Fields | None = None
+    """What a write of the main resource cannot touch. None: the status, of a kind whose
+    status has a way of its own. Upstream: `GetResetFields`.
+    """
+
     # -- deleting ----------------------------------------------------------------------
 
     check_graceful_delete: Callable[[Object, int | None], int] | None = None
@@ -217,6 +233,16 @@ class Strategy:
     """How Go prints the type: of an object, or of a list with the suffix `List`."""
     items_carry_kind: bool = False
     """Each item of a list says what it is."""
+
+    def get_reset_fields(self, subresource: str) -> Fields:
+        """What a write this way cannot touch, however much of the object a client
+        sends. Upstream: `rest.ResetFieldsStrategy`.
+        """
+        if subresource in self.subresources:
+            return self.subresources[subresource].reset_fields
+        if self.reset_fields is not None:
+            return self.reset_fields
+        return STATUS_FIELDS if "status" in self.subresources else NOTHING
 
 
 GENERIC = Strategy()

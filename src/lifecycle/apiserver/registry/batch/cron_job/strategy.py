@@ -19,8 +19,8 @@ from lifecycle.apiserver.registry.batch.job.table import SELECTOR
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     generation_is_unchanged,
+    get_warnings_for_pod_template,
     name_warnings,
-    template_warnings,
 )
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -77,7 +77,9 @@ def warnings_on_create(cron_job: Object) -> list[str]:
     """Of the name, and of the template."""
     return [
         *name_warnings(cron_job, "Pod names and hostnames"),
-        *template_warnings(_template(cron_job), "spec.jobTemplate.spec.template"),
+        *get_warnings_for_pod_template(
+            _template(cron_job), "spec.jobTemplate.spec.template"
+        ),
     ]
 
 
@@ -85,7 +87,9 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     """Of a template that may be another one."""
     if generation_is_unchanged(new, old):
         return []
-    return template_warnings(_template(new), "spec.jobTemplate.spec.template")
+    return get_warnings_for_pod_template(
+        _template(new), "spec.jobTemplate.spec.template"
+    )
 
 
 # --- table ----------------------------------------------------------------------------

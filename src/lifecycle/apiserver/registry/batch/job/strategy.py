@@ -16,10 +16,9 @@ from lifecycle.apiserver.registry.batch.job.validation import (
 )
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
-    generation_is_unchanged,
-    name_warnings,
     pod_template_of,
-    template_warnings,
+    warnings_on_create,
+    warnings_on_update,
 )
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.defaults import set_default
@@ -118,24 +117,6 @@ def canonicalize(job: Object) -> None:
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
     drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
-
-
-# --- warnings -------------------------------------------------------------------------
-
-
-def warnings_on_create(job: Object) -> list[str]:
-    """Of the name, and of the template."""
-    return [
-        *name_warnings(job, "Pod names and hostnames"),
-        *template_warnings(pod_template_of(job), "spec.template"),
-    ]
-
-
-def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """Of a template that may be another one."""
-    if generation_is_unchanged(new, old):
-        return []
-    return template_warnings(pod_template_of(new), "spec.template")
 
 
 # --- field labels ---------------------------------------------------------------------

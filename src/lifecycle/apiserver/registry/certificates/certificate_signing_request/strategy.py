@@ -28,7 +28,12 @@ from lifecycle.apiserver.registry.rest.field_labels import (
     FieldLabels,
     field_label_not_supported,
 )
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    SPEC_FIELDS,
+    STATUS_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
@@ -105,11 +110,14 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
+    reset_fields={**SPEC_FIELDS, **STATUS_FIELDS},
     subresources={
         "status": UpdateStrategy(
             update.prepare_for_status_only_update, validate_update
         ),
-        "approval": UpdateStrategy(prepare_for_approval_update, validate_update),
+        "approval": UpdateStrategy(
+            prepare_for_approval_update, validate_update, reset_fields=STATUS_FIELDS
+        ),
     },
     field_labels=FIELD_LABELS,
     printer=PRINTER,

@@ -11,6 +11,7 @@ Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
 from __future__ import annotations
 
 from lifecycle.api import status
+from lifecycle.api.conditions import replace_condition
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.core.binding import validate as validate_binding
@@ -86,9 +87,7 @@ def _assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> 
         "lastProbeTime": None,
         "lastTransitionTime": now,
     }
-    conditions = [
-        c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"
-    ] + [condition]
+    conditions = replace_condition(old_status.get("conditions"), condition)
     return {
         **pod,
         "metadata": in_go_order(merged),

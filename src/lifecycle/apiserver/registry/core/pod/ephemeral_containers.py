@@ -20,7 +20,7 @@ from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
-from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import STATUS_FIELDS, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import take_over
 
 
@@ -71,5 +71,5 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 EPHEMERAL_CONTAINERS = UpdateStrategy(
-    prepare_for_update, validate_update, Generation.SPEC
+    prepare_for_update, validate_update, Generation.SPEC, STATUS_FIELDS
 )

@@ -15,6 +15,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.api import status
+from lifecycle.api.conditions import (
+    find_status_condition,
+    is_condition_true,
+    replace_condition,
+    with_condition,
+)
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -167,13 +173,7 @@ def _covers(budget: Object, pod: Object) -> bool:
 
 
 def _is_ready(pod: Object) -> bool:
-    return (_condition(pod["status"], "Ready") or {}).get("status") == "True"
-
-
-def _condition(any_status: Object, kind: str) -> Object | None:
-    return next(
-        (c for c in any_status.get("conditions") or () if c["type"] == kind), None
-    )
+    return is_condition_true(pod, "Ready")
 
 
 def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
@@ -215,11 +215,6 @@ def _exhausted(budget: Object, now: str) -> list[Object]:
     """The condition that the controller would write next. Upstream:
     `UpdateDisruptionAllowedCondition`.
     """
-    others = [
-        c
-        for c in budget["status"].get("conditions") or ()
-        if c["type"] != "DisruptionAllowed"
-    ]
     condition = {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -228,11 +223,13 @@ def _exhausted(budget: Object, now: str) -> list[Object]:
         "reason": "InsufficientPods",
         "message": "",
     }
-    return [*others, condition]
+    return replace_condition(budget["status"].get("conditions"), condition)
 
 
 def _why_not(name: str, pdb_status: Object) -> str:
-    condition = _condition(pdb_status, "DisruptionAllowed") or {}
+    condition = (
+        find_status_condition(pdb_status.get("conditions"), "DisruptionAllowed") or {}
+    )
     why = condition.get("message", "") if condition.get("status") == "False" else ""
     desired, healthy = (
         pdb_status.get("desiredHealthy", 0),
@@ -290,22 +287,12 @@ async def _mark_and_delete(
 
 
 def _marked(pod: Object, now: str) -> Object:
-    conditions = list(pod["status"].get("conditions") or ())
-    old = _condition(pod["status"], "DisruptionTarget")
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "lastProbeTime": None,
-        "lastTransitionTime": (
-            old["lastTransitionTime"]
-            if old is not None and old["status"] == "True"
-            else now
-        ),
+        "lastTransitionTime": now,
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }
-    if old is None:
-        conditions.append(condition)
-    else:
-        conditions[conditions.index(old)] = condition
-    return {**pod, "status": {**pod["status"], "conditions": conditions}}
+    return with_condition(pod, condition, now)

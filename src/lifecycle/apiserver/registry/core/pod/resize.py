@@ -24,7 +24,7 @@ from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
-from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import STATUS_FIELDS, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import take_over
 
 _RESIZABLE = ("cpu", "memory")
@@ -238,4 +238,6 @@ def _without_containers(spec: Object) -> Object:
     return {**rest, "resources": resources}
 
 
-RESIZE = UpdateStrategy(prepare_for_update, validate_update, Generation.SPEC)
+RESIZE = UpdateStrategy(
+    prepare_for_update, validate_update, Generation.SPEC, STATUS_FIELDS
+)

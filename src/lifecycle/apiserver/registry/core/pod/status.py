@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid
+from lifecycle.api.fieldpath.field_sets import LEAF
 from lifecycle.api.restart_policy import (
     all_containers_could_restart,
     container_should_restart,
@@ -150,4 +151,11 @@ def _validate_stays_terminated(
     return errors
 
 
-STATUS = UpdateStrategy(prepare_for_update, validate_update)
+STATUS = UpdateStrategy(
+    prepare_for_update,
+    validate_update,
+    reset_fields={
+        "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF},
+        "f:spec": LEAF,
+    },
+)

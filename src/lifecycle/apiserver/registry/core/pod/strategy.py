@@ -23,7 +23,7 @@ from lifecycle.apiserver.registry.core.pod.status import STATUS
 from lifecycle.apiserver.registry.core.pod.table import PRINTER
 from lifecycle.apiserver.registry.core.pod.template import name_warnings
 from lifecycle.apiserver.registry.core.pod.validation import validate, validate_update
-from lifecycle.apiserver.registry.core.pod.warnings import pod_warnings
+from lifecycle.apiserver.registry.core.pod.warnings import get_warnings_for_pod
 from lifecycle.apiserver.registry.rest.field_labels import (
     NAME,
     NAMESPACE,
@@ -73,7 +73,7 @@ def warnings_on_create(pod: Object) -> list[str]:
     """Of the name, which will be its host's, and of the specification. An update of a
     pod never warns.
     """
-    return name_warnings(pod, "the Pod's hostname") + pod_warnings(pod)
+    return name_warnings(pod, "the Pod's hostname") + get_warnings_for_pod(pod)
 
 
 def check_graceful_delete(pod: Object, requested: int | None) -> int:

@@ -18,7 +18,7 @@ from lifecycle.apiserver.registry.core.pod.spec import (
     validate_pod_template_spec,
 )
 from lifecycle.apiserver.registry.core.pod.warnings import (
-    pod_warnings,
+    get_warnings_for_pod,
 )
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_empty,
@@ -107,9 +107,26 @@ def name_warnings(obj: Object, used_in: str) -> list[str]:
     return [f"metadata.name: {why}: [{' '.join(messages)}]"]
 
 
-def template_warnings(template: Object | None, path: str) -> list[str]:
+def get_warnings_for_pod_template(template: Object | None, path: str) -> list[str]:
     """What is accepted in a template but advised against."""
-    return pod_warnings(template or {}, f"{path}.")
+    return get_warnings_for_pod(template or {}, f"{path}.")
+
+
+def warnings_on_create(workload: Object) -> list[str]:
+    """Of a workload: of its name, which pods and their hosts will carry, and of its
+    template.
+    """
+    return [
+        *name_warnings(workload, "Pod names and hostnames"),
+        *get_warnings_for_pod_template(pod_template_of(workload), "spec.template"),
+    ]
+
+
+def warnings_on_update(new: Object, old: Object) -> list[str]:
+    """Of a workload's template that may be another one."""
+    if generation_is_unchanged(new, old):
+        return []
+    return get_warnings_for_pod_template(pod_template_of(new), "spec.template")
 
 
 def generation_is_unchanged(new: Object, old: Object) -> bool:

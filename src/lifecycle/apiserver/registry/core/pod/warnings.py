@@ -74,7 +74,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_POD = "a null labelSelector results in matching no pod"
 
 
-def pod_warnings(holder: Object, path: str = "") -> list[str]:
+def get_warnings_for_pod(holder: Object, path: str = "") -> list[str]:
     """Warnings for a pod (`path` empty) or a template (`path` such as `spec.template.`,
     with its dot).
     """

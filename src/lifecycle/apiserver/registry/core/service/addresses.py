@@ -20,11 +20,11 @@ from collections.abc import Collection
 from ipaddress import IPv4Network, ip_network
 
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.registry.metadata import fill_object_meta
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for

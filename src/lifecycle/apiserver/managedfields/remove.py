@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.managed_fields.field_sets import Fields, is_member
-from lifecycle.api.managed_fields.path_elements import SELF, value_element
-from lifecycle.api.managed_fields.typed import KEYED, SET, Type
+from lifecycle.api.fieldpath.field_sets import Fields, is_member
+from lifecycle.api.fieldpath.path_elements import SELF, value_element
+from lifecycle.apiserver.managedfields.typed import KEYED, SET, Type
 
 
 def remove(t: Type, value: Any, fields: Fields) -> Any:

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.managed_fields import (
+from lifecycle.api.fieldpath.field_sets import has
+from lifecycle.api.schema import decode
+from lifecycle.api.status import StatusError
+from lifecycle.apiserver.managedfields import (
     apply_patch,
     ignore_timestamps,
     parent_entries,
     scale_entries,
     update_managed_fields,
 )
-from lifecycle.api.managed_fields.entries import MAX_UPDATE_MANAGERS
-from lifecycle.api.managed_fields.field_sets import has
-from lifecycle.api.schema import decode
-from lifecycle.api.status import StatusError
+from lifecycle.apiserver.managedfields.entries import MAX_UPDATE_MANAGERS
 from tests.api.recorded_writes import http_writes, lines
+from tests.apiserver.registry.by_kind import strategy_of
 
 T1, T2, T3 = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", "2026-01-01T00:00:03Z"
 
@@ -36,7 +37,9 @@ def deployment(*containers, **spec):
 
 def apply(live, obj, manager, force=False, now=T1):
     before = json.dumps([live, obj])
-    new = apply_patch(live, obj, manager=manager, force=force, now=now)
+    new = apply_patch(
+        live, obj, manager=manager, force=force, now=now, reset_fields=strategy_of(obj).get_reset_fields("")
+    )
     assert json.dumps([live, obj]) == before, "inputs are read-only"
     if live is None:
         new["metadata"]["uid"] = "u"
@@ -45,7 +48,16 @@ def apply(live, obj, manager, force=False, now=T1):
 
 def update(live, new, manager, now=T2, subresource=""):
     new = copy.deepcopy(new)
-    update_managed_fields(live, new, manager=manager, api_version=new["apiVersion"], subresource=subresource, now=now)
+    reset_fields = strategy_of(new).get_reset_fields(subresource)
+    update_managed_fields(
+        live,
+        new,
+        manager=manager,
+        api_version=new["apiVersion"],
+        subresource=subresource,
+        now=now,
+        reset_fields=reset_fields,
+    )
     return new
 
 

@@ -21,7 +21,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.admission.pod_security_checks import violations
+from lifecycle.apiserver.admission.pod_security.registry import violations
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 

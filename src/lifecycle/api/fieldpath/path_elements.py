@@ -1,7 +1,8 @@
 """Path elements: one step into an object, as FieldsV1 writes it.
 
-    f:NAME          a field of an object, or a key of a map k:{"name":"c"}  the item of
-    a list that is identified by keys (all of its key fields, sorted by name)
+    f:NAME          a field of an object, or a key of a map
+    k:{"name":"c"}  the item of a list that is identified by keys (all of its key
+                    fields, sorted by name)
     v:"value"       the item of a list that is a set
     i:0             an item by position (read, never written: such lists are atomic)
     .               the place itself, besides what lies below it

@@ -18,8 +18,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from lifecycle.api.managed_fields.compare import compare
-from lifecycle.api.managed_fields.entries import (
+from lifecycle.api.fieldpath.field_sets import (
+    LEAF,
+    Fields,
+    difference,
+    recursive_difference,
+    shared,
+    union,
+)
+from lifecycle.api.schema import decode as normal_form
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.compare import compare
+from lifecycle.apiserver.managedfields.entries import (
     UPDATE,
     Entry,
     Managed,
@@ -27,17 +37,7 @@ from lifecycle.api.managed_fields.entries import (
     decode,
     encode,
 )
-from lifecycle.api.managed_fields.field_sets import (
-    LEAF,
-    Fields,
-    difference,
-    shared,
-    union,
-)
-from lifecycle.api.managed_fields.reset_fields import without_reset_fields
-from lifecycle.api.managed_fields.typed import Type, type_for
-from lifecycle.api.schema import decode as normal_form
-from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.typed import Type, type_for
 
 _STRIPPED = (
     "name",
@@ -96,23 +96,29 @@ def changes(
     live: Object,
     new: Object,
     api_version: str,
-    subresource: str,
     type_: Type | None = None,
+    reset_fields: Fields = LEAF,
 ) -> tuple[Fields, Fields]:
     """(changed, gone) between two objects, metadata bookkeeping and reset fields left
     out. Raises ValueError for unusable lists.
     """
-    kind = new.get("kind") or live.get("kind", "")
-    t = type_ or type_for(api_version, kind)
+    t = type_ or type_for(api_version, new.get("kind") or live.get("kind", ""))
     changed, gone = compare(t, live, new)
     if not changed and not gone:
         return LEAF, LEAF
-    changed = without_reset_fields(
-        difference(changed, STRIP_SET), api_version, kind, subresource, t
+    return (
+        without_reset_fields(difference(changed, STRIP_SET), reset_fields),
+        without_reset_fields(difference(gone, STRIP_SET), reset_fields),
     )
-    return changed, without_reset_fields(
-        difference(gone, STRIP_SET), api_version, kind, subresource, t
-    )
+
+
+def without_reset_fields(fields: Fields, reset_fields: Fields) -> Fields:
+    """A set without the fields that a write cannot touch, so that nobody comes to own
+    them by it. Upstream: `fieldpath.NewExcludeSetFilter`.
+    """
+    if any(element in fields for element in reset_fields):
+        return recursive_difference(fields, reset_fields)
+    return fields
 
 
 def update_managed_fields(
@@ -124,13 +130,15 @@ def update_managed_fields(
     subresource: str = "",
     now: str,
     type_: Type | None = None,
+    reset_fields: Fields = LEAF,
 ) -> None:
     """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update
     or a patch other than an apply.
 
     `new` is in normal form, its metadata belongs to the caller; `manager` is the field
     manager (or the first part of the user agent); `api_version` is that of the request;
-    `now` is a `metav1.Time`; `type_` is given for custom resources. A client may hand
+    `now` is a `metav1.Time`; `type_` is given for custom resources; `reset_fields` is
+    what a write this way cannot touch (the kind's strategy says it). A client may hand
     in the entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
@@ -145,7 +153,7 @@ def update_managed_fields(
         else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
     )
     try:
-        changed, gone = changes(before, new, api_version, subresource, type_)
+        changed, gone = changes(before, new, api_version, type_, reset_fields)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
     record_update(

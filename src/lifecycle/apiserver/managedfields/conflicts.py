@@ -6,11 +6,11 @@ Upstream: `apimachinery/pkg/util/managedfields/internal/conflict.go`
 
 from __future__ import annotations
 
+from lifecycle.api.fieldpath.field_sets import Fields, from_paths, paths
+from lifecycle.api.fieldpath.path_elements import path_text
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.managed_fields.entries import Entry
-from lifecycle.api.managed_fields.field_sets import Fields, from_paths, paths
-from lifecycle.api.managed_fields.path_elements import path_text
 from lifecycle.api.status import StatusError, failure
+from lifecycle.apiserver.managedfields.entries import Entry
 
 
 class Conflicts(Exception):

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import orjson
 
-from lifecycle.api.managed_fields.compare import compare
-from lifecycle.api.managed_fields.config_set import field_set
-from lifecycle.api.managed_fields.field_sets import Fields, difference
-from lifecycle.api.managed_fields.typed import type_for
+from lifecycle.api.fieldpath.field_sets import Fields, difference
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.compare import compare
+from lifecycle.apiserver.managedfields.config_set import field_set
+from lifecycle.apiserver.managedfields.typed import type_for
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

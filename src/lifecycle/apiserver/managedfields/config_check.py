@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.fieldpath.path_elements import path_text, value_element
 from lifecycle.api.go_format import go_json_type, go_quote, go_value
-from lifecycle.api.managed_fields.path_elements import path_text, value_element
-from lifecycle.api.managed_fields.typed import KEYED, SET, type_of
 from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.typed import KEYED, SET, type_of
 
 _NUMERIC = ("integer", "number")
 _ANY_SCALAR = ("int-or-string", "quantity")

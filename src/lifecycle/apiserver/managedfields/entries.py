@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lifecycle.api.managed_fields.field_sets import Fields, normalized, union
+from lifecycle.api.fieldpath.field_sets import Fields, normalized, union
 from lifecycle.api.wire import Object
 
 MAX_UPDATE_MANAGERS = 10

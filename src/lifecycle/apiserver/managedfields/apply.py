@@ -14,32 +14,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifecycle.api.managed_fields.config_check import check_config
-from lifecycle.api.managed_fields.config_set import field_set, with_named_fields
-from lifecycle.api.managed_fields.conflicts import Conflicts, conflicts_from
-from lifecycle.api.managed_fields.entries import APPLY, Entry, Managed, decode, encode
-from lifecycle.api.managed_fields.field_sets import (
+from lifecycle.api.fieldpath.field_sets import (
+    LEAF,
     Fields,
     difference,
     intersection,
     union,
 )
-from lifecycle.api.managed_fields.last_applied import (
+from lifecycle.api.status import bad_request, failure
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.config_check import check_config
+from lifecycle.apiserver.managedfields.config_set import field_set, with_named_fields
+from lifecycle.apiserver.managedfields.conflicts import Conflicts, conflicts_from
+from lifecycle.apiserver.managedfields.entries import (
+    APPLY,
+    Entry,
+    Managed,
+    decode,
+    encode,
+)
+from lifecycle.apiserver.managedfields.last_applied import (
     allowed_by_last_applied,
     refresh_last_applied,
 )
-from lifecycle.api.managed_fields.merge import merge
-from lifecycle.api.managed_fields.remove import remove
-from lifecycle.api.managed_fields.reset_fields import without_reset_fields
-from lifecycle.api.managed_fields.typed import Type, type_for
-from lifecycle.api.managed_fields.update import (
+from lifecycle.apiserver.managedfields.merge import merge
+from lifecycle.apiserver.managedfields.remove import remove
+from lifecycle.apiserver.managedfields.typed import Type, type_for
+from lifecycle.apiserver.managedfields.update import (
     STRIP_SET,
     changes,
     empty_object,
     record_update,
+    without_reset_fields,
 )
-from lifecycle.api.status import bad_request, failure
-from lifecycle.api.wire import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 KUBECTL = "kubectl"
@@ -54,6 +61,7 @@ def apply_patch(
     now: str,
     subresource: str = "",
     type_: Type | None = None,
+    reset_fields: Fields = LEAF,
 ) -> Object:
     """The live object (None: there is none yet) with the configuration applied,
     `managedFields` updated.
@@ -76,8 +84,8 @@ def apply_patch(
                 empty_object(api_version, patch_obj["kind"]),
                 before,
                 api_version,
-                subresource,
                 type_,
+                reset_fields,
             )
             record_update(
                 managed,
@@ -89,7 +97,13 @@ def apply_patch(
                 now=now,
             )
         attempt = _Apply(
-            before, patch_obj, manager or "unknown", subresource, now, type_
+            before,
+            patch_obj,
+            manager or "unknown",
+            subresource,
+            now,
+            type_,
+            reset_fields,
         )
         try:
             new = attempt.run(managed, force)
@@ -141,21 +155,16 @@ class _Apply:
         manager: str,
         subresource: str,
         now: str,
-        type_: Type | None = None,
+        type_: Type | None,
+        reset_fields: Fields,
     ) -> None:
         self.live = live
         self.config = config
-        self.subresource = subresource
+        self.reset_fields = reset_fields
         self.now = now
         self.api_version = config["apiVersion"]
         self.type: Type = type_ or type_for(self.api_version, config["kind"])
-        fields = without_reset_fields(
-            field_set(self.type, config),
-            self.api_version,
-            config["kind"],
-            subresource,
-            self.type,
-        )
+        fields = without_reset_fields(field_set(self.type, config), reset_fields)
         self.mine = Entry(manager, APPLY, self.api_version, "", fields, subresource)
 
     def run(self, managed: Managed, force: bool) -> Object:
@@ -211,8 +220,8 @@ class _Apply:
             {**self.live, "kind": self.config["kind"]},
             new,
             self.api_version,
-            self.subresource,
             self.type,
+            self.reset_fields,
         )
         disputed: list[tuple[Entry, Fields]] = []
         for identifier, entry in list(managed.items()):

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.api.managed_fields.entries import Entry, decode, encode
-from lifecycle.api.managed_fields.field_sets import LEAF, Fields, difference, has
+from lifecycle.api.fieldpath.field_sets import LEAF, Fields, difference, has
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields.entries import Entry, decode, encode
 
 SCALE_VERSION = "autoscaling/v1"
 REPLICAS: Fields = {"f:spec": {"f:replicas": LEAF}}

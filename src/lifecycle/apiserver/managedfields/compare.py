@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.managed_fields.field_sets import LEAF, Fields, union
-from lifecycle.api.managed_fields.path_elements import SELF, order, value_element
-from lifecycle.api.managed_fields.typed import KEYED, SET, STRUCT, Type
+from lifecycle.api.fieldpath.field_sets import LEAF, Fields, union
+from lifecycle.api.fieldpath.path_elements import SELF, order, value_element
+from lifecycle.apiserver.managedfields.typed import KEYED, SET, STRUCT, Type
 
 _ABSENT: Any = object()
 

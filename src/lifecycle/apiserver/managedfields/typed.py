@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from lifecycle.api.managed_fields.path_elements import key_element, name_key
+from lifecycle.api.fieldpath.path_elements import key_element, name_key
 from lifecycle.api.schema import Schema, schema_for
 
 LEAF_SHAPE, STRUCT, MAP, KEYED, SET = range(5)
@@ -25,9 +25,6 @@ LEAF_SHAPE, STRUCT, MAP, KEYED, SET = range(5)
 class Type:
     """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element`
     (of maps and lists), `keys` and `defaults`.
-
-    `resets`: for the root of a custom resource, what a write resets, by subresource
-    (see `reset_fields`).
     """
 
     __slots__ = (
@@ -38,7 +35,6 @@ class Type:
         "keys",
         "leaf",
         "only_key",
-        "resets",
         "shape",
     )
 
@@ -49,7 +45,6 @@ class Type:
         self.keys: tuple[str, ...] = ()
         self.only_key = ""
         self.defaults: dict[str, Any] = {}
-        self.resets: dict[str, Any] | None = None
         self._schema = schema
         self._fields: dict[str, tuple[str, Type]] | None = None
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.managed_fields.path_elements import SELF, order
+from lifecycle.api.fieldpath.path_elements import SELF, order
 
 Fields = dict[str, Any]
 

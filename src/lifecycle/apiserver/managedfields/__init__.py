@@ -8,10 +8,10 @@ which is built on it.
 - `scale_entries`, `parent_entries` – the way through `/scale`
 """
 
-from lifecycle.api.managed_fields.apply import apply_patch
-from lifecycle.api.managed_fields.entries import ignore_timestamps
-from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
-from lifecycle.api.managed_fields.update import update_managed_fields
+from lifecycle.apiserver.managedfields.apply import apply_patch
+from lifecycle.apiserver.managedfields.entries import ignore_timestamps
+from lifecycle.apiserver.managedfields.scale import parent_entries, scale_entries
+from lifecycle.apiserver.managedfields.update import update_managed_fields
 
 __all__ = [
     "apply_patch",

@@ -62,7 +62,7 @@ def test_every_write_of_every_component_on_the_journey():
 
 def test_entries_are_stored_in_upstreams_order():
     """Key order inside and order of the list: byte for byte what the API server sent."""
-    from lifecycle.api.managed_fields.entries import decode, encode
+    from lifecycle.apiserver.managedfields.entries import decode, encode
 
     seen = 0
     for scenario in ("objects", "journey", "kubelet"):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.managed_fields.field_sets import LEAF, Fields, in_order
-from lifecycle.api.managed_fields.path_elements import SELF, value_element
-from lifecycle.api.managed_fields.typed import KEYED, SET, STRUCT, Type
+from lifecycle.api.fieldpath.field_sets import LEAF, Fields, in_order
+from lifecycle.api.fieldpath.path_elements import SELF, value_element
+from lifecycle.apiserver.managedfields.typed import KEYED, SET, STRUCT, Type
 
 
 def field_set(t: Type, value: Any) -> Fields:

@@ -1,0 +1,81 @@
+"""What went wrong while an object was decoded, and where.
+
+A path is linked pairs, rendered only when something is wrong.
+
+Upstream: `sigs.k8s.io/json/internal/golang/encoding/json/decode.go` (`decodeState`,
+`saveError`, `saveStrictError`, `UnmarshalTypeError`), v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.go_json.decode import json_type
+from lifecycle.api.schema.gotypes import go_type_name
+
+Path = tuple[Any, ...]  # (parent path, key or index); () is the root
+
+_STRICT_LIMIT = 100
+
+
+class DecodeState:
+    """What went wrong on the way: strict errors, and the first wrong type (decoding
+    goes on behind it, as in Go).
+    """
+
+    __slots__ = ("saved", "strict")
+
+    def __init__(self) -> None:
+        self.strict: list[str] = []
+        self.saved = ""
+
+    def save_unknown_field(self, path: Path, key: str) -> None:
+        """A field that no struct has."""
+        message = f'unknown field "{render_path((path, key))}"'
+        if len(self.strict) < _STRICT_LIMIT and message not in self.strict:
+            self.strict.append(message)
+
+    def save_type_error(self, value: Any, path: Path, type_: str) -> None:
+        """A value that is not of the field's type."""
+        if self.saved:
+            return
+        given = json_type(value)
+        if given == "number" and type_ in ("int32", "int64", "int", "float64"):
+            given = f"number {value!r}"
+        struct, names = _struct_and_names(path)
+        where = f"Go struct field {struct}.{names} of" if names else "Go value of"
+        self.saved = (
+            f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+        )
+
+
+def render_path(path: Path) -> str:
+    """A path as strict errors print it: `spec.containers[0].name`."""
+    parts: list[str] = []
+    while path:
+        path, key = path[0], path[1]
+        if isinstance(key, Key):
+            key = key.name
+        parts.append(f"[{key}]" if type(key) is int else f".{key}")
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+class Key:
+    """A struct field in a path, knowing the struct it belongs to."""
+
+    __slots__ = ("name", "struct")
+
+    def __init__(self, name: str, struct: str) -> None:
+        self.name = name
+        self.struct = struct
+
+
+def _struct_and_names(path: Path) -> tuple[str, str]:
+    struct = ""
+    names: list[str] = []
+    while path:
+        path, key = path[0], path[1]
+        if isinstance(key, Key):
+            struct = struct or key.struct
+            names.append(key.name)
+    return struct, ".".join(reversed(names))

@@ -1,0 +1,77 @@
+"""How a definition's versions become one another.
+
+Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
+(`validateCustomResourceConversion`, `validateConversionReviewVersions`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
+
+
+def validate_conversion(conversion: Object | None) -> list[FieldError]:
+    """`spec.conversion`: a webhook is described completely, or not at all."""
+    if conversion is None:
+        return []
+    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
+    here = "spec.conversion"
+    errors: list[FieldError] = []
+    if not strategy:
+        errors.append(required(f"{here}.strategy"))
+    elif strategy not in ("None", "Webhook"):
+        errors.append(not_supported(f"{here}.strategy", strategy, ("None", "Webhook")))
+    config = (webhook or {}).get("clientConfig")
+    versions = (webhook or {}).get("conversionReviewVersions") or []
+    if strategy != "Webhook":
+        if config is not None:
+            why = "should not be set when strategy is not set to Webhook"
+            errors.append(forbidden(f"{here}.webhookClientConfig", why))
+        if versions:
+            why = "should not be set when strategy is not set to Webhook"
+            errors.append(forbidden(f"{here}.conversionReviewVersions", why))
+        return errors
+    if config is None:
+        errors.append(
+            required(
+                f"{here}.webhookClientConfig",
+                "required when strategy is set to Webhook",
+            )
+        )
+    else:
+        service = config.get("service")
+        if (
+            service is not None
+        ):  # upstream hands name and namespace over in the wrong order
+            config = {
+                **config,
+                "service": {
+                    **service,
+                    "name": service.get("namespace"),
+                    "namespace": service.get("name"),
+                },
+            }
+        errors += validate_webhook_client(config, f"{here}.webhookClientConfig")
+    if not versions:
+        errors.append(required(f"{here}.conversionReviewVersions"))
+        return errors
+    for index, version in enumerate(versions):
+        place = f"{here}.conversionReviewVersions[{index}]"
+        if version in versions[:index]:
+            errors.append(invalid(place, version, "duplicate version"))
+        else:
+            errors += [
+                invalid(place, version, why) for why in content.dns1035_label(version)
+            ]
+    if not set(versions) & {"v1", "v1beta1"}:
+        why = "must include at least one of v1, v1beta1"
+        errors.append(invalid(f"{here}.conversionReviewVersions", versions, why))
+    return errors

@@ -1,0 +1,175 @@
+"""What is wrong with a CustomResourceDefinition.
+
+Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
+(`ValidateCustomResourceDefinition`, `ValidateCustomResourceDefinitionUpdate`), v1.36.
+Left out: letting through in an update what an older version once accepted (such
+definitions cannot be here).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.conditions import is_condition_true
+from lifecycle.api.field_errors import (
+    FieldError,
+    invalid,
+    not_supported,
+    required,
+)
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.internal_form import (
+    internal_form,
+)
+from lifecycle.apiserver.apiextensions.validation.approval import validate_api_approval
+from lifecycle.apiserver.apiextensions.validation.conversion import validate_conversion
+from lifecycle.apiserver.apiextensions.validation.names import validate_names
+from lifecycle.apiserver.apiextensions.validation.versions import (
+    has_status_enabled,
+    validate_shared_fields,
+    validate_versions,
+)
+from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+)
+
+IMMUTABLE = "field is immutable"
+
+
+def validate_definition(definition: Object) -> list[FieldError]:
+    """Everything wrong with a new definition."""
+    spec = definition.get("spec") or {}
+    wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+
+    def name_rule(name: str, prefix: bool) -> tuple[str, ...]:
+        messages = tuple(content.name_is_dns_subdomain(name, prefix))
+        return (
+            messages
+            if name == wanted
+            else (*messages, 'must be spec.names.plural+"."+spec.group')
+        )
+
+    errors = validate_object_meta(definition.get("metadata") or {}, False, name_rule)
+    errors += _validate_spec(spec)
+    errors += _validate_stored_versions(definition)
+    errors += validate_api_approval(definition, None)
+    return errors + _validate_preserve_unknown_fields(spec, None)
+
+
+def validate_definition_update(new: Object, old: Object) -> list[FieldError]:
+    """Everything wrong with a changed definition: group and plural stay, scope and kind
+    as soon as it is established.
+    """
+    errors = validate_object_meta_update(new["metadata"], old["metadata"])
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    errors += _validate_spec(spec)
+    names, old_names = spec.get("names") or {}, before.get("names") or {}
+    fixed: list[tuple[str, Any, Any]] = []
+    if is_condition_true(old, "Established"):
+        fixed += [("spec.scope", spec.get("scope"), before.get("scope"))]
+        fixed += [("spec.names.kind", names.get("kind"), old_names.get("kind"))]
+    fixed += [("spec.group", spec.get("group"), before.get("group"))]
+    fixed += [("spec.names.plural", names.get("plural"), old_names.get("plural"))]
+    errors += [
+        invalid(field, value, IMMUTABLE) for field, value, was in fixed if value != was
+    ]
+    errors += _validate_stored_versions(new)
+    errors += validate_api_approval(new, old)
+    return errors + _validate_preserve_unknown_fields(spec, before)
+
+
+def validate_definition_status_update(new: Object, old: Object) -> list[FieldError]:
+    """The status is the server's own: only the metadata is looked at, and what is
+    stored of names.
+    """
+    return validate_object_meta_update(new["metadata"], old["metadata"])
+
+
+def _validate_spec(spec: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    group, scope, names = (
+        spec.get("group", ""),
+        spec.get("scope", ""),
+        spec.get("names") or {},
+    )
+    if not group:
+        errors.append(required("spec.group"))
+    elif messages := content.dns1123_subdomain(group):
+        errors.append(invalid("spec.group", group, ",".join(messages)))
+    elif "." not in group:
+        errors.append(
+            invalid("spec.group", group, "should be a domain with at least one dot")
+        )
+    if not scope:
+        errors.append(required("spec.scope"))
+    elif scope not in ("Cluster", "Namespaced"):
+        errors.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
+    inner = internal_form(spec)
+    errors += validate_versions(inner, kept=bool(spec.get("preserveUnknownFields")))
+    errors += [
+        required(f"spec.names.{key}")
+        for key in ("plural", "singular", "kind", "listKind")
+        if not names.get(key)
+    ]
+    errors += validate_names(names)
+    errors += validate_shared_fields(inner, "spec", has_status_enabled(inner))
+    conversion = spec.get("conversion")
+    if (
+        conversion is not None
+        and conversion.get("strategy") != "None"
+        and spec.get("preserveUnknownFields")
+    ):
+        why = "must be None if spec.preserveUnknownFields is true"
+        errors.append(
+            invalid("spec.conversion.strategy", conversion.get("strategy", ""), why)
+        )
+    return errors + validate_conversion(conversion)
+
+
+def _validate_stored_versions(definition: Object) -> list[FieldError]:
+    stored = (definition.get("status") or {}).get("storedVersions") or []
+    here = "status.storedVersions"
+    if not stored:
+        return [invalid(here, stored or None, "must have at least one stored version")]
+    versions = (definition.get("spec") or {}).get("versions") or []
+    errors: list[FieldError] = []
+    unseen = set(stored)
+    for version in versions:
+        if (
+            version.get("storage") and version.get("name", "") not in unseen
+        ):  # as well if the name comes a second time
+            errors.append(
+                invalid(
+                    here,
+                    stored,
+                    f"must have the storage version {version.get('name', '')}",
+                )
+            )
+        unseen.discard(version.get("name", ""))
+    names = {version.get("name", "") for version in versions}
+    for index, name in enumerate(stored):
+        if name not in names:
+            why = (
+                f"missing from spec.versions; {name} was previously a storage version,"
+                " and must remain in spec.versions until a storage migration ensures"
+                f" no data remains persisted in {name} and removes {name} from"
+                " status.storedVersions"
+            )
+            errors.append(invalid(f"{here}[{index}]", name, why))
+    return errors
+
+
+def _validate_preserve_unknown_fields(
+    spec: Object, old: Object | None
+) -> list[FieldError]:
+    if not spec.get("preserveUnknownFields") or (old or {}).get(
+        "preserveUnknownFields"
+    ):
+        return []
+    why = (
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in"
+        " spec.versions[*].schema instead"
+    )
+    return [invalid("spec.preserveUnknownFields", True, why)]

@@ -1,0 +1,165 @@
+"""The versions of a definition, each with schema, subresources and columns of its own.
+
+Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
+(`validateCustomResourceDefinitionVersion`, `validateCustomResourceDefinitionSpec`),
+v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.field_errors import (
+    FieldError,
+    invalid,
+    required,
+)
+from lifecycle.api.validation import content
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.internal_form import (
+    shown_versions,
+)
+from lifecycle.apiserver.apiextensions.validation.json_paths import (
+    validate_column_definition,
+    validate_scale_subresource,
+    validate_selectable_fields,
+)
+from lifecycle.apiserver.apiextensions.validation.schema import (
+    validate_openapi_v3_schema,
+)
+
+
+def validate_versions(spec: Object, *, kept: bool) -> list[FieldError]:
+    """Unique names, one of them stored. `kept`: unknown fields are preserved."""
+    errors: list[FieldError] = []
+    versions = spec.get("versions") or []
+    if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(versions):
+            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+                errors.append(
+                    required(f"spec.versions[{index}].schema.openAPIV3Schema")
+                )
+    if kept and any(
+        _has_default(holder)
+        for holder in (spec.get("validation"), *(v.get("schema") for v in versions))
+    ):
+        why = "must be false in order to use defaults in the schema"
+        errors.append(invalid("spec.preserveUnknownFields", True, why))
+    for index, version in enumerate(versions):
+        here, name = f"spec.versions[{index}]", version.get("name", "")
+        if messages := content.dns1035_label(name):
+            errors.append(invalid(f"{here}.name", name, ",".join(messages)))
+        errors += _validate_deprecation_warning(version, here)
+        errors += validate_shared_fields(
+            {**version, "validation": version.get("schema")},
+            here,
+            has_status_enabled({**spec, "versions": [version]}),
+        )
+    names = [version.get("name", "") for version in versions]
+    if len(set(names)) != len(names):
+        errors.append(
+            invalid(
+                "spec.versions",
+                shown_versions(versions),
+                "must contain unique version names",
+            )
+        )
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        why = "must have exactly one version marked as storage version"
+        shown = None if spec.get("versions") is None else shown_versions(versions)
+        errors.append(invalid("spec.versions", shown, why))
+    if (
+        versions
+        and (name := versions[0].get("name", ""))
+        and (messages := content.dns1035_label(name))
+    ):
+        errors.append(
+            invalid("spec.version", name, ",".join(messages))
+        )  # the first, once more
+    return errors
+
+
+def _has_default(holder: Any) -> bool:
+    """Whether a schema fills in anything, wherever."""
+    if isinstance(holder, list):
+        return any(map(_has_default, holder))
+    if not isinstance(holder, dict):
+        return False
+    children = [
+        v
+        for k, v in holder.items()
+        if k not in ("default", "enum", "example", "properties", "definitions")
+    ]
+    children += [
+        *(holder.get("properties") or {}).values(),
+        *(holder.get("definitions") or {}).values(),
+    ]
+    return holder.get("default") is not None or _has_default(children)
+
+
+def has_status_enabled(spec: Object) -> bool:
+    """Whether the definition or any of its versions has a status."""
+    holders = [spec, *(spec.get("versions") or ())]
+    return any(
+        (holder.get("subresources") or {}).get("status") is not None
+        for holder in holders
+    )
+
+
+def _validate_deprecation_warning(version: Object, here: str) -> list[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return []
+    if not version.get("deprecated"):
+        reasons = ["can only be set for deprecated versions"]
+    else:
+        reasons = (
+            ["must be <= 256 characters long"] if len(warning.encode()) > 256 else []
+        )
+        reasons += [] if warning else ["must not be an empty string"]
+        strange = next(
+            (i for i, char in enumerate(warning) if not char.isprintable()), None
+        )
+        if strange is not None:
+            index = len(warning[:strange].encode())
+            reasons.append(
+                "must only contain printable UTF-8 characters; non-printable character"
+                f" found at index {index}"
+            )
+    return [invalid(f"{here}.deprecationWarning", warning, why) for why in reasons]
+
+
+def validate_shared_fields(
+    holder: Object, here: str, status_enabled: bool
+) -> list[FieldError]:
+    """What is said of a version, or of all of them at the top: schema, subresources,
+    columns, selectable fields.
+    """
+    errors: list[FieldError] = []
+    schema, scale = (
+        (holder.get("validation") or {}).get("openAPIV3Schema"),
+        (holder.get("subresources") or {}).get("scale"),
+    )
+    if schema is not None:
+        where = "validation" if here == "spec" else "schema"
+        errors += validate_openapi_v3_schema(
+            schema, f"{here}.{where}.openAPIV3Schema", status_enabled
+        )
+    if scale is not None:
+        errors += validate_scale_subresource(scale, f"{here}.subresources.scale")
+    for index, column in enumerate(holder.get("additionalPrinterColumns") or ()):
+        errors += validate_column_definition(
+            column, f"{here}.additionalPrinterColumns[{index}]"
+        )
+    where = f"{here}.selectableFields"
+    if holder.get("selectableFields") and schema is None:
+        wrong = (
+            "validations.schema is included"
+            if here == "spec"
+            else "`version.schema.openAPIV3Schema` is not included"
+        )
+        return [
+            *errors,
+            invalid(where, "", f"may only be set when {wrong}"),
+        ]  # upstream's words
+    return errors + validate_selectable_fields(holder, schema or {}, where)
