@@ -173,7 +173,7 @@ RESULT = {
 def test_results_survive_a_round_trip_as_far_as_the_version_can_say_it(version: str) -> None:
     there = results.convert(results.create("1.1.0", RESULT), version)
     assert there["cniVersion"] == version
-    back = results.convert(results.create(version, json.loads(results.shown(there))), "1.1.0")
+    back = results.convert(results.create(version, json.loads(results.marshal(there))), "1.1.0")
     assert [ip["address"] for ip in back["ips"]] == ["10.0.0.2/24", "fd00::2/64"]
     assert back["ips"][0]["gateway"] == "10.0.0.1"
     assert [route["dst"] for route in back["routes"]] == ["0.0.0.0/0", "fd01::/64"]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lifecycle.cni.addresses import parse_cidr
-from lifecycle.cni.netlink import LinkNotFoundError, Netlink
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import LinkNotFoundError
 from lifecycle.cni.paper_netlink import PaperNetlink, attach_on_paper, attach_ptp_on_paper
 
 DECIDED = {"ips": [{"address": "10.9.0.2/24", "gateway": "10.9.0.1"}], "routes": [{"dst": "0.0.0.0/0"}]}

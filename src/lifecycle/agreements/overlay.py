@@ -23,7 +23,7 @@ from lifecycle.agreements.pod_networking import (
     node_moments,
     route_text,
 )
-from lifecycle.cni.netlink import Route
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.kindnet import cni_configuration, masq_rules, sync_routes
 from lifecycle.compare import AgreementTable
 from lifecycle.controllers.nodeipam import CIDRSet

@@ -25,7 +25,8 @@ from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.config import NetworkConfigList, network_conf_from
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.netlink import SCOPES, Route
+from lifecycle.cni.netlink.addr import SCOPES
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.plugins.host_local.allocator import IPAllocator
 from lifecycle.cni.plugins.host_local.config import load_ipam_config
 from lifecycle.cni.plugins.portmap_rules import all_chains

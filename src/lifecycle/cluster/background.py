@@ -40,10 +40,10 @@ class OfficialClient:
     def __getattr__(self, name: str) -> Any:
         from kubernetes import client as official
 
-        made = getattr(official, name)
+        member = getattr(official, name)
         if not name.endswith("Api"):
-            return made
-        return lambda: made(self.api_client)
+            return member
+        return lambda: member(self.api_client)
 
 
 class BackgroundCluster:

@@ -56,8 +56,8 @@ def real_containers() -> list[str]:
 
     lines = []
     for runtime in ("sandbox", "containerd"):
-        found = missing(runtime)
-        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [
+        unmet = missing(runtime)
+        lines += [f"missing  --runtime {runtime}: {why}" for why in unmet] or [
             f"ok       --runtime {runtime}"
         ]
     return lines
@@ -75,9 +75,9 @@ def abandoned() -> list[str]:
     lines = []
     for run in runs():
         if not run.owned():
-            found = leftovers(run)
+            remains = leftovers(run)
             lines.append(
-                f"left     run {run.id}: {len(found)} things, such as {found[0]}:"
+                f"left     run {run.id}: {len(remains)} things, such as {remains[0]}:"
                 " lifecycle doctor --clean"
             )
     return lines

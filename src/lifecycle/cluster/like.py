@@ -83,7 +83,7 @@ def _read_folder(recording: Path) -> Likeness:
     likeness = Likeness()
     for file in (source, recording / "http" / "authz.jsonl"):
         if file.is_file():
-            made: set[str] = set()
+            created_uids: set[str] = set()
             with file.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
                     creates = b'"method":"POST"' in line and b'"status":201' in line
@@ -91,9 +91,9 @@ def _read_folder(recording: Path) -> Likeness:
                         try:
                             exchange = orjson.loads(line)
                             if creates:
-                                made |= _uid_of_created(exchange)
+                                created_uids |= _uid_of_created(exchange)
                             else:
-                                _take(exchange, likeness, made)
+                                _take(exchange, likeness, created_uids)
                         except (
                             ValueError,
                             KeyError,
@@ -122,7 +122,7 @@ def _uid_of_created(exchange: Object) -> set[str]:
     return {uid} if uid else set()
 
 
-def _take(exchange: Object, likeness: Likeness, made: set[str]) -> None:
+def _take(exchange: Object, likeness: Likeness, created_uids: set[str]) -> None:
     answer = exchange["response"]
     if (
         exchange["method"] != "GET"
@@ -137,7 +137,7 @@ def _take(exchange: Object, likeness: Likeness, made: set[str]) -> None:
     for item in answer["items"]:
         if kind == "Node":
             likeness.nodes.append(_shape(item))
-        if item["metadata"].get("uid") in made:
+        if item["metadata"].get("uid") in created_uids:
             continue
         likeness.objects.append(
             (row, {"kind": kind, "apiVersion": api_version, **item})

@@ -138,8 +138,8 @@ class OneNode:
 
     async def events(self, reason: str = "") -> list[str]:
         """Messages of events, of one reason or all."""
-        found = (await self.admin.list(resource("events"), "default"))["items"]
-        return [event["message"] for event in found if reason in ("", event["reason"])]
+        events = (await self.admin.list(resource("events"), "default"))["items"]
+        return [event["message"] for event in events if reason in ("", event["reason"])]
 
     def pod_directory(self, pod: Object) -> Path:
         """Where the pod is on the node's disk."""
@@ -157,8 +157,8 @@ def on_one_node(
     """
 
     async def main() -> T:
-        with TemporaryDirectory() as made:
-            return await _play(scene, Path(made), local or {}, settings)
+        with TemporaryDirectory() as directory:
+            return await _play(scene, Path(directory), local or {}, settings)
 
     return on_virtual_time(main())
 

@@ -73,10 +73,10 @@ def reason_not_here() -> str:
     if missing:
         return f"not installed: {', '.join(missing)}"
     name = f"lifecycle-try-{os.getpid()}"
-    made = subprocess.run(
+    added = subprocess.run(
         ["ip", "netns", "add", name], capture_output=True, timeout=SECONDS, check=False
     )
-    if made.returncode:
+    if added.returncode:
         return "no network namespace can be made"
     try:  # some containers may make namespaces, but not load rules in them
         tried = subprocess.run(
@@ -112,7 +112,7 @@ def balance(times: int) -> dict[str, Counter[str]]:
         answers = who_answers(namespace, calls)
     finally:
         subprocess.run(["ip", "netns", "del", namespace], timeout=SECONDS, check=False)
-    return {name: Counter(found) for name, found in answers.items()}
+    return {name: Counter(answered_by) for name, answered_by in answers.items()}
 
 
 def plug_in_pods(namespace: str) -> None:
@@ -136,7 +136,7 @@ def who_answers(
 
     What each call got, by name: an address, or the name of the exception.
     """
-    said = _run(
+    stdout = _run(
         "ip",
         "netns",
         "exec",
@@ -146,7 +146,7 @@ def who_answers(
         CLIENT,
         json.dumps([PODS, calls]),
     )
-    answers: dict[str, list[str]] = json.loads(said)
+    answers: dict[str, list[str]] = json.loads(stdout)
     return answers
 
 

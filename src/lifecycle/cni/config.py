@@ -157,13 +157,13 @@ def conf_files(directory: str | Path, extensions: Iterable[str]) -> list[Path]:
     """The files with these endings, sorted by name. A folder that is not there has
     none.
     """
-    wanted = set(extensions)
+    extensions = frozenset(extensions)
     try:
         with os.scandir(directory) as entries:
             return sorted(
                 Path(e.path)
                 for e in entries
-                if not e.is_dir() and os.path.splitext(e.name)[1] in wanted
+                if not e.is_dir() and os.path.splitext(e.name)[1] in extensions
             )
     except FileNotFoundError:
         return []
@@ -238,7 +238,7 @@ def _negotiated(version: str, versions: Any) -> str:
     """
     if not isinstance(versions, list):
         raise CNIError(f"{_PARSING}: invalid type for cniVersions: []interface {{}}")
-    known = []
+    supported = []
     for index, one in enumerate(versions):
         if not isinstance(one, str):
             raise CNIError(
@@ -246,17 +246,17 @@ def _negotiated(version: str, versions: Any) -> str:
                 f" {_go_type(one)}"
             )
         try:
-            known += [] if greater_than(one, CURRENT) else [one]
+            supported += [] if greater_than(one, CURRENT) else [one]
         except CNIError as why:
             raise why.wrapped(
                 f"{_PARSING}: invalid cniVersions entry {one} at index {index}"
             ) from None
     if version:
         try:
-            known += [] if greater_than(version, CURRENT) else [version]
+            supported += [] if greater_than(version, CURRENT) else [version]
         except CNIError as why:
             raise why.wrapped(f"{_PARSING}: invalid cniVersion {version}") from None
-    return max(known, key=parse_version, default=version)
+    return max(supported, key=parse_version, default=version)
 
 
 def _flag(raw: Mapping[str, Any], key: str) -> bool:

@@ -59,9 +59,11 @@ def build_one_config(
     if prev_result is not None:
         inject["prevResult"] = prev_result
     if rt is not None:
-        wanted = plugin.capabilities
+        capabilities = plugin.capabilities
         runtime_config = {
-            key: rt.capability_args[key] for key in wanted if key in rt.capability_args
+            key: rt.capability_args[key]
+            for key in capabilities
+            if key in rt.capability_args
         }
         if runtime_config:
             inject["runtimeConfig"] = runtime_config

@@ -116,13 +116,13 @@ class Namespace:
         """A new one, with nothing but a loopback interface that is down. Raises
         PermissionError without root.
         """
-        made: list[int] = []
+        fds: list[int] = []
         failed: list[OSError] = []
 
         def in_a_thread_of_its_own() -> None:
             try:
                 _unshare()
-                made.append(current_netns())
+                fds.append(current_netns())
             except OSError as why:
                 failed.append(why)
 
@@ -131,7 +131,7 @@ class Namespace:
         thread.join()
         if failed:
             raise failed[0]
-        return cls(made[0], name)
+        return cls(fds[0], name)
 
     @property
     def path(self) -> str:

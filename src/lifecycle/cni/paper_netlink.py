@@ -16,15 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.cni.addresses import Interface
-from lifecycle.cni.netlink import (
-    SCOPE_LINK,
-    SCOPE_NOWHERE,
-    Link,
-    LinkNotFoundError,
-    Neighbour,
-    Netlink,
-    Route,
-)
+from lifecycle.cni.netlink.addr import SCOPE_LINK, SCOPE_NOWHERE
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link, LinkNotFoundError
+from lifecycle.cni.netlink.neigh import Neighbour
+from lifecycle.cni.netlink.route import Route
 
 
 class PaperNetlink(Netlink):

@@ -139,10 +139,10 @@ class PodNetwork:
         attached then.
         """
         prefix = f'failed to setup network for sandbox "{sandbox.id}"'
-        found: dict[str, results.Result] = {}
+        network_results: dict[str, results.Result] = {}
         try:
             for if_name, network in self.networks():
-                found[if_name] = await self._libcni.add_network_list(
+                network_results[if_name] = await self._libcni.add_network_list(
                     network, runtime_conf(sandbox, netns_path, if_name)
                 )
         except CNIError as why:
@@ -151,7 +151,7 @@ class PodNetwork:
             raise why.wrapped(prefix) from None
         ips = [
             address.partition("/")[0]
-            for address in results.ip_addresses(found[DEFAULT_IF_NAME])
+            for address in results.ip_addresses(network_results[DEFAULT_IF_NAME])
         ]
         if not ips:
             await self.tear_down_pod(netns_path, sandbox)
@@ -160,7 +160,7 @@ class PodNetwork:
                     "'", '"'
                 )
             )
-        return PodNetworkResult(ips, found)
+        return PodNetworkResult(ips, network_results)
 
     async def tear_down_pod(self, netns_path: str, sandbox: Sandbox) -> None:
         """Detach a sandbox; may be called again, and with a namespace that is gone.

@@ -52,7 +52,7 @@ def create(version: str, raw: dict[str, Any]) -> Result:
         raise CNIError(
             f'result type supports [{listed}] but unmarshalled CNIVersion is "{says}"'
         )
-    return _known_fields(family, {**raw, "cniVersion": says or "0.1.0"})
+    return _fields_of(family, {**raw, "cniVersion": says or "0.1.0"})
 
 
 def convert(result: Result, to_version: str) -> Result:
@@ -68,7 +68,7 @@ def convert(result: Result, to_version: str) -> Result:
             f"no converter for CNI result version {from_version} to {to_version}"
         )
     if source is target:
-        return _known_fields(target, {**result, "cniVersion": to_version})
+        return _fields_of(target, {**result, "cniVersion": to_version})
     middle = (
         result
         if source is V04X
@@ -83,11 +83,11 @@ def convert(result: Result, to_version: str) -> Result:
             {k: v for k, v in ip.items() if k != "version"}
             for ip in middle.get("ips", ())
         ]
-        return _known_fields(V1XX, {**middle, "ips": ips, "cniVersion": to_version})
-    return _known_fields(V04X, {**middle, "cniVersion": to_version})
+        return _fields_of(V1XX, {**middle, "ips": ips, "cniVersion": to_version})
+    return _fields_of(V04X, {**middle, "cniVersion": to_version})
 
 
-def shown(result: Result) -> str:
+def marshal(result: Result) -> str:
     """The text that a plugin prints: structs in the order of their fields up to 0.4.0,
     sorted keys from 1.0.0 on.
     """
@@ -113,7 +113,7 @@ def _picked(raw: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _known_fields(family: tuple[str, ...], raw: dict[str, Any]) -> Result:
+def _fields_of(family: tuple[str, ...], raw: dict[str, Any]) -> Result:
     result: Result = {"cniVersion": raw["cniVersion"]}
     if family is V02X:
         for key in ("ip4", "ip6"):
@@ -152,7 +152,7 @@ def _to_04x(result: Result) -> Result:
     ips = [
         {**ip, "version": _version_of(ip["address"])} for ip in result.get("ips", ())
     ]
-    return _known_fields(V04X, {**result, "ips": ips, "cniVersion": "0.4.0"})
+    return _fields_of(V04X, {**result, "ips": ips, "cniVersion": "0.4.0"})
 
 
 def _to_04x_from_02x(result: Result) -> Result:
@@ -168,7 +168,7 @@ def _to_04x_from_02x(result: Result) -> Result:
                 }
             )
             routes += config.get("routes", ())
-    return _known_fields(
+    return _fields_of(
         V04X,
         {"cniVersion": "0.4.0", "ips": ips, "routes": routes, "dns": result.get("dns")},
     )
@@ -191,4 +191,4 @@ def _to_02x(result: Result, version: str) -> Result:
             config["routes"].append(_picked(route, ("dst", "gw")))
     if "ip4" not in converted and "ip6" not in converted:
         raise CNIError("cannot convert: no valid IP addresses")
-    return _known_fields(V02X, converted)
+    return _fields_of(V02X, converted)

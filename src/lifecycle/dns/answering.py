@@ -72,7 +72,7 @@ class Answerer:
         return Record(zone, ttl, "SOA", f"{NS_NAME}.{zone} hostmaster.{zone} {numbers}")
 
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
-        found = Answer()
+        message = Answer()
         if (
             name == f"{NS_NAME}.{self.plugin.zone}"
             and zone != self.plugin.zone
@@ -91,20 +91,20 @@ class Answerer:
             "PTR": self._pointers,
         }.get(qtype, self._nothing)
         try:
-            find(found, qname, name, zone)
+            find(message, qname, name, zone)
         except NameDoesNotExist:
             return Answer(NXDOMAIN, authority=[self.soa(zone)])
-        return found if found.answer else self.no_data(zone)
+        return message if message.answer else self.no_data(zone)
 
     def no_data(self, zone: str = "") -> Answer:
         """The name exists; there are no such records."""
         return Answer(NOERROR, authority=[self.soa(zone)])
 
-    def _addresses(self, found: Answer, qname: str, name: str, zone: str) -> None:
-        found.answer = self._resolve(qname, "A", [])
+    def _addresses(self, message: Answer, qname: str, name: str, zone: str) -> None:
+        message.answer = self._resolve(qname, "A", [])
 
-    def _addresses_v6(self, found: Answer, qname: str, name: str, zone: str) -> None:
-        found.answer = self._resolve(qname, "AAAA", [])
+    def _addresses_v6(self, message: Answer, qname: str, name: str, zone: str) -> None:
+        message.answer = self._resolve(qname, "AAAA", [])
 
     def _resolve(self, qname: str, qtype: str, before: list[Record]) -> list[Record]:
         """Addresses of a name, each once; an alias is followed as long as it stays in
@@ -134,7 +134,7 @@ class Answerer:
                     records.append(record)
         return records
 
-    def _services(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _services(self, message: Answer, qname: str, name: str, zone: str) -> None:
         """SRV records share 100 points of weight; each target's address comes along."""
         targets = self.plugin.targets(name, "SRV")
         weight = max(1, 100 // len(targets)) if targets else 0
@@ -145,10 +145,10 @@ class Answerer:
             record = Record(
                 qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}"
             )
-            if record not in found.answer:
-                found.answer.append(record)
-            if address not in found.additional:
-                found.additional.append(address)
+            if record not in message.answer:
+                message.answer.append(record)
+            if address not in message.additional:
+                message.additional.append(address)
 
     def _address(self, target: RecordTarget, zone: str) -> Record:
         """A target's address, its name in the zone as the asker spells it."""
@@ -159,38 +159,38 @@ class Answerer:
             target.host,
         )
 
-    def _text(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _text(self, message: Answer, qname: str, name: str, zone: str) -> None:
         text = self.plugin.text(name)
         if text:
-            found.answer.append(Record(qname, self.ttl, "TXT", f'"{text}"'))
+            message.answer.append(Record(qname, self.ttl, "TXT", f'"{text}"'))
 
-    def _alias(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _alias(self, message: Answer, qname: str, name: str, zone: str) -> None:
         targets = self.plugin.targets(name, "CNAME")
         if targets and targets[0].type == "CNAME":
-            found.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
+            message.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
 
-    def _name_servers(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _name_servers(self, message: Answer, qname: str, name: str, zone: str) -> None:
         if (
             name != zone
         ):  # nor is it the zone's if the asker spells the zone in capitals
-            self._nothing(found, qname, name, zone)
+            self._nothing(message, qname, name, zone)
             return
-        found.additional += [
+        message.additional += [
             self._address(server, zone) for server in self.plugin.name_servers()
         ]
-        found.answer += [
+        message.answer += [
             Record(qname, self.ttl, "NS", server)
-            for server in dict.fromkeys(r.name for r in found.additional)
+            for server in dict.fromkeys(r.name for r in message.additional)
         ]
 
-    def _soa(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _soa(self, message: Answer, qname: str, name: str, zone: str) -> None:
         if qname == zone:
-            found.answer.append(self.soa(zone))
+            message.answer.append(self.soa(zone))
 
-    def _pointers(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _pointers(self, message: Answer, qname: str, name: str, zone: str) -> None:
         self.plugin.pointed(name)
 
-    def _nothing(self, found: Answer, qname: str, name: str, zone: str) -> None:
+    def _nothing(self, message: Answer, qname: str, name: str, zone: str) -> None:
         """A type we have no records of: only whether the name exists matters."""
         self.plugin.targets(name, "A")
 
@@ -204,14 +204,14 @@ class Answerer:
             return Answer(
                 answer=[Record(qname, self.ttl, "PTR", text) for text in names]
             )
-        found = Answer()
+        message = Answer()
         if qtype == "SOA":
-            self._soa(found, qname, name, zone)
+            self._soa(message, qname, name, zone)
         elif qname != zone or qtype == "TXT":
             return Answer(SERVFAIL, authoritative=False)
         elif qtype == "NS":
-            self._name_servers(found, qname, name, zone)
-        return found if found.answer else self.no_data(zone)
+            self._name_servers(message, qname, name, zone)
+        return message if message.answer else self.no_data(zone)
 
 
 def address_of(name: str) -> str:

@@ -63,10 +63,10 @@ class KubernetesPlugin:
         """
         if trim_zone(name, self.zone) == NS_NAME:
             return self.name_servers()
-        found = self._records(name)
+        targets = self._records(name)
         if qtype == "SRV":  # SRV records of external names are not offered
-            return [target for target in found if target.type != "CNAME"]
-        return found
+            return [target for target in targets if target.type != "CNAME"]
+        return targets
 
     def text(self, name: str) -> str:
         """The one TXT record; empty: the name exists without one. Raises
@@ -170,40 +170,42 @@ class KubernetesPlugin:
             return [RecordTarget(fqdn(target.host))]
         below = f"{request.service}.{request.namespace}.{SVC}.{self.zone}"
         if spec.get("clusterIP") in (None, "", "None") or request.endpoint:
-            found = self._find_endpoints(request, below)
+            targets = self._find_endpoints(request, below)
         else:
             ports = [
-                p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)
+                p
+                for p in declared_ports(spec.get("ports"))
+                if _match_port_and_protocol(p, request)
             ]
-            found = [
+            targets = [
                 RecordTarget(ip, port.number, below)
                 for port in ports
                 for ip in service_ips(service)
             ]
-        if not found:
+        if not targets:
             raise NameDoesNotExist(request.service)
-        return found
+        return targets
 
     def _find_endpoints(self, request: RequestName, below: str) -> list[RecordTarget]:
-        found: list[RecordTarget] = []
+        targets: list[RecordTarget] = []
         for endpoint_slice in self.index.slices_of(request.namespace, request.service):
             ports = [
                 p
                 for p in declared_ports(endpoint_slice.get("ports"))
-                if _asked_for(p, request)
+                if _match_port_and_protocol(p, request)
             ]
             for address in ready_addresses(endpoint_slice):
                 if request.endpoint in ("", address.label.lower()):
-                    found += [
+                    targets += [
                         RecordTarget(
                             address.ip, port.number, f"{address.label}.{below}"
                         )
                         for port in ports
                     ]
-        return found
+        return targets
 
 
-def _asked_for(port: Port, request: RequestName) -> bool:
+def _match_port_and_protocol(port: Port, request: RequestName) -> bool:
     """Whether a port is the one asked for; a name without a port asks for all.
     Upstream: `matchPortAndProtocol`.
     """

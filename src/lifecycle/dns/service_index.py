@@ -82,11 +82,11 @@ def slice_ips(endpoint_slice: Object) -> tuple[str, ...]:
 
 def declared_ports(ports: Iterable[Object] | None) -> list[Port]:
     """The ports, or one that stands for none."""
-    found = [
+    declared = [
         Port(p.get("name") or "", p.get("protocol") or "TCP", p.get("port") or NO_PORT)
         for p in ports or ()
     ]
-    return found or [Port("", "", NO_PORT)]
+    return declared or [Port("", "", NO_PORT)]
 
 
 class ServiceIndex:

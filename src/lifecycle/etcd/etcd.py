@@ -100,11 +100,11 @@ class EtcdStore:
         kvs: list[KeyValue] = []
         size, now, count = PAGE, 0, 0
         while True:
-            wanted = min(size, limit - len(kvs)) if limit else size
+            page_limit = min(size, limit - len(kvs)) if limit else size
             message = {
                 "range_end": encoded(end),
                 "revision": str(revision),
-                "limit": str(wanted),
+                "limit": str(page_limit),
             }
             message["key"] = encoded(kvs[-1].key + "\0" if kvs else start)
             try:

@@ -140,8 +140,8 @@ def error_of(answer: Message) -> StoreError:
     """The exception for an answer that is an error; etcd's versions put the message in
     different places.
     """
-    found = answer.get("error") or answer.get("message") or "etcdserver: unknown error"
-    text = str(found.get("message", "") if isinstance(found, dict) else found)
+    error = answer.get("error") or answer.get("message") or "etcdserver: unknown error"
+    text = str(error.get("message", "") if isinstance(error, dict) else error)
     if NO_LEASE in text:
         return LeaseNotFoundError()
     if NO_SPACE in text:

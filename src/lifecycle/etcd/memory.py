@@ -83,7 +83,7 @@ class MemoryStore:
             low, high = bisect_left(self._order, start), bisect_left(self._order, end)
             count = max(high - low, 0)
             keys = self._order[low : min(low + limit, high) if limit else high]
-            found = [self._live[key] for key in keys]
+            kvs = [self._live[key] for key in keys]
         else:
             self._check(revision)
             past = (
@@ -92,8 +92,8 @@ class MemoryStore:
             )
             every = [kv for kv in past if kv is not None]
             count = len(every)
-            found = every[:limit] if limit else every
-        return RangeResult(found, self._revision, count, len(found) < count)
+            kvs = every[:limit] if limit else every
+        return RangeResult(kvs, self._revision, count, len(kvs) < count)
 
     def _at(self, key: str, revision: int) -> KeyValue | None:
         versions = self._versions.get(key, [])

@@ -45,8 +45,8 @@ class PrefixedStore:
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """See `Store`."""
-        found = await self._inner.get(self._there(key), revision)
-        return self._back(found) if found is not None else None
+        kv = await self._inner.get(self._there(key), revision)
+        return self._back(kv) if kv is not None else None
 
     async def range(
         self, start: str, end: str, *, revision: int = 0, limit: int = 0

@@ -214,7 +214,7 @@ class SQLiteStore:
         if not writes:
             return None
         revision, events = self._revision, []
-        made: list[int | None] = []
+        revisions: list[int | None] = []
         try:
             with self._transaction():
                 for write in writes:
@@ -222,14 +222,14 @@ class SQLiteStore:
                     if event is not None:
                         revision += 1
                         events.append(event)
-                    made.append(revision if event is not None else None)
+                    revisions.append(revision if event is not None else None)
         except StoreError as error:
             for write in writes:
                 if write.answer is not None and not write.answer.done():
                     write.answer.set_exception(error)
             return error
         self._revision = revision
-        for write, answer in zip(writes, made):
+        for write, answer in zip(writes, revisions):
             if write.answer is not None and not write.answer.done():
                 write.answer.set_result(answer)
         for event in events:
@@ -331,10 +331,10 @@ class SQLiteStore:
             self._end_lease(lease)
 
     def _end_lease(self, lease: int) -> None:
-        found = self._db.execute(
+        keys = self._db.execute(
             "SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)
         ).fetchall()
-        for (key,) in found:
+        for (key,) in keys:
             row = self._db.execute(NEWEST, (key,)).fetchone()
             if (
                 row[4] and row[5] == lease

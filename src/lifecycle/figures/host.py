@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.netlink.handle import Netlink
 
 POD, HOST, INK = "#e0902f", "#3b7dd8", "#888888"
 

@@ -21,10 +21,10 @@ class ClientNamespace:
         self.api_client = api_client
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(kubernetes.client, name)
-        if isinstance(found, type) and name.endswith("Api"):
-            return partial(found, self.api_client)
-        return found
+        member = getattr(kubernetes.client, name)
+        if isinstance(member, type) and name.endswith("Api"):
+            return partial(member, self.api_client)
+        return member
 
     def __dir__(self) -> list[str]:
         return dir(kubernetes.client)

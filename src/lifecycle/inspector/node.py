@@ -44,11 +44,11 @@ class RecordedNode:
         """Short name of each recorded command → the moments it was recorded at (`""`:
         at the end).
         """
-        found: dict[str, list[str]] = {}
+        moments: dict[str, list[str]] = {}
         for path in sorted(self._directory.glob("*.txt")):
             short, _, moment = path.stem.partition(".")
-            found.setdefault(short, []).append(moment)
-        return found
+            moments.setdefault(short, []).append(moment)
+        return moments
 
     def moments(self, command: str) -> list[str]:
         """When a command was recorded."""

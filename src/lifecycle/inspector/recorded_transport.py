@@ -109,13 +109,13 @@ class RecordedTransport:
     def _answer(self, question: Question, body: Any) -> tuple[int, dict[str, str], Any]:
         exchanges = self._index().get(question)
         if exchanges:
-            found = _choose(exchanges, body)
-            if found is None:
+            exchange = _choose(exchanges, body)
+            if exchange is None:
                 raise InspectorError(
                     f"{self._recording!r}: {question.method} {question.path} was"
                     " recorded only with other bodies"
                 )
-            return found.status, found.headers, found.response
+            return exchange.status, exchange.headers, exchange.response
         if question.method == "GET" and not question.form:
             derived = self._one_of_list(question) or self._part_of_list(question)
             if derived:
@@ -143,9 +143,9 @@ class RecordedTransport:
     def _part_of_list(
         self, question: Question
     ) -> tuple[int, dict[str, str], Any] | None:
-        before, found, after = question.path.partition("/namespaces/")
+        before, separator, after = question.path.partition("/namespaces/")
         namespace, _, plural = after.partition("/")
-        if not found or not plural or "/" in plural:
+        if not separator or not plural or "/" in plural:
             return None
         answer = self._exact_list(question.with_path(f"{before}/{plural}"))
         if answer is None:
@@ -184,11 +184,11 @@ class RecordedTransport:
             e for e in self._index() if e.path.endswith(f"/{plural}")
         ]
         near = near or list(self._index())
-        shown = sorted({_line(q) for q in near})
-        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        lines = sorted({_line(q) for q in near})
+        more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
         return (
             f"{self._recording!r} was never asked {_line(question)}; recorded:"
-            f" {'; '.join(shown[:8])}{more}"
+            f" {'; '.join(lines[:8])}{more}"
         )
 
     # -- watches -----------------------------------------------------------------------

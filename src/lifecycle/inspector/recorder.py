@@ -161,13 +161,13 @@ def _make_room(cluster: LiveCluster, namespace: str) -> None:
     """
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = {
+        namespaces = {
             item["metadata"]["name"]: item
             for item in cluster.get("/api/v1/namespaces")["items"]
         }
-        if namespace not in found:
+        if namespace not in namespaces:
             return
-        if "deletionTimestamp" not in found[namespace]["metadata"]:
+        if "deletionTimestamp" not in namespaces[namespace]["metadata"]:
             raise InspectorError(
                 f"namespace {namespace!r} is there already and was not made here: it"
                 " stays untouched"
@@ -194,15 +194,15 @@ def _keep_kubectl(cluster: LiveCluster, step: Step, t: float, out: Path) -> None
     )
 
 
-def _note_namespace(out: Path, scenario: str, made: str, instead_of: str) -> None:
+def _note_namespace(out: Path, scenario: str, created: str, instead_of: str) -> None:
     """Keep in the recording that a scenario was played in a namespace of its own: a
     comparison has to know.
     """
     file = out / NAMESPACES
-    known = json.loads(file.read_text()) if file.is_file() else {}
-    known[scenario] = {made: instead_of}
+    notes = json.loads(file.read_text()) if file.is_file() else {}
+    notes[scenario] = {created: instead_of}
     out.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(known, indent=1) + "\n")
+    file.write_text(json.dumps(notes, indent=1) + "\n")
 
 
 def _write(file: Path, lines: Iterable[dict[str, Any]]) -> None:

@@ -83,15 +83,15 @@ class Recording:
                     f"{self.name} has no scenario {scenario!r}; it has:"
                     f" {', '.join(self.scenarios())}"
                 )
-            found = []
+            exchanges = []
             for number, line in enumerate(file.read_bytes().splitlines(), 1):
                 try:
-                    found.append(Exchange.from_line(scenario, orjson.loads(line)))
+                    exchanges.append(Exchange.from_line(scenario, orjson.loads(line)))
                 except (ValueError, KeyError, TypeError) as error:
                     raise InspectorError(
                         f"line {number} of {file} is no recorded exchange: {error!r}"
                     ) from None
-            self._cache[scenario] = tuple(found)
+            self._cache[scenario] = tuple(exchanges)
         return self._cache[scenario]
 
     def moments(self, scenario: str) -> list[str]:

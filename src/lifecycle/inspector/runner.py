@@ -181,7 +181,7 @@ async def _is_settled(target: Responder, namespace: str) -> bool:
         )
         return list(json.loads(answer).get("items") or ())
 
-    wanted = 0
+    desired = 0
     for deployment in await items(f"/apis/apps/v1/namespaces/{namespace}/deployments"):
         status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
         counts = {
@@ -199,8 +199,8 @@ async def _is_settled(target: Responder, namespace: str) -> bool:
             < deployment["metadata"]["generation"]
         ):
             return False
-        wanted += replicas
+        desired += replicas
     pods = await items(f"/api/v1/namespaces/{namespace}/pods")
-    return len(pods) == wanted and not any(
+    return len(pods) == desired and not any(
         pod["metadata"].get("deletionTimestamp") for pod in pods
     )

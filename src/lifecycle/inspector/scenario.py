@@ -109,7 +109,7 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
     """The scenario behind recorded exchanges, with references in place of values that
     earlier answers gave, at the recorded pace.
     """
-    said: dict[str, str] = {}
+    references: dict[str, str] = {}
     steps = [_namespace(namespace) for namespace in unrecorded_namespaces(exchanges)]
     for exchange in exchanges:
         for method, path in unrecorded_before(name, exchange.method, exchange.path):
@@ -117,18 +117,18 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
         steps.append(
             Step(
                 exchange.method,
-                _refer_in_path(exchange.path, said),
+                _refer_in_path(exchange.path, references),
                 exchange.moment,
                 exchange.accept or "application/json",
                 exchange.content_type,
                 dict(exchange.headers_sent),
-                _refer(exchange.body, said),
+                _refer(exchange.body, references),
                 exchange.identity,
                 number=exchange.n,
                 t=exchange.t,
             )
         )
-        _learn(exchange.response, f"{exchange.n}:", said)
+        _learn(exchange.response, f"{exchange.n}:", references)
     return Scenario(name, tuple(steps))
 
 
@@ -160,36 +160,38 @@ def _numbered(steps: list[Step]) -> tuple[Step, ...]:
     return tuple(numbered)
 
 
-def _learn(value: Any, path: str, said: dict[str, str]) -> None:
-    """Remember where values worth referring to were said last (`said`: value →
+def _learn(value: Any, path: str, references: dict[str, str]) -> None:
+    """Remember where values worth referring to were said last (`references`: value →
     reference).
     """
     if isinstance(value, dict):
         for key, item in value.items():
             if key in _REFERRED and isinstance(item, str) and item:
-                said[item] = f"${{{path}/{key}}}"
-            _learn(item, f"{path}/{key}", said)
+                references[item] = f"${{{path}/{key}}}"
+            _learn(item, f"{path}/{key}", references)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _learn(item, f"{path}/{index}", said)
+            _learn(item, f"{path}/{index}", references)
 
 
-def _refer(body: Any, said: dict[str, str]) -> Any:
+def _refer(body: Any, references: dict[str, str]) -> Any:
     if isinstance(body, dict):
         return {
             key: (
-                said[item]
-                if key in _REFERRED and isinstance(item, str) and item in said
-                else _refer(item, said)
+                references[item]
+                if key in _REFERRED and isinstance(item, str) and item in references
+                else _refer(item, references)
             )
             for key, item in body.items()
         }
-    return [_refer(item, said) for item in body] if isinstance(body, list) else body
+    return (
+        [_refer(item, references) for item in body] if isinstance(body, list) else body
+    )
 
 
-def _refer_in_path(path: str, said: dict[str, str]) -> str:
+def _refer_in_path(path: str, references: dict[str, str]) -> str:
     def swap(match: re.Match[str]) -> str:
-        return match[1] + said.get(match[2], match[2])
+        return match[1] + references.get(match[2], match[2])
 
     return re.sub(r"([?&](?:continue|resourceVersion)=)([^&]+)", swap, path)
 

@@ -32,12 +32,12 @@ class Transcript:
     @property
     def objects(self) -> list[Any]:
         """The JSON documents in stdout, in order; empty if it is something else."""
-        found, rest, decoder = [], self.out.strip(), json.JSONDecoder()
+        documents, rest, decoder = [], self.out.strip(), json.JSONDecoder()
         while rest.startswith("{"):
             document, end = decoder.raw_decode(rest)
-            found.append(document)
+            documents.append(document)
             rest = rest[end:].lstrip()
-        return found
+        return documents
 
     @property
     def dumped_requests(self) -> list[bytes]:

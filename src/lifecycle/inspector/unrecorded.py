@@ -48,14 +48,14 @@ def unrecorded_namespaces(exchanges: Iterable[Exchange]) -> list[str]:
     """The namespaces in which recorded writes succeeded, that no request creates, and
     that a fresh cluster does not have.
     """
-    made, written = set(OF_A_FRESH_CLUSTER), dict[str, None]()
+    created, written = set(OF_A_FRESH_CLUSTER), dict[str, None]()
     for exchange in exchanges:
         match = re.match(r"/apis?/(?:[^/]+/){1,2}namespaces/([^/?]+)/", exchange.path)
         if (
             exchange.method == "POST"
             and exchange.path.partition("?")[0] == "/api/v1/namespaces"
         ):
-            made.add(exchange.body["metadata"].get("name", ""))
+            created.add(exchange.body["metadata"].get("name", ""))
         elif match and exchange.method != "GET" and exchange.status < 300:
             written.setdefault(match[1], None)
-    return [name for name in written if name not in made]
+    return [name for name in written if name not in created]

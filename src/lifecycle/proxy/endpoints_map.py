@@ -104,15 +104,15 @@ class EndpointsMap:
             }
             for key in self._slices
         }
-        return {key: len(found) for key, found in addresses.items() if found}
+        return {key: len(ips) for key, ips in addresses.items() if ips}
 
     def _of_service(
         self, key: ServiceKey
     ) -> dict[ServicePortName, tuple[Endpoint, ...]]:
-        found = self._endpoints.get(key)
-        if found is None:
-            found = self._endpoints[key] = self._compute(key)
-        return found
+        endpoints = self._endpoints.get(key)
+        if endpoints is None:
+            endpoints = self._endpoints[key] = self._compute(key)
+        return endpoints
 
     def _compute(self, key: ServiceKey) -> dict[ServicePortName, tuple[Endpoint, ...]]:
         by_port: dict[ServicePortName, dict[str, Endpoint]] = {}
@@ -129,12 +129,12 @@ class EndpointsMap:
                     by_port.setdefault(name, {}), endpoint_slice, port["port"]
                 )
         return {
-            name: tuple(found[text] for text in sorted(found))
-            for name, found in by_port.items()
+            name: tuple(endpoint_set[text] for text in sorted(endpoint_set))
+            for name, endpoint_set in by_port.items()
         }
 
     def _add_endpoints(
-        self, found: dict[str, Endpoint], endpoint_slice: Object, port: int
+        self, endpoint_set: dict[str, Endpoint], endpoint_slice: Object, port: int
     ) -> None:
         for entry in endpoint_slice.get("endpoints") or ():
             ip = canonical_ip((entry.get("addresses") or [""])[0])
@@ -155,5 +155,5 @@ class EndpointsMap:
                     hint["name"] for hint in hints.get("forNodes") or ()
                 ),
             )
-            if endpoint.is_local or str(endpoint) not in found:
-                found[str(endpoint)] = endpoint
+            if endpoint.is_local or str(endpoint) not in endpoint_set:
+                endpoint_set[str(endpoint)] = endpoint

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 
 from lifecycle.cni.namespaces import entered
-from lifecycle.cni.netlink_wire import NLM_F_DUMP, NetlinkSocket, attributes, nested
+from lifecycle.cni.netlink.wire import NLM_F_DUMP, NetlinkSocket, attributes, nested
 from lifecycle.proxy.conntrack import Flow
 
 NETLINK_NETFILTER, SUBSYSTEM = 12, 1 << 8
@@ -50,7 +50,7 @@ class KernelConntrack:
 
     def udp_flows(self) -> list[Flow]:
         """See `Conntrack`."""
-        found = []
+        flows = []
         for _, body in self._socket.request(GET, NLM_F_DUMP, self._header):
             entry = attributes(body[len(self._header) :])
             original, reply = (
@@ -69,10 +69,10 @@ class KernelConntrack:
                 reply[TUPLE_PROTOCOL][PORT_SOURCE],
             )
             numbers = [int.from_bytes(port, "big") for port in ports]
-            found.append(
+            flows.append(
                 Flow((to, numbers[0]), (answered_by, numbers[1]), entry[TUPLE_ORIGINAL])
             )
-        return found
+        return flows
 
     def forget(self, flows: Iterable[Flow]) -> None:
         """See `Conntrack`."""

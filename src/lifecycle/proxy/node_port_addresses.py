@@ -46,9 +46,9 @@ class NodePortAddresses:
         node.
         """
         candidates = {ip_address(text) for text in (*addresses, self._loopback)}
-        found = [
+        node_ips = [
             a
             for a in candidates
             if any(a.version == n.version and a in n for n in self._networks)
         ]
-        return [str(address) for address in sorted(found, key=int)]
+        return [str(address) for address in sorted(node_ips, key=int)]

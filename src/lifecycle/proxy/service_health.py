@@ -67,8 +67,8 @@ class ServiceHealthServer:
         that is taken is logged, and tried again.
         """
         self._counts = {key: local_ready.get(key, 0) for key in ports}
-        for key, found in list(self._open.items()):
-            if ports.get(key) != found.port:
+        for key, hc_instance in list(self._open.items()):
+            if ports.get(key) != hc_instance.port:
                 await self._close(key)
         for key, port in ports.items():
             if key in self._open:
@@ -95,9 +95,9 @@ class ServiceHealthServer:
             await self._close(key)
 
     async def _close(self, key: ServiceKey) -> None:
-        found = self._open.pop(key)
-        found.listener.close()
-        await found.connections.shutdown(timeout=0.2)
+        hc_instance = self._open.pop(key)
+        hc_instance.listener.close()
+        await hc_instance.connections.shutdown(timeout=0.2)
 
     def _handler(
         self, key: ServiceKey

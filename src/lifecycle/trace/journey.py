@@ -190,10 +190,10 @@ def _requests(spans: Sequence[Span]) -> set[int]:
 
 
 def _ancestors(span_id: int, parents: dict[int, int]) -> list[int]:
-    found = []
+    ancestors = []
     while (span_id := parents.get(span_id, 0)) != 0:
-        found.append(span_id)
-    return found
+        ancestors.append(span_id)
+    return ancestors
 
 
 def _assemble(spans: list[Span], title: str, parents: dict[int, int]) -> Journey:
@@ -218,11 +218,14 @@ def _about(span: Span) -> str:
     """What a span says it is about: an object, an admission plugin, or what was
     requested.
     """
-    said = span.attributes
-    if "path" in said:
-        return f"{said.get('method', '')} {said['path']}"
+    attributes = span.attributes
+    if "path" in attributes:
+        return f"{attributes.get('method', '')} {attributes['path']}"
     return str(
-        said.get("key") or said.get("plugin") or said.get("argv") or ""
+        attributes.get("key")
+        or attributes.get("plugin")
+        or attributes.get("argv")
+        or ""
     ).removeprefix("/registry/")
 
 

@@ -84,7 +84,7 @@ class Milestones:
             + "".join(f"{journey.provenance:>44}" for journey in self.journeys)
         ]
         lines += [
-            f"{name:34}" + "".join(f"{_shown(t):>44}" for t in times)
+            f"{name:34}" + "".join(f"{_format_seconds(t):>44}" for t in times)
             for name, times in self.reached()
         ]
         return "\n".join(lines)
@@ -96,7 +96,9 @@ class Milestones:
         )
         rows = "".join(
             f"<tr><td>{name}</td>"
-            + "".join(f'<td style="text-align:right">{_shown(t)}</td>' for t in times)
+            + "".join(
+                f'<td style="text-align:right">{_format_seconds(t)}</td>' for t in times
+            )
             + "</tr>"
             for name, times in self.reached()
         )
@@ -107,7 +109,7 @@ class Milestones:
         )
 
 
-def _shown(seconds: float | None) -> str:
+def _format_seconds(seconds: float | None) -> str:
     return "–" if seconds is None else milliseconds(seconds)
 
 

@@ -38,10 +38,10 @@ it takes a few hundredths of one.
 
 def processes(run: Run) -> set[int]:
     """The run's processes but this one, in this machine's numbers."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for directory in _cgroups(run):
         with suppress(OSError):
-            found |= {
+            pids |= {
                 int(line) for line in (directory / "cgroup.procs").read_text().split()
             }
     mark = f"{run.directory}/".encode()
@@ -49,8 +49,8 @@ def processes(run: Run) -> set[int]:
         if entry.name.isdigit():
             with suppress(OSError):
                 if mark in Path(entry.path, "cmdline").read_bytes() + b"/":
-                    found.add(int(entry.name))
-    return {pid for pid in found - {os.getpid()} if start_time(pid)}
+                    pids.add(int(entry.name))
+    return {pid for pid in pids - {os.getpid()} if start_time(pid)}
 
 
 def mounts(run: Run) -> list[str]:
@@ -62,21 +62,21 @@ def mounts(run: Run) -> list[str]:
 
 def _cgroups(run: Run) -> list[Path]:
     """Its cgroups in all trees, children before parents."""
-    found: list[Path] = []
+    cgroups: list[Path] = []
     for tree in cgroup_trees():
         for directory, _, _ in os.walk(Path(tree) / run.cgroup, topdown=False):
-            found.append(Path(directory))
-    return found
+            cgroups.append(Path(directory))
+    return cgroups
 
 
 def leftovers(run: Run) -> list[str]:
     """What there is of a run, in words; empty if it is gone."""
-    found = [f"process {pid}" for pid in sorted(processes(run))]
-    found += [f"mount {point}" for point in mounts(run)]
-    found += [f"cgroup {directory}" for directory in _cgroups(run)]
+    remains = [f"process {pid}" for pid in sorted(processes(run))]
+    remains += [f"mount {point}" for point in mounts(run)]
+    remains += [f"cgroup {directory}" for directory in _cgroups(run)]
     if run.directory.exists():
-        found.append(f"directory {run.directory}")
-    return found
+        remains.append(f"directory {run.directory}")
+    return remains
 
 
 async def remove_sandboxes(client: CriClient, run_id: str) -> None:
@@ -148,10 +148,10 @@ def clean_abandoned() -> list[str]:
     """Take away every run whose owner is dead; what was found of each. Others are left
     alone. Raises OSError.
     """
-    told = []
+    lines = []
     for run in runs():
         if not run.owned():
-            found = leftovers(run)
+            remains = leftovers(run)
             clean(run)
-            told.append(f"run {run.id}: {len(found)} things taken away")
-    return told
+            lines.append(f"run {run.id}: {len(remains)} things taken away")
+    return lines

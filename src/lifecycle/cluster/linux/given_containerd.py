@@ -54,10 +54,10 @@ class LabelledClient(CriClient):
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[Any]:
         """Others may use that containerd too: their pods are not ours to end."""
-        found = await super().list_pod_sandbox(pod_uid)
+        sandboxes = await super().list_pod_sandbox(pod_uid)
         return [
             sandbox
-            for sandbox in found
+            for sandbox in sandboxes
             if sandbox.labels.get(RUN_LABEL) == self._run_id
         ]
 

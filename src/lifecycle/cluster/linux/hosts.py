@@ -25,7 +25,8 @@ from pathlib import Path
 
 from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.namespaces import Namespace, entered
-from lifecycle.cni.netlink import Netlink, Route
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 
 SWITCH_ADDRESS = ipaddress.IPv4Address("172.19.0.1")
@@ -77,13 +78,13 @@ class Host:
     ) -> socket.socket:
         """A bound socket in there; TCP ones listen. Raises OSError."""
         with entered(self.netns):
-            made = socket.socket(socket.AF_INET, kind)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address or str(self.address), port))
+            sock = socket.socket(socket.AF_INET, kind)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address or str(self.address), port))
         if kind is socket.SOCK_STREAM:
-            made.listen(1024)
-        made.setblocking(False)
-        return made
+            sock.listen(1024)
+        sock.setblocking(False)
+        return sock
 
     def close(self) -> None:
         """Let go of it."""

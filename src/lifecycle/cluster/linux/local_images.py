@@ -82,22 +82,22 @@ class LocalImages:
         containerd says of one that does not exist.
         """
         name = normalized_name(image)
-        found = self._images.get(name)
-        if found is None and "@" in name:
+        built = self._images.get(name)
+        if built is None and "@" in name:
             repository, _, digest = name.partition("@")
             same = (
                 i
-                for known, i in self._images.items()
-                if known.startswith(f"{repository.partition(':')[0]}:")
+                for reference, i in self._images.items()
+                if reference.startswith(f"{repository.partition(':')[0]}:")
             )
-            found = next(
+            built = next(
                 (candidate for candidate in same if candidate.manifest == digest), None
             )
-        if found is not None:
-            return name, found
+        if built is not None:
+            return name, built
         repository = name.partition("@")[0].rpartition(":")[0] or name
         known_repository = any(
-            known.rpartition(":")[0] == repository for known in self._images
+            reference.rpartition(":")[0] == repository for reference in self._images
         )
         prefix = (
             f'failed to pull and unpack image "{name}": failed to resolve reference'

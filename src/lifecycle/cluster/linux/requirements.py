@@ -33,28 +33,28 @@ def missing(runtime: str = "sandbox") -> list[str]:
     """
     if sys.platform != "linux":
         return ["real containers need Linux; --runtime hollow runs everywhere"]
-    found = []
+    unmet = []
     if os.geteuid() != 0:
-        found.append("real containers need root: use sudo, or --runtime hollow")
-    wanted = {
+        unmet.append("real containers need root: use sudo, or --runtime hollow")
+    programs = {
         **PROGRAMS,
         **(CONTAINERD_PROGRAMS if runtime.startswith("containerd") else {}),
     }
-    for program, (use, remedy) in wanted.items():
+    for program, (use, remedy) in programs.items():
         if shutil.which(program) is None:
-            found.append(f"{program} is missing ({use}): {remedy}")
-    if "busybox is missing" not in " ".join(found) and _no_static_busybox():
-        found.append(
+            unmet.append(f"{program} is missing ({use}): {remedy}")
+    if "busybox is missing" not in " ".join(unmet) and _no_static_busybox():
+        unmet.append(
             "busybox here needs libraries, images have none: apt-get install"
             " busybox-static"
         )
     if platform.machine() != "x86_64":
-        found.append(
+        unmet.append(
             "the pause program is made for x86-64; this machine is"
             f" {platform.machine()}: use --runtime hollow"
         )
     if not _cgroups_writable() and os.geteuid() == 0:
-        found.append(
+        unmet.append(
             "/sys/fs/cgroup is read-only here: run on the machine itself, or in a"
             " privileged container"
         )
@@ -62,11 +62,11 @@ def missing(runtime: str = "sandbox") -> list[str]:
         from lifecycle.cni.namespaces import can_make_namespaces
 
         if not can_make_namespaces():
-            found.append(
+            unmet.append(
                 "network namespaces cannot be made: CAP_SYS_ADMIN is missing, run in a"
                 " privileged container"
             )
-    return found
+    return unmet
 
 
 def _no_static_busybox() -> bool:
@@ -84,6 +84,6 @@ def _cgroups_writable() -> bool:
 
 def check(runtime: str) -> None:
     """Raises ValueError: one line that says what is missing and what to do."""
-    found = missing(runtime)
-    if found:
-        raise ValueError(f"--runtime {runtime}: {'; '.join(found)}")
+    unmet = missing(runtime)
+    if unmet:
+        raise ValueError(f"--runtime {runtime}: {'; '.join(unmet)}")

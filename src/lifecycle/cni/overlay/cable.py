@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 
 from lifecycle.cni.addresses import Address, parse_cidr
-from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.netlink.handle import Netlink
 
 HOST_NETWORK = ipaddress.IPv4Network("172.19.0.0/16")
 EXT_IF = "eth0"

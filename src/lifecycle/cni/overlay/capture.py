@@ -23,7 +23,7 @@ class Capture:
             )
             self._socket.bind((interface, 0))
 
-    def first(self, wanted: Callable[[bytes], bool], seconds: float = 2.0) -> bytes:
+    def first(self, matches: Callable[[bytes], bool], seconds: float = 2.0) -> bytes:
         """The first frame that fits. Raises TimeoutError."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -32,7 +32,7 @@ class Capture:
                 frame = self._socket.recv(65535)
             except TimeoutError:
                 break
-            if wanted(frame):
+            if matches(frame):
                 return frame
         raise TimeoutError(f"no such frame in {seconds:g} seconds")
 

@@ -13,7 +13,8 @@ import contextlib
 import ipaddress
 from dataclasses import dataclass
 
-from lifecycle.cni.netlink import Netlink, Route
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.lease import ADDED, Lease, LeaseAttrs, LeaseEvent
 
 

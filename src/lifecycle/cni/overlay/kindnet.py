@@ -15,7 +15,7 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lifecycle.cni.netlink import Route
+from lifecycle.cni.netlink.route import Route
 
 MASQ_CHAIN = "KIND-MASQ-AGENT"
 DATA_DIR = "/run/cni-ipam-state"
@@ -37,17 +37,17 @@ def internal_ip(node: Mapping[str, Any]) -> str:
 
 def sync_routes(nodes: Iterable[Mapping[str, Any]], own: str) -> list[Route]:
     """The routes to all nodes but one's own."""
-    found = []
+    routes = []
     for node in nodes:
         gateway = internal_ip(node)
         if node["metadata"]["name"] == own or not gateway:
             continue
         for cidr in node.get("spec", {}).get("podCIDRs") or ():
             if ":" not in cidr:
-                found.append(
+                routes.append(
                     Route(ipaddress.ip_network(cidr), ipaddress.ip_address(gateway))
                 )
-    return sorted(found, key=lambda route: str(route.destination))
+    return sorted(routes, key=lambda route: str(route.destination))
 
 
 def cni_configuration(pod_cidr: str, mtu: int = 1500) -> dict[str, Any]:

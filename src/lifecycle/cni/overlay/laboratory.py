@@ -21,7 +21,7 @@ from typing import Any
 
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.namespaces import Namespace, entered
-from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 from lifecycle.cni.overlay.host_gw import HostGwBackend
 from lifecycle.cni.overlay.lease import lease_annotations

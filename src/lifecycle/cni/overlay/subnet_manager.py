@@ -50,9 +50,11 @@ def acquire_lease(
             f'subnet "{network}" specified in the flannel net config doesn\'t contain'
             f' "{subnet}" PodCIDR of the "{name}" node'
         )
-    wanted = lease_annotations(attrs)
+    annotations = lease_annotations(attrs)
     present = node["metadata"].get("annotations") or {}
-    changed = {key: value for key, value in wanted.items() if present.get(key) != value}
+    changed = {
+        key: value for key, value in annotations.items() if present.get(key) != value
+    }
     return Lease(subnet, attrs), (
         {"metadata": {"annotations": changed}} if changed else None
     )
@@ -66,7 +68,7 @@ class NodeLeases:
 
     own: Subnet
     _watcher: LeaseWatcher = field(init=False)
-    _known: dict[str, Lease] = field(init=False, default_factory=dict)
+    _leases: dict[str, Lease] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._watcher = LeaseWatcher(self.own)
@@ -83,11 +85,11 @@ class NodeLeases:
         if lease is None:
             return []
         if kind == "DELETED":
-            self._known.pop(name, None)
+            self._leases.pop(name, None)
             return self._watcher.update(LeaseEvent(REMOVED, lease))
-        if self._known.get(name) == lease:
+        if self._leases.get(name) == lease:
             return []
-        self._known[name] = lease
+        self._leases[name] = lease
         return self._watcher.update(LeaseEvent(ADDED, lease))
 
 

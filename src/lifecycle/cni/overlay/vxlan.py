@@ -26,7 +26,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.cni.addresses import parse_cidr
-from lifecycle.cni.netlink import Link, Neighbour, Netlink, Route
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link
+from lifecycle.cni.netlink.neigh import Neighbour
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.lease import ADDED, Lease, LeaseAttrs, LeaseEvent, Subnet
 
 DEFAULT_VNI = 1

@@ -22,8 +22,9 @@ from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, is_global_unicast, next_ip, parse_cidr
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
-from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
-from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link, LinkNotFoundError
+from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.checks import check_bridge
 from lifecycle.cni.plugins.go_structs import (
@@ -138,14 +139,14 @@ def calc_gateways(
     A gateway that IPAM did not name is the first address of the subnet.
     """
     gateways: dict[int, list[Interface]] = {4: [], 6: []}
-    found_default: set[int] = set()
+    default_route_found: set[int] = set()
     for ip in result["ips"]:
         address = parse_cidr(ip["address"])
         ip["interface"] = 2  # after the bridge and the host's end
         if not ip.get("gateway") and conf["is_gateway"]:
             ip["gateway"] = str(next_ip(address.network.network_address))
         default = "0.0.0.0/0" if address.version == 4 else "::/0"
-        if conf.get("isDefaultGateway") and address.version not in found_default:
+        if conf.get("isDefaultGateway") and address.version not in default_route_found:
             if not any(
                 route["dst"] == default and route.get("gw")
                 for route in result.get("routes", ())
@@ -153,7 +154,7 @@ def calc_gateways(
                 result.setdefault("routes", []).append(
                     {"dst": default, "gw": ip["gateway"]}
                 )
-            found_default.add(address.version)
+            default_route_found.add(address.version)
         if conf["is_gateway"]:
             gateways[address.version].append(
                 parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}")

@@ -12,7 +12,9 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link, LinkNotFoundError
+from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.plugins.skel import CmdArgs
 
 
@@ -24,20 +26,20 @@ def check_bridge(
     result: results.Result,
 ) -> None:
     """Raises CNIError for the first thing that is not as it should be."""
-    bridge_said, pod_said = {}, {}
+    br_map, cont_map = {}, {}
     for interface in result.get("interfaces", ()):
         if interface["name"] == conf["bridge"]:
-            bridge_said = interface
+            br_map = interface
         elif (
             interface["name"] == args.if_name and interface.get("sandbox") == args.netns
         ):
-            pod_said = interface
-    bridge = _present(host, bridge_said, in_sandbox=False)
+            cont_map = interface
+    bridge = validate_interface(host, br_map, expect_in_sandbox=False)
     if bridge.kind != "bridge":
         raise CNIError(f"Interface {bridge.name} does not have link type of bridge")
-    if bridge_said.get("mac") and bridge_said["mac"] != bridge.mac:
+    if br_map.get("mac") and br_map["mac"] != bridge.mac:
         raise CNIError(
-            f"Bridge interface {bridge.name} Mac doesn't match: {bridge_said['mac']}"
+            f"Bridge interface {bridge.name} Mac doesn't match: {br_map['mac']}"
         )
     promiscuous = bool(bridge.promiscuity)
     if promiscuous != bool(conf.get("promiscMode")):
@@ -46,14 +48,14 @@ def check_bridge(
             f"Bridge interface {bridge.name} configured Promisc Mode {configured} "
             f"doesn't match current state: {str(promiscuous).lower()} "
         )
-    check_sandbox(args, pod_said)
-    pod_end = check_pod_end(
-        inside, pod_said, "Error: Container interface {} not of type veth", ""
+    validate_sandbox(args, cont_map)
+    pod_end = validate_cni_container_interface(
+        inside, cont_map, "Error: Container interface {} not of type veth", ""
     )
     for interface in result.get("interfaces", ()):
         if interface["name"] in (conf["bridge"], args.if_name):
             continue
-        link = _present(host, interface, in_sandbox=False)
+        link = validate_interface(host, interface, expect_in_sandbox=False)
         ends_meet = (
             link.kind == "veth"
             and link.index == pod_end.parent
@@ -68,14 +70,15 @@ def check_bridge(
             break
     else:
         raise CNIError(f"CNI veth created for bridge {conf['bridge']} was not found")
-    check_addresses_and_routes(inside, args.if_name, result)
+    validate_expected_interface_ips(inside, args.if_name, result)
+    validate_expected_route(inside, result)
 
 
-def check_sandbox(args: CmdArgs, pod_said: dict[str, Any]) -> None:
+def validate_sandbox(args: CmdArgs, cont_map: dict[str, Any]) -> None:
     """The result's interface must be in the namespace we were given. Raises
     CNIError.
     """
-    sandbox = pod_said.get("sandbox", "")
+    sandbox = cont_map.get("sandbox", "")
     if args.netns != sandbox:
         raise CNIError(
             f"Sandbox in prevResult {sandbox} doesn't match configured netns:"
@@ -83,9 +86,9 @@ def check_sandbox(args: CmdArgs, pod_said: dict[str, Any]) -> None:
         )
 
 
-def check_pod_end(
+def validate_cni_container_interface(
     inside: Netlink,
-    said: dict[str, Any],
+    intf: dict[str, Any],
     wrong_kind: str,
     prefix: str,
     not_found: str = "Interface name {} not found",
@@ -93,26 +96,22 @@ def check_pod_end(
     """The pod's end of the pair: there, a veth, the MAC address as said. The words are
     each plugin's own. Raises CNIError.
     """
-    link = _present(inside, said, in_sandbox=True, not_found=not_found)
+    link = validate_interface(inside, intf, expect_in_sandbox=True, not_found=not_found)
     if link.kind != "veth":
         raise CNIError(wrong_kind.format(link.name))
-    if said.get("mac") and said["mac"] != link.mac:
+    if intf.get("mac") and intf["mac"] != link.mac:
         raise CNIError(
-            f"{prefix}Interface {link.name} Mac {said['mac']} doesn't match container"
+            f"{prefix}Interface {link.name} Mac {intf['mac']} doesn't match container"
             f" Mac: {link.mac}"
         )
     return link
 
 
-def check_addresses_and_routes(
+def validate_expected_interface_ips(
     inside: Netlink, if_name: str, result: results.Result
 ) -> None:
-    """Every address and every route of the result. Raises CNIError."""
-    routes = inside.routes(4) + inside.routes(6)
-    destinations = {
-        str(route.destination or ("0.0.0.0/0" if _is_v4(route) else "::/0")): route
-        for route in routes
-    }
+    """Every address of the result, and the route to its network. Raises CNIError."""
+    destinations = _destinations(inside)
     for ip in result.get("ips", ()):
         address = parse_cidr(ip["address"])
         if address not in inside.addrs(inside.link(if_name).index):
@@ -122,43 +121,58 @@ def check_addresses_and_routes(
                 f"Failed to find Gateway {ip.get('gateway', '<nil>')} for interface"
                 f" {if_name}"
             )
+
+
+def validate_expected_route(inside: Netlink, result: results.Result) -> None:
+    """Every route of the result. Raises CNIError."""
+    destinations = _destinations(inside)
     for route in result.get("routes", ()):
         network = ipaddress.ip_network(route["dst"], strict=False)
-        found = destinations.get(str(network))
+        existing = destinations.get(str(network))
         gateway = route.get("gw")
         wrong = (
             gateway
             and network.prefixlen
-            and found is not None
-            and str(found.gateway) != gateway
+            and existing is not None
+            and str(existing.gateway) != gateway
         )
-        if found is None or wrong:
+        if existing is None or wrong:
             raise CNIError(
                 f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not"
                 " found in routing table"
             )
 
 
-def _is_v4(route: Any) -> bool:
+def _destinations(inside: Netlink) -> dict[str, Route]:
+    return {
+        str(route.destination or ("0.0.0.0/0" if _is_v4(route) else "::/0")): route
+        for route in inside.routes(4) + inside.routes(6)
+    }
+
+
+def _is_v4(route: Route) -> bool:
     return bool(route.gateway is None or route.gateway.version == 4)
 
 
-def _present(
+def validate_interface(
     netlink: Netlink,
-    said: dict[str, Any],
+    intf: dict[str, Any],
     *,
-    in_sandbox: bool,
+    expect_in_sandbox: bool,
     not_found: str = "Interface name {} not found",
 ) -> Link:
-    name = said.get("name", "")
+    """An interface of the result: named, there, on the side where it is expected.
+    Raises CNIError.
+    """
+    name = intf.get("name", "")
     if not name:
         raise CNIError("Interface name missing ")
     try:
         link = netlink.link(name)
     except LinkNotFoundError:
         raise CNIError(not_found.format(name)) from None
-    if in_sandbox and not said.get("sandbox"):
+    if expect_in_sandbox and not intf.get("sandbox"):
         raise CNIError(f"Interface {name} is expected to be in a sandbox")
-    if not in_sandbox and said.get("sandbox"):
+    if not expect_in_sandbox and intf.get("sandbox"):
         raise CNIError(f"Interface {name} should not be in sandbox")
     return link

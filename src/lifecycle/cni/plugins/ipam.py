@@ -18,8 +18,10 @@ from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import decode_result, exec_plugin_now, find_in_path
-from lifecycle.cni.netlink import RT_TABLE_MAIN, LinkNotFoundError, Netlink, Route
-from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import LinkNotFoundError
+from lifecycle.cni.netlink.route import RT_TABLE_MAIN, Route
+from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins.skel import CmdArgs
 
 DAD_SETTLE_SECONDS = 5.0
@@ -80,13 +82,13 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         index = ip.get("interface")
         if index is None:
             continue
-        shown = (
+        ipc = (
             f"{{Interface:{index} Address:{ip['address']}"
             f" Gateway:{ip.get('gateway', '<nil>')}}}"
         )
         if not 0 <= index < len(interfaces) or interfaces[index]["name"] != if_name:
             raise CNIError(
-                f'failed to add IP addr {shown} to "{if_name}": invalid interface index'
+                f'failed to add IP addr {ipc} to "{if_name}": invalid interface index'
             )
         address = parse_cidr(ip["address"])
         if address.version == 6 and not enabled_ipv6:
@@ -98,36 +100,36 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             netlink.addr_add(link.index, address)
         except OSError as why:
             raise CNIError(
-                f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}'
+                f'failed to add IP addr {ipc} to "{if_name}": {go_errno(why)}'
             ) from None
         if ip.get("gateway"):
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
     netlink.link_set(link.index, up=True)
     if 6 in gateways:
         settle_addresses(netlink, if_name)
-    for route in result.get("routes", ()):
-        destination = ipaddress.ip_network(route["dst"], strict=False)
-        gateway = route.get("gw") or gateways.get(destination.version)
-        wanted = Route(
+    for r in result.get("routes", ()):
+        destination = ipaddress.ip_network(r["dst"], strict=False)
+        gateway = r.get("gw") or gateways.get(destination.version)
+        route = Route(
             destination if destination.prefixlen else None,
             parse_ip(gateway) if gateway else None,
             link.index,
-            scope=route.get("scope") or 0,
-            priority=route.get("priority") or 0,
-            table=route.get("table") or RT_TABLE_MAIN,
+            scope=r.get("scope") or 0,
+            priority=r.get("priority") or 0,
+            table=r.get("table") or RT_TABLE_MAIN,
         )
         try:
-            netlink.route_add(wanted)
+            netlink.route_add(route)
         except OSError as why:
             if why.errno == errno.EEXIST and gateway is None:
                 continue
             where = (
                 f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
-                f" {wanted.priority}"
+                f" {route.priority}"
             )
             raise CNIError(
                 f"failed to add route '{where} (Scope: universe, Table:"
-                f" {route.get('table') or 0})': {go_errno(why)}"
+                f" {r.get('table') or 0})': {go_errno(why)}"
             ) from None
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError
-from lifecycle.cni.netlink import LinkNotFoundError, Netlink
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import LinkNotFoundError
 from lifecycle.cni.plugins.go_structs import PLUGIN_CONF, Struct
 from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main
@@ -35,14 +36,14 @@ def cmd_add(args: CmdArgs) -> results.Result:
         link = inside.link(NAME)
         inside.link_set(link.index, up=True)
         for version in (4, 6):
-            found = inside.addrs(link.index, version)
-            for address in found:
+            addrs = inside.addrs(link.index, version)
+            for address in addrs:
                 if not address.ip.is_loopback:
                     raise CNIError(
                         "loopback interface found with non-loopback address"
                         f' "{address.ip}"'
                     )
-            addresses += found[:1]
+            addresses += addrs[:1]
     if conf.get("prevResult") is not None:
         raw = {"cniVersion": args.cni_version, **conf["prevResult"]}
         return results.create(args.cni_version, raw)

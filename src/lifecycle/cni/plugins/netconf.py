@@ -12,7 +12,7 @@ from typing import Any
 
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError
-from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.plugins.go_structs import Struct, misfit
 
 
@@ -22,9 +22,9 @@ def plugin_config(
     """The configuration without its nulls, if all of it has the right types. Raises
     CNIError in the words of Go's decoder.
     """
-    said = misfit(conf, shape)
-    if said:
-        raise CNIError(f"{complaint}: {said}" if complaint else said)
+    problem = misfit(conf, shape)
+    if problem:
+        raise CNIError(f"{complaint}: {problem}" if complaint else problem)
     return {key: value for key, value in conf.items() if value is not None}
 
 

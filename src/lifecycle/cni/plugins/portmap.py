@@ -19,7 +19,7 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, parse_cidr
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.chain_names import format_chain_name
 from lifecycle.cni.plugins.go_structs import (

@@ -22,20 +22,17 @@ from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
-from lifecycle.cni.netlink import (
-    SCOPE_HOST,
-    SCOPE_LINK,
-    SCOPE_NOWHERE,
-    Link,
-    Netlink,
-    Route,
-)
-from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.netlink.addr import SCOPE_HOST, SCOPE_LINK, SCOPE_NOWHERE
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link
+from lifecycle.cni.netlink.route import Route
+from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.checks import (
-    check_addresses_and_routes,
-    check_pod_end,
-    check_sandbox,
+    validate_cni_container_interface,
+    validate_expected_interface_ips,
+    validate_expected_route,
+    validate_sandbox,
 )
 from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, Struct
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
@@ -187,16 +184,17 @@ def cmd_check(args: CmdArgs) -> None:
             for i in result.get("interfaces", ())
             if i["name"] == args.if_name and i.get("sandbox") == args.netns
         ]
-        check_sandbox(args, mine[0] if mine else {})
+        validate_sandbox(args, mine[0] if mine else {})
         missing = "ptp: Container Interface name in prevResult: {} not found"
-        check_pod_end(
+        validate_cni_container_interface(
             inside,
             mine[0],
             "Error: Container interface {} not of type veth/p2p",
             "ptp: ",
             missing,
         )
-        check_addresses_and_routes(inside, args.if_name, result)
+        validate_expected_interface_ips(inside, args.if_name, result)
+        validate_expected_route(inside, result)
 
 
 def cmd_status(args: CmdArgs) -> None:

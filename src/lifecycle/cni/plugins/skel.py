@@ -156,7 +156,7 @@ def dispatch(
         same = "plugin's netns and netns from CNI_NETNS should not be the same"
         raise CNIError(same, errors.INVALID_NET_NS)
     return (
-        results.shown(results.convert(result, args.cni_version))
+        results.marshal(results.convert(result, args.cni_version))
         if result is not None
         else ""
     )
@@ -201,21 +201,21 @@ def prev_result(
     return results.convert(result, "1.1.0")
 
 
-def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
+def load_args(text: str, fields: Sequence[str]) -> dict[str, str]:
     """CNI_ARGS: `K=V;K2=V2`. What is not known is refused, unless `IgnoreUnknown=1` is
     among it. Raises CNIError.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     unknown = []
     for pair in text.split(";") if text else ():
         parts = pair.split("=")
         if len(parts) != 2:
             raise CNIError(f'ARGS: invalid pair "{pair}"')
-        if parts[0] in (*known, "IgnoreUnknown"):
-            found[parts[0]] = parts[1]
+        if parts[0] in (*fields, "IgnoreUnknown"):
+            values[parts[0]] = parts[1]
         else:
             unknown.append(f'"{pair}"')
-    ignore = found.pop("IgnoreUnknown", "0").lower()
+    ignore = values.pop("IgnoreUnknown", "0").lower()
     if ignore not in ("0", "1", "true", "false"):
         raise CNIError(
             f'ARGS: error parsing value of pair "IgnoreUnknown={ignore}": boolean'
@@ -223,7 +223,7 @@ def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
         )
     if unknown and ignore not in ("1", "true"):
         raise CNIError(f"ARGS: unknown args [{' '.join(unknown)}]")
-    return found
+    return values
 
 
 def _at_least(version: str, other: str) -> bool:

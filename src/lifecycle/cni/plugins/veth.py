@@ -12,8 +12,9 @@ import os
 
 from lifecycle.cni.addresses import Interface, is_global_unicast
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
-from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.netlink.link import Link, LinkNotFoundError
+from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins.ipam import try_sysctl
 
 TRIES = 10

@@ -186,10 +186,10 @@ class Proxier:
         """Our node's labels say which zone we are in; a change of that concerns every
         Service, other labels none.
         """
-        found = node["metadata"].get("labels") or {}
+        all_labels = node["metadata"].get("labels") or {}
         labels = (
-            {LABEL_TOPOLOGY_ZONE: found[LABEL_TOPOLOGY_ZONE]}
-            if LABEL_TOPOLOGY_ZONE in found
+            {LABEL_TOPOLOGY_ZONE: all_labels[LABEL_TOPOLOGY_ZONE]}
+            if LABEL_TOPOLOGY_ZONE in all_labels
             else {}
         )
         if node["metadata"]["name"] == self.node.name and labels != self.node.labels:

@@ -110,8 +110,8 @@ def walk(
     def decide(probability: Fraction) -> list[tuple[bool, Fraction]]:
         return [(dice() < probability, Fraction(1))]
 
-    [found] = _Walker(node, decide, remember=True).run(packet, from_node)
-    return found
+    [way] = _Walker(node, decide, remember=True).run(packet, from_node)
+    return way
 
 
 def outcomes(node: Node, packet: Packet, *, from_node: bool = False) -> list[Walk]:
@@ -227,7 +227,9 @@ class _Walker:
         )
         if target in self.node.tables[table]:
             inner = self._chain(after, table, hook, target, depth + 1)
-            return [(end, "" if found == RETURNED else found) for end, found in inner]
+            return [
+                (end, "" if outcome == RETURNED else outcome) for end, outcome in inner
+            ]
         return [(after, verdict)]
 
     # -- does it match? ----------------------------------------------------------------

@@ -37,15 +37,19 @@ def sync_proxy_rules(
     networks are named; never on loopback.
     """
     mark = config.masquerade_mark
-    named = NodePortAddresses(
+    node_port_addresses = NodePortAddresses(
         config.node_port_addresses
         or (node.ip + ("/128" if ":" in node.ip else "/32"),),
         services.family,
     )
     ips = (
         None
-        if named.match_all
-        else [ip for ip in named.of(node.addresses) if not ip_address(ip).is_loopback]
+        if node_port_addresses.match_all
+        else [
+            ip
+            for ip in node_port_addresses.of(node.addresses)
+            if not ip_address(ip).is_loopback
+        ]
     )
     lines = list(
         base_rules(
@@ -56,10 +60,12 @@ def sync_proxy_rules(
         tuple[str, str], str
     ] = {}  # two Services may claim one address; a map has one element for it
     for service in services:
-        found = categorize_endpoints(
+        categorized = categorize_endpoints(
             endpoints[service.name], service, node.name, node.labels
         )
-        transaction = ServiceTransaction(service, found, node_ip=node.ip, config=config)
+        transaction = ServiceTransaction(
+            service, categorized, node_ip=node.ip, config=config
+        )
         lines += transaction.commands()
         elements |= transaction.elements
     return "\n".join([*lines, *elements.values(), ""])
@@ -133,9 +139,9 @@ class ServiceTransaction:
     def _element(
         self, container: str, key: str, verdict: str, comment: str = ""
     ) -> None:
-        said = f' comment "{comment}"' if comment else ""
+        clause = f' comment "{comment}"' if comment else ""
         self.elements[container, key] = (
-            f"add element {self.table} {container} {{ {key}{said} : {verdict} }}"
+            f"add element {self.table} {container} {{ {key}{clause} : {verdict} }}"
         )
 
     def _endpoint(self, endpoint: Endpoint) -> None:

@@ -88,15 +88,15 @@ class DiskStore:
 
     def get_by_id(self, container_id: str, if_name: str) -> list[Address]:
         """An interface's addresses."""
-        found = []
+        ips = []
         for path in self._files(
             f"{container_id.strip()}{LINE_BREAK}{if_name}", container_id.strip()
         ):
             try:
-                found.append(parse_ip(path.name))
+                ips.append(parse_ip(path.name))
             except CNIError:
                 continue
-        return found
+        return ips
 
     def release_by_id(self, container_id: str, if_name: str) -> None:
         """Give all of them back."""

@@ -20,6 +20,11 @@ _TYPE_MASK = 0x3FFF
 _NETLINK_EXT_ACK, _SOL_NETLINK = 11, 270
 
 
+def number(values: dict[int, bytes], kind: int) -> int:
+    """An attribute's value as a number; 0 if it is not there."""
+    return int.from_bytes(values.get(kind, b""), "little")
+
+
 def attribute(kind: int, value: bytes | int | str) -> bytes:
     """One attribute. A number takes four bytes, a text ends with a zero."""
     if isinstance(value, int):
