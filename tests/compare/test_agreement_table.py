@@ -67,3 +67,48 @@ def test_long_tables_keep_every_disagreement():
     rows, left_out = table.shown_rows()
     assert len(rows) + left_out == 400
     assert sum(not row.equal for row in rows) == 60
+
+
+def test_it_opens_with_a_sentence_and_what_differs_and_folds_the_rest():
+    table = _table()
+    table.opening = lambda finished: f"Two letters, read by both: {finished.outcome('letters')}."
+    page = table._repr_html_()
+    assert table.headline == (
+        "Two letters, read by both: 1 of 2 letters are the same, 1 differs and nobody has explained why."
+    )
+    opening, folded, rest = page.partition("<details>")
+    assert opening.index("Two letters, read by both") < opening.index("GET /b")
+    assert "GET /a" not in opening
+    assert "GET /a" in folded + rest
+    assert str(table).startswith("Two letters, read by both")
+
+
+def test_where_nothing_differs_the_most_telling_row_is_shown():
+    table = AgreementTable("t", "a", "b", telling="GET /telling")
+    table.add("s", "GET /long", "", "", compare([1, 2, 3], [1, 2, 3]))
+    assert [row.input for row in table.opening_rows()] == ["GET /long"]
+    table.add("s", "GET /telling", "", "", compare(1, 1))
+    assert [row.input for row in table.opening_rows()] == ["GET /telling"]
+    assert table.headline == "2 questions, put to ours and to the cluster: all answers are the same."
+
+
+def test_a_given_answer_stands_apart_and_is_in_no_sum():
+    table = _table()
+    before = table.summary
+    table.add("demo: third", "GET /c", "200", "200", compare(1, 1), given="planted by `--like`")
+    assert table.summary == f"{before}; 1 given and not counted"
+    assert (table.total, table.fields_equal) == (3, 2)
+    assert json.loads(table.to_json())["rows"][2]["given"] == "planted by `--like`"
+    page, text = table._repr_html_(), str(table)
+    assert page.index("given, not counted") > page.index("GET /b")
+    assert "GET /c" not in page.partition("given, not counted")[0]
+    assert text.index("given, not counted: planted by `--like`") < text.index("GET /c")
+
+
+def test_a_difference_in_a_given_answer_is_one_all_the_same():
+    table = AgreementTable("t", "a", "b")
+    table.add("s", "GET /a", "", "", compare(1, 1))
+    table.add("s", "GET /c", "", "", compare(1, 2), given="planted")
+    assert [question for question, _ in table.unexplained] == ["s: GET /c"]
+    assert not table.equal
+    assert [row.input for row in table.opening_rows()] == ["GET /c"]

@@ -1,23 +1,27 @@
 """The agreement table: the unit of the book.
 
-One row per question: what was asked, what we answered, what the cluster answered, and
-whether that is equal. Below it stand the freedoms that were granted, with counts; the
-disagreements that are known, with reasons; and where both columns come from.
+It opens with a sentence for somebody who has never seen one, and with the row that
+tells most; everything else can be unfolded. One row per question: what was asked, what
+we answered, what the cluster answered, and whether that is equal. Below it stand the
+freedoms that were granted, with counts; the disagreements that are known, with reasons;
+and where both columns come from.
+
+A row whose answer was *given* to our side – planted beforehand, or shipped – is no
+evidence. It says so, stands apart, and is in no sum; a difference in it is still one.
 `unexplained` is what a command's exit code hangs on.
 """
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
-from rich.table import Table
-from rich.text import Text
 
+from lifecycle.compare import agreement_rendering as rendering
 from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.freedoms import why
 from lifecycle.compare.known import Known, explain
@@ -29,7 +33,8 @@ SHOWN_DIFFERENCES = 12
 @dataclass(slots=True)
 class Row:
     """One question. `ours` and `cluster` are short renderings of the answers, or of the
-    first place where they differ.
+    first place where they differ. `given` says from where our side had the answer, if
+    it did not work it out.
     """
 
     stage: str
@@ -38,6 +43,7 @@ class Row:
     cluster: str
     comparison: Comparison
     known: dict[int, Known] = field(default_factory=dict)
+    given: str = ""
 
     @property
     def equal(self) -> bool:
@@ -55,23 +61,40 @@ class Row:
 class AgreementTable:
     """Rows of agreement between `ours` and `cluster`, both lines of provenance.
 
-    Shows itself in notebooks and terminals, `limit` rows of it.
+    `opening` makes the first sentence of the finished table. `telling` is the question
+    of the row that is shown with it where nothing differs; without it, that is the row
+    with the most fields. Shows itself in notebooks and terminals, `limit` rows of it.
     """
 
-    def __init__(self, title: str, ours: str, cluster: str) -> None:
+    def __init__(
+        self,
+        title: str,
+        ours: str,
+        cluster: str,
+        opening: Callable[[AgreementTable], str] | None = None,
+        telling: str = "",
+    ) -> None:
         self.title = title
         self.ours = ours
         self.cluster = cluster
+        self.opening = opening
+        self.telling = telling
         self.rows: list[Row] = []
         self.limit = SHOWN_ROWS
 
     def add(
-        self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison
+        self,
+        stage: str,
+        question: str,
+        ours: str,
+        cluster: str,
+        comparison: Comparison,
+        given: str = "",
     ) -> Row:
         """Append a row; known disagreements are looked up by stage (the scenario is its
         first word) and path.
         """
-        row = Row(stage, question, ours, cluster, comparison)
+        row = Row(stage, question, ours, cluster, comparison, given=given)
         between = f"{self.ours} ↔ {self.cluster}"
         for index, difference in enumerate(comparison.differences):
             known = explain(
@@ -92,20 +115,30 @@ class AgreementTable:
     # -- figures -----------------------------------------------------------------------
 
     @property
+    def computed(self) -> list[Row]:
+        """The rows that our side worked out: those that are evidence."""
+        return [row for row in self.rows if not row.given]
+
+    @property
+    def given(self) -> list[Row]:
+        """The rows whose answer our side was given."""
+        return [row for row in self.rows if row.given]
+
+    @property
     def total(self) -> int:
         """Fields compared."""
-        return sum(row.comparison.total for row in self.rows)
+        return sum(row.comparison.total for row in self.computed)
 
     @property
     def fields_equal(self) -> int:
         """Fields equal, freedoms granted."""
-        return sum(row.comparison.equal for row in self.rows)
+        return sum(row.comparison.equal for row in self.computed)
 
     @property
     def freedoms(self) -> Counter[str]:
         """How often each freedom was needed."""
         granted: Counter[str] = Counter()
-        for row in self.rows:
+        for row in self.computed:
             granted += row.comparison.freedoms
         return granted
 
@@ -131,13 +164,47 @@ class AgreementTable:
     @property
     def summary(self) -> str:
         """One line."""
-        same = sum(row.equal for row in self.rows)
+        rows = self.computed
+        same = sum(row.equal for row in rows)
         percent = 100 * self.fields_equal / self.total if self.total else 100.0
+        apart = f"; {len(self.given)} given and not counted" if self.given else ""
         return (
-            f"{same} of {len(self.rows)} answers equal; {self.fields_equal:,} of"
+            f"{same} of {len(rows)} answers equal; {self.fields_equal:,} of"
             f" {self.total:,} fields ({percent:.1f} %); {len(self.unexplained)}"
-            f" differences unexplained, {self.known.total()} known"
+            f" differences unexplained, {self.known.total()} known{apart}"
         )
+
+    @property
+    def headline(self) -> str:
+        """The first sentence."""
+        if self.opening is not None:
+            return self.opening(self)
+        return (
+            f"{len(self.computed):,} questions, put to ours and to the cluster:"
+            f" {self.outcome('answers')}."
+        )
+
+    def outcome(self, things: str) -> str:
+        """How a headline ends: whether all `things`, which the rows are, came out the
+        same.
+        """
+        rows = self.computed
+        different = [row for row in rows if not row.equal]
+        if not different:
+            return f"all {things} are the same"
+        unknown = [row for row in different if row.unexplained]
+        known = len(different) - len(unknown)
+        parts = [
+            f"{len(rows) - len(different):,} of {len(rows):,} {things} are the same"
+        ]
+        if known:
+            parts.append(f"{known:,} differ for a reason that is known")
+        if unknown:
+            parts.append(
+                f"{len(unknown):,} {'differ' if len(unknown) > 1 else 'differs'}"
+                " and nobody has explained why"
+            )
+        return ", ".join(parts)
 
     @property
     def provenance(self) -> str:
@@ -152,6 +219,7 @@ class AgreementTable:
             {
                 "stage": row.stage,
                 "input": row.input,
+                "given": row.given,
                 "equal": row.equal,
                 "fields": row.comparison.total,
                 "fields_equal": row.comparison.equal,
@@ -169,6 +237,7 @@ class AgreementTable:
         ]
         document = {
             "title": self.title,
+            "headline": self.headline,
             "ours": self.ours,
             "cluster": self.cluster,
             "equal": self.equal,
@@ -181,17 +250,32 @@ class AgreementTable:
         }
         return json.dumps(document, indent=1, default=str)
 
+    def opening_rows(self) -> list[Row]:
+        """What is shown with the first sentence: what differs unexplained, or else what
+        differs, or else the most telling row.
+        """
+        rows = self.computed
+        for found in (
+            [row for row in self.rows if row.unexplained],
+            [row for row in rows if not row.equal],
+            [row for row in rows if row.input == self.telling],
+        ):
+            if found:
+                return found[:SHOWN_DIFFERENCES]
+        return sorted(rows, key=lambda row: -row.comparison.total)[:1]
+
     def shown_rows(self) -> tuple[list[Row], int]:
         """The rows worth showing, disagreements first in their own order, and how many
-        equal ones were left out.
+        equal ones were left out. Those that were given are not among them.
         """
-        different = [row for row in self.rows if not row.equal]
+        rows = self.computed
+        different = [row for row in rows if not row.equal]
         room = max(self.limit - len(different), 8)
-        equal = [row for row in self.rows if row.equal]
+        equal = [row for row in rows if row.equal]
         kept = {id(row) for row in equal[:room]} | {
             id(row) for row in different[: self.limit]
         }
-        return [row for row in self.rows if id(row) in kept], len(self.rows) - len(kept)
+        return [row for row in rows if id(row) in kept], len(rows) - len(kept)
 
     def notes(self) -> list[str]:
         """What stands under the table: freedoms, known disagreements, the differences
@@ -224,27 +308,7 @@ class AgreementTable:
 
     def __rich__(self) -> Group:
         """For a terminal."""
-        table = Table(title=self.title, title_justify="left", expand=False)
-        for column in ("stage", "input", "ours", "cluster", "equal?"):
-            table.add_column(column, overflow="fold", justify="left")
-        rows, left_out = self.shown_rows()
-        for row in rows:
-            table.add_row(
-                row.stage,
-                row.input,
-                row.ours,
-                row.cluster,
-                Text(_verdict(row), style=_STYLE[_state(row)]),
-            )
-        parts: list[Any] = [table]
-        if left_out:
-            parts.append(Text(f"… and {left_out:,} more rows"))
-        parts += [
-            Text(self.summary),
-            *(Text(note) for note in self.notes()),
-            Text(self.provenance, style="dim"),
-        ]
-        return Group(*parts)
+        return rendering.for_a_terminal(self)
 
     def __str__(self) -> str:
         console = Console(width=120, no_color=True, highlight=False)
@@ -256,72 +320,8 @@ class AgreementTable:
         return f"<AgreementTable {self.title!r}: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: inherits the page's colours, scrolls sideways on a phone."""
-        rows, left_out = self.shown_rows()
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="{style}">{html.escape(cell)}</td>'
-                for style, cell in zip(
-                    (_WORDS, _TD, _TD, _TD),
-                    (row.stage, row.input, row.ours, row.cluster),
-                )
-            )
-            + f'<td style="{_TD}"><span'
-            f' style="{_BADGE};background:{_COLOUR[_state(row)]}">'
-            f"{html.escape(_verdict(row))}</span></td></tr>"
-            for row in rows
-        )
-        head = "".join(
-            f'<th style="{_WORDS}">{name}</th>'
-            for name in ("stage", "input", "ours", "cluster", "equal?")
-        )
-        more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
-        return (
-            '<div class="agreement" style="color:inherit;background:transparent">'
-            '<div style="overflow-x:auto"><table'
-            ' style="border-collapse:collapse;font-size:.85em;color:inherit;'
-            'background:transparent">'
-            "<caption"
-            f' style="text-align:left;font-weight:600">{html.escape(self.title)}</'
-            "caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
-            f"<p><strong>{html.escape(self.summary)}</strong></p>"
-            "<details><summary>freedoms, known disagreements,"
-            f" differences</summary><ul>{notes}</ul></details>"
-            f'<p style="opacity:.75;font-size:.85em">{html.escape(self.provenance)}</'
-            "p></div>"
-        )
-
-
-_TD = (
-    "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid"
-    " rgba(128,128,128,.4);overflow-wrap:anywhere"
-)
-# white on these reads on any page: no single ink is dark enough for a light page and
-# light enough for a dark one
-_BADGE = (
-    "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
-)
-_WORDS = f"{_TD};overflow-wrap:normal"
-_COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
-_STYLE = {"equal": "green", "known": "yellow", "different": "red"}
-
-
-def _state(row: Row) -> str:
-    if row.equal:
-        return "equal"
-    return "different" if row.unexplained else "known"
-
-
-def _verdict(row: Row) -> str:
-    figures = f"{row.comparison.equal}/{row.comparison.total}"
-    return {
-        "equal": f"✓ {figures}",
-        "known": f"≈ {figures} known",
-        "different": f"✗ {figures}",
-    }[_state(row)]
+        """For a notebook."""
+        return rendering.for_a_page(self)
 
 
 def _cell(value: Any) -> str:

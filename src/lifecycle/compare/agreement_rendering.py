@@ -1,0 +1,161 @@
+"""How an agreement table looks, in a terminal and on a page.
+
+First the sentence, then the row that tells most – or every row that differs and nobody
+has explained – and then the rest: on a page folded, in a terminal as plain text below.
+Rows whose answer was given come last, apart from those that were worked out.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from lifecycle.compare.agreement import AgreementTable, Row
+
+COLUMNS = ("stage", "input", "ours", "cluster", "equal?")
+
+_TD = (
+    "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid"
+    " rgba(128,128,128,.4);overflow-wrap:anywhere"
+)
+# white on these reads on any page: no single ink is dark enough for a light page and
+# light enough for a dark one
+_BADGE = (
+    "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+)
+_WORDS = f"{_TD};overflow-wrap:normal"
+_SMALL = "opacity:.75;font-size:.85em"
+_COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
+_STYLE = {"equal": "green", "known": "yellow", "different": "red"}
+
+
+# -- a terminal ------------------------------------------------------------------------
+
+
+def for_a_terminal(table: AgreementTable) -> Group:
+    """The sentence, the rows that tell most, all rows, the notes."""
+    rows, left_out = table.shown_rows()
+    parts: list[Any] = [Text(table.headline, style="bold")]
+    first = table.opening_rows()
+    if len(first) < len(rows):
+        parts += [_grid(first, table.title), Text("")]
+    parts.append(_grid(rows, "all rows" if len(parts) > 1 else table.title))
+    if left_out:
+        parts.append(Text(f"… and {left_out:,} more rows"))
+    parts += [Text(table.summary), *(Text(note) for note in table.notes())]
+    for reason, given in _by_reason(table.given):
+        parts.append(Text(f"given, not counted: {reason}"))
+        parts += [Text(f"  {row.stage} {row.input}: {_verdict(row)}") for row in given]
+    parts.append(Text(table.provenance, style="dim"))
+    return Group(*parts)
+
+
+def _grid(rows: Iterable[Row], title: str) -> Table:
+    grid = Table(title=title, title_justify="left", expand=False)
+    for column in COLUMNS:
+        grid.add_column(column, overflow="fold", justify="left")
+    for row in rows:
+        verdict = Text(_verdict(row), style=_STYLE[_state(row)])
+        grid.add_row(row.stage, row.input, row.ours, row.cluster, verdict)
+    return grid
+
+
+# -- a page ----------------------------------------------------------------------------
+
+
+def for_a_page(table: AgreementTable) -> str:
+    """HTML that inherits the page's colours and scrolls sideways on a phone."""
+    rows, left_out = table.shown_rows()
+    more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes())
+    count = len(table.computed)
+    parts = [
+        f"<p><strong>{html.escape(table.headline)}</strong></p>",
+        _page_grid(table.opening_rows(), table.title),
+        _folded(
+            f"{'the row' if count == 1 else f'all {count:,} rows'}",
+            _page_grid(rows, "") + more,
+        ),
+        _folded("freedoms, known disagreements, differences", f"<ul>{notes}</ul>")
+        if notes
+        else "",
+        *(
+            _folded(
+                f"given, not counted: {len(given):,} rows",
+                f"<p>{html.escape(reason)}</p>{_page_grid(given, '')}",
+            )
+            for reason, given in _by_reason(table.given)
+        ),
+        f'<p style="{_SMALL}">{html.escape(table.summary)}<br>'
+        f"{html.escape(table.provenance)}</p>",
+    ]
+    return (
+        '<div class="agreement" style="color:inherit;background:transparent">'
+        f"{''.join(parts)}</div>"
+    )
+
+
+def _folded(summary: str, inside: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>{inside}</details>"
+
+
+def _page_grid(rows: Iterable[Row], title: str) -> str:
+    caption = (
+        f'<caption style="text-align:left;font-weight:600">{html.escape(title)}'
+        "</caption>"
+        if title
+        else ""
+    )
+    head = "".join(f'<th style="{_WORDS}">{name}</th>' for name in COLUMNS)
+    body = "".join(f"<tr>{_page_row(row)}</tr>" for row in rows)
+    return (
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse;'
+        'font-size:.85em;color:inherit;background:transparent">'
+        f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _page_row(row: Row) -> str:
+    cells = zip(
+        (_WORDS, _TD, _TD, _TD),
+        (row.stage, row.input, row.ours, row.cluster),
+        strict=True,
+    )
+    return (
+        "".join(
+            f'<td style="{style}">{html.escape(cell)}</td>' for style, cell in cells
+        )
+        + f'<td style="{_TD}"><span style="{_BADGE};background:{_COLOUR[_state(row)]}">'
+        f"{html.escape(_verdict(row))}</span></td>"
+    )
+
+
+# -- both ------------------------------------------------------------------------------
+
+
+def _by_reason(given: list[Row]) -> Iterable[tuple[str, list[Row]]]:
+    by_reason = sorted(given, key=lambda row: row.given)
+    for reason, rows in groupby(by_reason, key=lambda row: row.given):
+        yield reason, list(rows)
+
+
+def _state(row: Row) -> str:
+    if row.equal:
+        return "equal"
+    return "different" if row.unexplained else "known"
+
+
+def _verdict(row: Row) -> str:
+    figures = f"{row.comparison.equal}/{row.comparison.total}"
+    return {
+        "equal": f"✓ {figures}",
+        "known": f"≈ {figures} known",
+        "different": f"✗ {figures}",
+    }[_state(row)]
