@@ -40,12 +40,14 @@ class Normaliser:
         self.known.learn(documents)
         return self
 
-    def normalise(self, document: Any, *, in_flight: bool = False) -> Any:
+    def normalise(
+        self, document: Any, *, in_flight: frozenset[str] = frozenset()
+    ) -> Any:
         """The document with placeholders. The original is not touched. `in_flight`:
-        controllers were still at work, see there.
+        who was still at work, see there.
         """
         normalised = self._value(document, "", "", "", None)
-        return soften_in_flight(document, normalised) if in_flight else normalised
+        return soften_in_flight(document, normalised, in_flight)
 
     def text(self, text: str) -> str:
         """A string outside any document, such as a URL or a program's output."""

@@ -17,6 +17,7 @@ from typing import Any
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.documents import document_of
+from lifecycle.compare.in_flight import KUBELET, WRITERS
 from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.pairing import pair_siblings
@@ -31,7 +32,9 @@ moment is a scope of its own.
 """
 
 UNSETTLED = frozenset({"scheduling"})
-"""Scenarios whose reads, too, look at objects that are still being written."""
+"""Scenarios whose reads, too, look at pods that the kubelet is still writing. What the
+scheduler had to say of them it has said by then.
+"""
 
 STAND_IN = "a namespace made for the recording"
 
@@ -199,7 +202,11 @@ def _compare_scope(
             if exchange is None or document is None:
                 shown.append(None)
                 continue
-            in_flight = exchange.method != "GET" or scenario in UNSETTLED
+            in_flight = frozenset[str]()
+            if exchange.method != "GET":
+                in_flight = WRITERS
+            elif scenario in UNSETTLED:
+                in_flight = KUBELET
             body = normaliser.normalise(document["body"], in_flight=in_flight)
             shown.append(
                 normaliser.normalise({k: v for k, v in document.items() if k != "body"})
