@@ -5,13 +5,16 @@ Some thirty pods, each made to bring out one rule: too big, a selector nobody me
 ports in use, affinity, spreading, a claim that is not there, a preemptor. A pod's
 answer is its node and every plugin's score of every node where the real scheduler's log
 (`-v=10`) has them, or else the refusal, word for word. Where several nodes have the
-highest sum, chance decided; there any of them is the recorded answer.
+highest sum, chance decided, theirs and ours. Whether they have is computed, from our
+scores; then another one of them is a freedom, counted, and the row says how many there
+were. Any other node is a difference.
 
 `framework` puts a reader's own plugins to the same questions.
 """
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +25,8 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
+from lifecycle.compare.freedoms import AMONG_EQUALS
+from lifecycle.compare.masked import Mark, Masked, raw_of
 from lifecycle.inspector import Recording
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
@@ -42,6 +47,8 @@ _SCORE = re.compile(
 _LATER = ("gated", "preemptor")
 """Decided after the others: once the gate was lifted, and at the very end."""
 NOBODYS = "other-scheduler"
+DICE = 1
+"""So that a page prints the same nodes each time it is built."""
 
 
 @dataclass(slots=True)
@@ -72,28 +79,47 @@ class Decision:
 
     @property
     def best(self) -> set[str]:
-        """Our nodes with the highest sum."""
-        totals: dict[str, int] = {}
-        for of_plugin in self.scores.values():
-            for node, score in of_plugin.items():
-                totals[node] = totals.get(node, 0) + score
-        return {
-            node for node, total in totals.items() if total == max(totals.values())
-        } or {self.host}
+        """The nodes that may be chosen: those with the highest sum of our scores.
+
+        Nobody scores a node that is the only one: then it is the one that was left.
+        """
+        return _with_the_highest_sum(self.scores) or {self.host}
 
     def ours(self) -> Object:
-        """Our answer. Among equals the recorded one is as good as ours."""
-        host = self.recorded_host if self.recorded_host in self.best else self.host
-        return {"node": host, "scores": self.scores, "refusal": self.refusal}
+        """Our answer."""
+        return {
+            "node": self._among_equals(self.host),
+            "highest sum": self.host in self.best,
+            "scores": self.scores,
+            "refusal": self.refusal,
+        }
 
     def theirs(self) -> Object:
         """The recorded answer."""
-        refusal = "" if self.recorded_host else self.recorded_refusal
+        best = _with_the_highest_sum(self.recorded_scores) or {self.recorded_host}
         return {
-            "node": self.recorded_host,
+            "node": self._among_equals(self.recorded_host),
+            "highest sum": self.recorded_host in best,
             "scores": self.recorded_scores,
-            "refusal": refusal,
+            "refusal": "" if self.recorded_host else self.recorded_refusal,
         }
+
+    def _among_equals(self, host: str) -> str:
+        """A node's name, as one of several where the sums say that it is."""
+        best = self.best
+        if len(best) < 2 or host not in best:
+            return host
+        text = f"<one of the {len(best)} with the highest sum>"
+        return Masked(text, [Mark(AMONG_EQUALS, host)], host)
+
+
+def _with_the_highest_sum(scores: Scores) -> set[str]:
+    totals: dict[str, int] = {}
+    for of_plugin in scores.values():
+        for node, score in of_plugin.items():
+            totals[node] = totals.get(node, 0) + score
+    highest = max(totals.values(), default=0)
+    return {node for node, total in totals.items() if total == highest}
 
 
 def logged_scores(recording: Recording) -> dict[str, Scores]:
@@ -144,7 +170,7 @@ def decide_again(
     placed.
     """
     cache, snapshot, plugins = Cache(), Snapshot(), framework()
-    algorithm = Algorithm(plugins, snapshot)
+    algorithm = Algorithm(plugins, snapshot, rng=random.Random(DICE))
     for node in noted(recording, "nodes as the scheduler sees them"):
         cache.add_node(node)
     for pod in noted(recording, "pods already there"):
@@ -217,5 +243,10 @@ def _preempted_on(recording: Recording) -> str:
 def _said(answer: Any) -> str:
     if not answer.get("node"):
         return shorten(str(answer.get("refusal", "")), 90, placeholder=" …")
-    count = sum(map(len, (answer.get("scores") or {}).values()))
-    return f"{answer['node']}, {count} scores" if count else str(answer["node"])
+    node, scores = answer["node"], answer.get("scores") or {}
+    parts = [str(raw_of(node))]
+    if isinstance(node, Masked):
+        parts.append(node.strip("<>"))
+    if count := sum(map(len, scores.values())):
+        parts.append(f"{count} scores")
+    return ", ".join(parts)

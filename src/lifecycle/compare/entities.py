@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api.names import ALPHANUMS
+from lifecycle.compare.placements import Placements
 
 RANDOM = "<random>"
 _SUFFIX = f"[{ALPHANUMS}]{{5}}"
@@ -29,8 +30,8 @@ _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 class Entity:
     """One API object of one cluster.
 
-    `label` is what both clusters call it. For pods: the `node`, whether the spec left
-    the scheduler no choice (`pinned`), and the `text` of the spec.
+    `label` is what both clusters call it. For pods: the `node`, and the `text` of the
+    spec.
     """
 
     kind: str
@@ -40,7 +41,6 @@ class Entity:
     label: str = ""
     generated: bool = False
     node: str = ""
-    pinned: bool = False
     text: str = ""
 
     @property
@@ -58,6 +58,8 @@ class Entities:
     generated: dict[str, Entity] = field(default_factory=dict)
     addresses: dict[str, tuple[str, Entity]] = field(default_factory=dict)
     topology: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    placements: Placements | None = None
+    _as_learned: Placements = field(default_factory=Placements)
     _workload_names: set[str] = field(default_factory=set)
 
     def learn(self, documents: Iterable[Any]) -> None:
@@ -66,6 +68,8 @@ class Entities:
         """
         documents = list(documents)
         found = [pair for document in documents for pair in objects_in(document)]
+        if self.placements is None:
+            self._as_learned.seen(0, (told_alone(*pair) for pair in found))
         for kind, obj in sorted(found, key=lambda pair: pair[0] == "Event"):
             self._learn_object(kind, obj)
         for document in documents:
@@ -82,6 +86,11 @@ class Entities:
     def pod(self, namespace: str, name: str) -> Entity | None:
         """A pod by name."""
         return self.by_name.get(("Pod", namespace, name))
+
+    def chosen_freely(self, pod: Entity) -> bool:
+        """Whether the scheduler may as well have put the pod elsewhere."""
+        placements = self.placements or self._as_learned
+        return placements.may_be_elsewhere(pod.namespace, pod.name)
 
     def node_address(self, address: str) -> str:
         """The node that has an address, or an empty string."""
@@ -158,7 +167,6 @@ class Entities:
             entity.text += str(meta.get("annotations"))
         if kind == "Pod" and obj.get("spec"):
             entity.node = obj["spec"].get("nodeName", "") or entity.node
-            entity.pinned = _is_pinned(obj)
             entity.text += str(obj["spec"])
             for key in _TOPOLOGY:
                 value = meta.get("labels", {}).get(key)
@@ -283,6 +291,11 @@ def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, A
                     yield row_kind, {"metadata": about["metadata"]}
 
 
+def told_alone(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """An object as it would stand outside its list."""
+    return obj if "kind" in obj else {**obj, "kind": kind}
+
+
 def rows_in(document: Any) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Every row of a Table: kind, namespace and name of its object, and its cells by
     column.
@@ -333,16 +346,6 @@ def references_in(
     elif isinstance(document, list):
         for value in document:
             yield from references_in(value)
-
-
-def _is_pinned(pod: dict[str, Any]) -> bool:
-    """Whether the pod's own spec leaves the scheduler no choice: static pods, DaemonSet
-    pods, a host name selected.
-    """
-    owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())}
-    return bool(owners & {"Node", "DaemonSet"}) or "kubernetes.io/hostname" in (
-        pod["spec"].get("nodeSelector") or {}
-    )
 
 
 def _allocated_at_random(address: str) -> bool:

@@ -145,6 +145,7 @@ class NodeTopology(FieldRule):
         short = site.key.removeprefix("topology.kubernetes.io/")
         if (
             site.pod is None
+            or not site.known.chosen_freely(site.pod)
             or short not in ("zone", "region")
             or not isinstance(value, str)
         ):

@@ -8,7 +8,13 @@ from lifecycle.compare import compare, in_flight, watches
 from lifecycle.compare.accidents import ACCIDENTS
 from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES
 
+AMONG_EQUALS = "node chosen among equal sums"
+
 _OTHERS = {
+    AMONG_EQUALS: (
+        "several nodes had the same highest sum of scores, ours and the recorded one"
+        " among them; upstream throws dice"
+    ),
     compare.BY_NAME: "lists are sorted by name, and these names are random",
     compare.OF_ENDPOINTS: (
         "endpoints are kept by address, and addresses are given out in any order"

@@ -3,37 +3,43 @@
 The answer to a write is a snapshot: a controller or the kubelet may have added its
 status a moment before, or not yet. Which fields are theirs is not guesswork, for the
 object says so itself: `managedFields` lists, per writer, every field it set. In a
-snapshot those fields may differ or be absent; everywhere else they must be equal, and
-the freedom is not granted at all.
+snapshot those fields may be absent. Where the kubelet writes, which passes through
+several values, they may also differ; a decision – of the scheduler, of a controller –
+is made once, and told in the same words or not yet. Everywhere else they must be equal,
+and the freedom is not granted at all.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from lifecycle.compare.masked import ABSENT, Mark, Masked, as_optional, marks_of, raw_of
 
 NAME = "still being written by its controller"
-_WRITERS = frozenset({"kube-controller-manager", "kubelet", "kube-scheduler"})
+KUBELET = frozenset({"kubelet"})
+WRITERS = KUBELET | {"kube-controller-manager", "kube-scheduler"}
 
 
-def soften_in_flight(raw: Any, normalised: Any) -> Any:
-    """The normalised object (or list of objects) with the fields of busy writers made
+def soften_in_flight(raw: Any, normalised: Any, writers: frozenset[str]) -> Any:
+    """The normalised object (or list of objects) with the fields of busy `writers` made
     optional.
     """
     if not isinstance(raw, dict):
         return normalised
     if isinstance(raw.get("items"), list):
         items = [
-            soften_in_flight(a, b)
+            soften_in_flight(a, b, writers)
             for a, b in zip(raw["items"], normalised["items"], strict=True)
         ]
         return normalised | {"items": items}
     entries = (raw.get("metadata") or {}).get("managedFields") or ()
     for index, entry in enumerate(entries):
-        if entry.get("manager") in _WRITERS and entry.get("subresource") == "status":
-            normalised = _loosen(raw, normalised, entry["fieldsV1"])
+        manager = entry.get("manager")
+        if manager in writers and entry.get("subresource") == "status":
+            loose = _free if manager in KUBELET else _optional
+            normalised = _loosen(raw, normalised, entry["fieldsV1"], loose)
             managed = list(normalised["metadata"]["managedFields"])
             managed[index] = as_optional(managed[index], NAME)
             normalised = normalised | {
@@ -42,17 +48,19 @@ def soften_in_flight(raw: Any, normalised: Any) -> Any:
     return normalised
 
 
-def _loosen(raw: Any, value: Any, fields: dict[str, Any]) -> Any:
-    """Make the named fields of a value optional, and their values free."""
+def _loosen(
+    raw: Any, value: Any, fields: dict[str, Any], loose: Callable[[Any], Any]
+) -> Any:
+    """Make the named fields of a value `loose`."""
     inner = {key: below for key, below in fields.items() if key != "."}
     if not inner:
-        return _free(value)
+        return loose(value)
     if isinstance(value, dict):
         changed = dict(value)
         for key, below in inner.items():
             name = key.removeprefix("f:")
             if key.startswith("f:") and name in value:
-                changed[name] = _loosen(raw[name], value[name], below)
+                changed[name] = _loosen(raw[name], value[name], below, loose)
         return changed
     if isinstance(value, list):
         items = list(value)
@@ -61,9 +69,13 @@ def _loosen(raw: Any, value: Any, fields: dict[str, Any]) -> Any:
                 wanted = json.loads(key[2:])
                 for index, item in enumerate(raw):
                     if isinstance(item, dict) and wanted.items() <= item.items():
-                        items[index] = _loosen(item, items[index], below)
+                        items[index] = _loosen(item, items[index], below, loose)
         return items
-    return _free(value)
+    return loose(value)
+
+
+def _optional(value: Any) -> Any:
+    return as_optional(value, NAME)
 
 
 def _free(value: Any) -> Any:

@@ -20,14 +20,17 @@ from lifecycle.compare.accidents import soften
 from lifecycle.compare.entities import Entities, Entity, kind_of_rows
 from lifecycle.compare.in_flight import soften_in_flight
 from lifecycle.compare.masked import Mark, Masked
+from lifecycle.compare.placements import Placements
 from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES, Site
 
 
 class Normaliser:
-    """Normalises the documents of one cluster in one scope."""
+    """Normalises the documents of one cluster in one scope. `placements`: what is
+    known of its pods beyond the scope; else what is learned has to do.
+    """
 
-    def __init__(self) -> None:
-        self.known = Entities()
+    def __init__(self, placements: Placements | None = None) -> None:
+        self.known = Entities(placements=placements)
         self.counts: Counter[str] = Counter()
 
     def learn(self, *documents: Any) -> Normaliser:
@@ -37,12 +40,14 @@ class Normaliser:
         self.known.learn(documents)
         return self
 
-    def normalise(self, document: Any, *, in_flight: bool = False) -> Any:
+    def normalise(
+        self, document: Any, *, in_flight: frozenset[str] = frozenset()
+    ) -> Any:
         """The document with placeholders. The original is not touched. `in_flight`:
-        controllers were still at work, see there.
+        who was still at work, see there.
         """
         normalised = self._value(document, "", "", "", None)
-        return soften_in_flight(document, normalised) if in_flight else normalised
+        return soften_in_flight(document, normalised, in_flight)
 
     def text(self, text: str) -> str:
         """A string outside any document, such as a URL or a program's output."""

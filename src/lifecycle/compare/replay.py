@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.compare.agreement import AgreementTable
-from lifecycle.compare.scenarios import BY_MOMENT, add_watches, compare_exchanges
-from lifecycle.inspector import InspectorError, Recording
+from lifecycle.compare.scenarios import compare_told
+from lifecycle.compare.told import Told, settled_before, told_by
+from lifecycle.inspector import Recording
 from lifecycle.inspector.runner import Responder, run_scenario
 from lifecycle.inspector.scenario import (
     Scenario,
@@ -34,13 +36,15 @@ async def compare_cluster(
     pause: float = 0.5,
     patience: float = 120.0,
     on_step: Callable[[Step], None] | None = None,
+    like_recorded: bool = True,
 ) -> AgreementTable:
     """Ask `target` what the recorded cluster was asked, and compare.
 
     Scenarios kept as data are used as they are; others are derived from the recording.
     If the target has a method `watch(path)`, an asynchronous iterator of watch events,
     the scenario's watches are compared as well. Only the admin's questions are asked.
-    `on_step` hears of every step before it is taken.
+    `on_step` hears of every step before it is taken. `like_recorded`: the target has
+    the recorded cluster's nodes and add-ons.
     """
     questions = (
         load_scenario(scenario)
@@ -57,18 +61,13 @@ async def compare_cluster(
         for exchange in recording.exchanges(scenario)
         if exchange.identity == "admin"
     ]
-    table = compare_exchanges(
-        scenario, ours, theirs, name, f"recording {recording.provenance}"
+    return compare_told(
+        scenario,
+        Told(ours, lines, settled_before(recording) if like_recorded else ()),
+        replace(told_by(recording, scenario), exchanges=theirs),
+        name,
+        f"recording {recording.provenance}",
     )
-    if lines and scenario in BY_MOMENT:
-        with contextlib.suppress(InspectorError):
-            add_watches(
-                table,
-                scenario,
-                (lines, ours),
-                (list(recording.watch(scenario)), theirs),
-            )
-    return table
 
 
 @contextlib.asynccontextmanager

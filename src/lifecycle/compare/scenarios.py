@@ -7,21 +7,24 @@ answer is compared field by field into an `AgreementTable`.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.documents import document_of
+from lifecycle.compare.in_flight import KUBELET, WRITERS
 from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.pairing import pair_siblings
+from lifecycle.compare.placements import Placements
+from lifecycle.compare.told import Told, told_by
 from lifecycle.compare.watches import compare_watches
-from lifecycle.inspector import Exchange, InspectorError, Recording
+from lifecycle.inspector import Exchange, Recording
 
 BY_MOMENT = frozenset({"journey"})
 """Scenarios in which everything settles between moments, and pods come and go: each
@@ -29,7 +32,9 @@ moment is a scope of its own.
 """
 
 UNSETTLED = frozenset({"scheduling"})
-"""Scenarios whose reads, too, look at objects that are still being written."""
+"""Scenarios whose reads, too, look at pods that the kubelet is still writing. What the
+scheduler had to say of them it has said by then.
+"""
 
 STAND_IN = "a namespace made for the recording"
 
@@ -43,26 +48,42 @@ def compare_recordings(
     them.
     """
     renamed: Counter[str] = Counter()
-    table = compare_exchanges(
+    told = [
+        replace(
+            told_by(side, scenario),
+            exchanges=in_own_place(side, scenario, renamed),
+        )
+        for side in (ours, theirs)
+    ]
+    table = compare_told(
         scenario,
-        in_own_place(ours, scenario, renamed),
-        in_own_place(theirs, scenario, renamed),
+        told[0],
+        told[1],
         f"recording {ours.provenance}",
         f"recording {theirs.provenance}",
     )
     if renamed and table.rows:
         table.rows[0].comparison.freedoms += renamed
-    try:
-        lines = list(ours.watch(scenario)), list(theirs.watch(scenario))
-    except InspectorError:
-        return table
-    if scenario in BY_MOMENT:
-        add_watches(
-            table,
-            scenario,
-            (lines[0], ours.exchanges(scenario)),
-            (lines[1], theirs.exchanges(scenario)),
-        )
+    return table
+
+
+def compare_told(
+    scenario: str, ours: Told, theirs: Told, our_name: str, their_name: str
+) -> AgreementTable:
+    """Compare what two clusters told: their answers and, where everything settles
+    between moments and both were watched, what watchers saw.
+    """
+    placements = ours.placements(), theirs.placements()
+    table = compare_exchanges(
+        scenario,
+        ours.exchanges,
+        theirs.exchanges,
+        our_name,
+        their_name,
+        placements=placements,
+    )
+    if scenario in BY_MOMENT and ours.lines and theirs.lines:
+        add_watches(table, scenario, ours, theirs)
     return table
 
 
@@ -88,19 +109,17 @@ def _told(exchange: Exchange, word: re.Pattern[str], instead: str) -> Exchange:
         name: json.loads(word.sub(instead, json.dumps(getattr(exchange, name))))
         for name in ("path", "body", "response")
     }
-    return dataclasses.replace(exchange, **parts)
+    return replace(exchange, **parts)
 
 
-Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]
-"""Watch lines, and the exchanges whose moments divide them."""
-
-
-def add_watches(
-    table: AgreementTable, scenario: str, ours: Watched, theirs: Watched
-) -> None:
+def add_watches(table: AgreementTable, scenario: str, ours: Told, theirs: Told) -> None:
     """Compare what watchers saw, a row per kind."""
     for kind, comparison in compare_watches(
-        ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])
+        ours.lines,
+        theirs.lines,
+        _settled(ours.exchanges),
+        _settled(theirs.exchanges),
+        placements=(ours.placements(), theirs.placements()),
     ).items():
         table.add(
             f"{scenario}: watch",
@@ -117,15 +136,19 @@ def compare_exchanges(
     theirs: Sequence[Exchange],
     our_name: str,
     their_name: str,
+    *,
+    placements: tuple[Placements, Placements] | None = None,
 ) -> AgreementTable:
-    """Compare two lists of exchanges, matched by what was asked."""
+    """Compare two lists of exchanges, matched by what was asked. `placements`: what is
+    known of either side's pods; else each scope's own answers have to do.
+    """
     table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
     scopes: dict[str, list[Pair]] = defaultdict(list)
     for mine, yours in align(ours, theirs):
         moment = (mine or yours).moment if scenario in BY_MOMENT else ""  # type: ignore[union-attr]
         scopes[moment].append((mine, yours))
     for pairs in scopes.values():
-        _compare_scope(scenario, pairs, table)
+        _compare_scope(scenario, pairs, table, placements or (None, None))
     return table
 
 
@@ -161,18 +184,29 @@ def _asked(exchange: Exchange) -> tuple[str, ...]:
     )
 
 
-def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> None:
+def _compare_scope(
+    scenario: str,
+    pairs: list[Pair],
+    table: AgreementTable,
+    placements: Sequence[Placements | None],
+) -> None:
     sides = []
     for side in (0, 1):
         exchanges = [pair[side] for pair in pairs]
         documents = [document_of(e) if e else None for e in exchanges]
-        normaliser = Normaliser().learn(*(d["body"] for d in documents if d))
+        normaliser = Normaliser(placements[side]).learn(
+            *(d["body"] for d in documents if d)
+        )
         shown: list[Any] = []
         for exchange, document in zip(exchanges, documents, strict=True):
             if exchange is None or document is None:
                 shown.append(None)
                 continue
-            in_flight = exchange.method != "GET" or scenario in UNSETTLED
+            in_flight = frozenset[str]()
+            if exchange.method != "GET":
+                in_flight = WRITERS
+            elif scenario in UNSETTLED:
+                in_flight = KUBELET
             body = normaliser.normalise(document["body"], in_flight=in_flight)
             shown.append(
                 normaliser.normalise({k: v for k, v in document.items() if k != "body"})

@@ -15,24 +15,19 @@ from lifecycle.compare.rule import Site, TextRule
 
 
 class SchedulerChoice(TextRule):
-    """The scheduler may choose any of the nodes with the best score; what follows from
-    the choice must follow it everywhere.
+    """The scheduler may choose any of several nodes that nothing tells apart; what
+    follows from the choice must follow it everywhere.
     """
 
     name = "node chosen by the scheduler"
     pattern = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
     def applies(self, site: Site) -> bool:
-        """Only in what speaks of a pod that was free to go elsewhere. A control plane
-        is tainted: landing there is no tie.
+        """Only in what speaks of a pod whose node was computed to be one of several
+        equally good ones; see `placements`.
         """
         pod = site.pod
-        return (
-            pod is not None
-            and bool(pod.node)
-            and not pod.pinned
-            and "control-plane" not in pod.node
-        )
+        return pod is not None and bool(pod.node) and site.known.chosen_freely(pod)
 
     def replace(
         self, match: re.Match[str], site: Site

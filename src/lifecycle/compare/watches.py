@@ -24,6 +24,7 @@ from typing import Any
 from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT, marks_of, optional_rule
 from lifecycle.compare.normalise import Normaliser
+from lifecycle.compare.placements import Placements
 
 COALESCED = "updates folded together"
 INTERLEAVED = "order of concurrent writers"
@@ -40,13 +41,16 @@ def compare_watches(
     theirs: Iterable[dict[str, Any]],
     our_moments: Sequence[float],
     their_moments: Sequence[float],
+    *,
+    placements: tuple[Placements | None, Placements | None] = (None, None),
 ) -> dict[str, Comparison]:
     """Compare two recorded watches (lines with `t`, `path`, `event`), a `Comparison`
     per kind.
 
     Moments are the seconds at which everything had settled.
     """
-    mine, yours = _lives(list(ours), our_moments), _lives(list(theirs), their_moments)
+    mine = _lives(list(ours), our_moments, placements[0])
+    yours = _lives(list(theirs), their_moments, placements[1])
     result: dict[str, Comparison] = defaultdict(Comparison)
     for life in sorted(set(mine) | set(yours)):
         kind = life[0].partition(" ")[0]
@@ -71,13 +75,15 @@ def compare_watches(
 
 
 def _lives(
-    lines: list[dict[str, Any]], moments: Sequence[float]
+    lines: list[dict[str, Any]],
+    moments: Sequence[float],
+    placements: Placements | None,
 ) -> dict[_Life, list[_Values]]:
     """Kind of life (label, first and last segment) → the value sequences of each object
     that led it.
     """
     documents = [line["event"].get("object") for line in lines]
-    normaliser = Normaliser().learn(*documents)
+    normaliser = Normaliser(placements).learn(*documents)
     stories: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
     for line, document in zip(lines, documents, strict=True):
         kind = (document or {}).get("kind", "")
