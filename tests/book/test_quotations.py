@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 QUOTATION = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", re.M)
 CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.M | re.S)
 CHAPTERS = sorted((ROOT / "book").rglob("*.md"))
+LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 
 
 def defined(file: Path) -> set[str]:
@@ -53,6 +54,12 @@ def test_what_a_chapter_imports_is_there(chapter: Path) -> None:
                     if not hasattr(module, a.name) and not _module(node, a)
                 ]
     assert lost == []
+
+
+@pytest.mark.parametrize("page", [*CHAPTERS, *LABS], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_no_page_draws_for_itself(page: Path) -> None:
+    """Each picture is a function of `lifecycle.figures`, with a test; a page gives it data."""
+    assert re.findall(r"import matplotlib|from matplotlib|empty_axes|\bax(?:es)?\.\w+\(", page.read_text()) == []
 
 
 def _module(node: ast.ImportFrom, alias: ast.alias) -> bool:

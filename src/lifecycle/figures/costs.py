@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from lifecycle.figures.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes, figure_of
 
 APART = 1.5
 """Factor between two labels, so that they do not cover each other."""
@@ -51,9 +51,7 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(INK)
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    return figure
+    return figure_of(axes)
 
 
 def sum_of(counts: Mapping[str, int]) -> int:

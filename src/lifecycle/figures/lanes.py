@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes, figure_of
 
 COLOURS = {"waiting": "#8a6d1f", "running": GOOD, "terminated": BAD}
 PHASES = {"Pending": "#8a6d1f", "Running": GOOD, "Succeeded": "#3a5f95", "Failed": BAD}
@@ -56,4 +56,4 @@ def draw_lanes(
     axes.set_xlim(0, end)
     axes.set_xlabel("seconds", color=INK, size=11)
     axes.spines["left"].set_visible(False)
-    return Picture(axes.figure)  # type: ignore[arg-type]
+    return Picture(figure_of(axes))

@@ -13,7 +13,7 @@ from itertools import cycle
 
 from matplotlib.axes import Axes
 
-from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes, figure_of
 
 MANY = 12
 """So many moments can carry a number each; more would write over one another."""
@@ -73,7 +73,7 @@ def draw_moments(
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
     grid[-1].set_xlabel(unit, color=INK, size=11)
-    return Picture(grid[0].figure)  # type: ignore[arg-type]
+    return Picture(figure_of(grid[0]))
 
 
 def draw_counts(
@@ -102,7 +102,7 @@ def draw_counts(
         axes.set_ylim(0, highest * 1.08)
         axes.grid(axis="y", color=INK, alpha=0.25, linewidth=0.6)
     grid[-1].set_xlabel(unit, color=INK, size=11)
-    return Picture(grid[0].figure)  # type: ignore[arg-type]
+    return Picture(figure_of(grid[0]))
 
 
 def _name(axes: Axes, name: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from matplotlib.patches import FancyBboxPatch
 
 from lifecycle.api.wire import Object
-from lifecycle.figures.picture import INK, Picture, empty_axes
+from lifecycle.figures.picture import INK, Picture, empty_axes, figure_of
 
 COLOURS = {
     "Deployment": "#7a4fb5",
@@ -85,7 +85,7 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
                 (cx, cy + HEIGHT / 2),
                 arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.4},
             )
-    return Picture(axes.figure)  # type: ignore[arg-type]
+    return Picture(figure_of(axes))
 
 
 def _place(

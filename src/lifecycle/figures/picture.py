@@ -48,3 +48,10 @@ def empty_axes(width: float, height: float, rows: int = 1) -> list[Axes]:
             axes.spines[side].set_color(INK)
         axes.tick_params(colors=INK, labelsize=10)
     return list(grid[:, 0])
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes stand in."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    return figure

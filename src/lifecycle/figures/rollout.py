@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes, figure_of
 
 SERVING = "#4a7bd0"
 
@@ -91,4 +91,4 @@ def draw_rollout(
         fontsize=10,
         borderaxespad=0.2,
     )
-    return Picture(axes.figure)  # type: ignore[arg-type]
+    return Picture(figure_of(axes))

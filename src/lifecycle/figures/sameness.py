@@ -12,7 +12,7 @@ from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from lifecycle.figures.picture import BAD, GOOD, INK, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, empty_axes, figure_of
 
 FREE = "#8fb8a8"
 
@@ -64,6 +64,4 @@ def draw_sameness(
     figure_axes[-1].set_xlabel(
         "fields: equal · equal but for a freedom · different", color=INK, fontsize=8
     )
-    figure = figure_axes[0].get_figure()
-    assert isinstance(figure, Figure)
-    return figure
+    return figure_of(figure_axes[0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.figures.picture import INK, Picture, empty_axes
+from lifecycle.figures.picture import INK, Picture, empty_axes, figure_of
 
 _COLOURS = ("#2a7f62", "#3d6fa8", "#b5441c", "#8a5fa8", "#a8812a", "#5f7f8a", "#a84f6f")
 
@@ -60,4 +60,4 @@ def draw_scores(
         labelcolor=INK,
         fontsize=9,
     )
-    return Picture(axes.figure)  # type: ignore[arg-type]
+    return Picture(figure_of(axes))

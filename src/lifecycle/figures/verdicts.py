@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.figures.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes, figure_of
 
 COLOURS = {
     "holds": "#2a7f62",
@@ -51,6 +51,4 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
         labelcolor=INK,
         fontsize=9,
     )
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    return figure
+    return figure_of(axes)
