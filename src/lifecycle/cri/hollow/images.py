@@ -1,13 +1,8 @@
 """The images of a hollow node: some are there from the start, the others can be
-"pulled" at once.
+"pulled" at once, if the catalogue has them (`image_catalog.py`).
 
-What a registry would answer is decided by the name: a host ending in `.invalid` (which
-the Internet promises never to exist) and names in `missing` are not found; everything
-else is.
-
-Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`ImageService`); names are normalised
-as containerd does (`distribution/reference`: `nginx` is
-`docker.io/library/nginx:latest`).
+Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`ImageService`); the errors are
+containerd's (`internal/cri/server/images/image_pull.go`, v2.x).
 """
 
 from __future__ import annotations
@@ -17,9 +12,21 @@ from hashlib import sha256
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig, Image
-from lifecycle.cri.images.reference import normalized_name
+from lifecycle.cri.hollow.image_catalog import (
+    ACCESS_DENIED,
+    not_found,
+    pull_error,
+    repositories,
+)
+from lifecycle.cri.images.reference import normalized_name, split_reference
 
 DEFAULT_SIZE = 38_641_288
+
+
+NO_CREDENTIALS = (
+    "pull access denied, repository does not exist or may require authorization:"
+    " authorization failed: no basic auth credentials"
+)
 
 
 def _named(size: int, repository: str, tags: str) -> tuple[int, tuple[str, ...]]:
@@ -52,9 +59,23 @@ def digest_of(text: str) -> str:
     return "sha256:" + sha256(text.encode()).hexdigest()
 
 
+def _unresolved(name: str, why: str) -> RuntimeServiceError:
+    """gRPC's code is shown if the registry knows that there is no such image; what is
+    denied has none that says anything, and the kubelet leaves it out.
+    """
+    text = (
+        f'failed to pull and unpack image "{name}": failed to resolve reference'
+        f' "{name}": {why}'
+    )
+    absent = why == not_found(name)
+    return RuntimeServiceError(
+        f"rpc error: code = NotFound desc = {text}" if absent else text
+    )
+
+
 class HollowImages:
     """The image store of one node. `present`: images, or sizes and names. `missing`:
-    names (normalised or not) that no registry knows.
+    names (normalised or not) that no registry knows, whatever the catalogue says.
 
     `private`: user name and password by the beginning of normalised names that ask for
     them.
@@ -93,54 +114,31 @@ class HollowImages:
         return self._by_name.get(image) or self._by_name.get(normalized_name(image))
 
     def pull_image(self, image: str, auth: AuthConfig | None = None) -> Image:
-        """Fetch from the registry of everything."""
+        """Fetch it. What is here already needs no registry. Raises
+        RuntimeServiceError.
+        """
         name = normalized_name(image)
         for prefix, (user, password) in self.private.items():
             if name.startswith(prefix) and (
                 auth is None or (auth.username, auth.password) != (user, password)
             ):
-                raise RuntimeServiceError(
-                    f'failed to pull and unpack image "{name}": failed to resolve'
-                    f' reference "{name}": pull access denied, repository does not'
-                    " exist or may require authorization: authorization failed: no"
-                    " basic auth credentials"
-                )
-        host = name.split("/", 1)[0].split(":")[0]
-        if (
-            host.endswith(".invalid")
-            or name in self.missing
-            or "does-not-exist" in name
-            or "doesnotexist" in name
-        ):
-            shown = image if host.endswith(".invalid") else name
-            why = "not found"
-            if host == "docker.io":
-                why = (
-                    "pull access denied, repository does not exist or may require"
-                    " authorization: server message: insufficient_scope: authorization"
-                    " failed"
-                )
-                raise RuntimeServiceError(
-                    f'failed to pull and unpack image "{shown}": failed to resolve'
-                    f' reference "{shown}": {why}'
-                )
-            raise RuntimeServiceError(
-                "rpc error: code = NotFound desc = failed to pull and unpack image"
-                f' "{shown}": failed to resolve reference "{shown}": {shown}: {why}'
-            )
-        known = self._by_name.get(name)
-        if known is not None:
-            return known
-        repository = name.partition("@")[0]
-        repository = (
-            repository.rsplit(":", 1)[0]
-            if ":" in repository.rsplit("/", 1)[-1]
-            else repository
-        )
-        digest = name.partition("@")[2] or digest_of("manifest " + name)
-        tags = () if "@" in name else (name,)
+                raise _unresolved(name, NO_CREDENTIALS)
+        present = self._by_name.get(name)
+        if name in self.missing:
+            why = ACCESS_DENIED if name.startswith("docker.io/") else not_found(name)
+        else:
+            why = "" if present else pull_error(name)
+        if why:
+            raise _unresolved(name, why)
+        if present is not None:
+            return present
+        repository, tag, digest = split_reference(name)
+        known = repositories().get(repository)
         pulled = Image(
-            digest_of("config " + name), tags, (f"{repository}@{digest}",), DEFAULT_SIZE
+            digest_of("config " + name),
+            (name,) if tag else (),
+            (f"{repository}@{digest or digest_of('manifest ' + name)}",),
+            (known.size if known else 0) or DEFAULT_SIZE,
         )
         self._add(pulled)
         return pulled

@@ -6,16 +6,24 @@ Upstream: `distribution/reference` (`ParseDockerRef`), which containerd uses.
 from __future__ import annotations
 
 
+def split_reference(name: str) -> tuple[str, str, str]:
+    """Repository, tag and digest; what is not there is empty."""
+    rest, _, digest = name.partition("@")
+    head, slash, last = rest.rpartition("/")
+    last, _, tag = last.partition(":")
+    return f"{head}{slash}{last}", tag, digest
+
+
 def normalized_name(image: str) -> str:
-    """The full name of an image: with registry, and with tag or digest."""
-    name, at, digest = image.partition("@")
-    first, slash, rest = name.partition("/")
+    """The full name of an image: with registry, and with tag or digest. Of both, only
+    the digest counts.
+    """
+    repository, tag, digest = split_reference(image)
+    first, slash, rest = repository.partition("/")
     if not slash:
-        name = f"docker.io/library/{name}"
+        repository = f"docker.io/library/{repository}"
     elif "." not in first and ":" not in first and first != "localhost":
-        name = f"docker.io/{name}"
+        repository = f"docker.io/{repository}"
     elif first == "docker.io" and "/" not in rest:
-        name = f"docker.io/library/{rest}"
-    if at:
-        return f"{name}@{digest}"
-    return name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
+        repository = f"docker.io/library/{rest}"
+    return f"{repository}@{digest}" if digest else f"{repository}:{tag or 'latest'}"
