@@ -15,7 +15,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.manager import CONTROLLERS, is_enabled
 from lifecycle.controllers.node_lifecycle.labels import labels_to_update
-from lifecycle.controllers.node_lifecycle.taints import wanted_taints
+from lifecycle.controllers.node_lifecycle.taints import desired_taints
 from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.controllers.ttl import TTLController
 
@@ -53,11 +53,11 @@ NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     ],
 )
 def test_taints_follow_conditions(node: Object, expected: list[str]) -> None:
-    taints = wanted_taints(node, "2026-01-01T00:00:00Z")
+    taints = desired_taints(node, "2026-01-01T00:00:00Z")
     assert [t["key"].partition("/")[2] for t in taints] == expected
     new = [t for t in taints if t not in node["spec"]["taints"]]
     assert all(t["timeAdded"] == "2026-01-01T00:00:00Z" for t in new)  # NoSchedule ones are dated too
-    assert wanted_taints({**node, "spec": {**node["spec"], "taints": taints}}, "later") == taints
+    assert desired_taints({**node, "spec": {**node["spec"], "taints": taints}}, "later") == taints
 
 
 def test_the_old_labels_of_a_node_follow_the_new_ones() -> None:

@@ -20,7 +20,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 Text = TypeVar("Text", str, bytes)
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 
 MAX_KEY = 512
 """Characters (or bytes) of a key that is remembered, all its parts together."""
@@ -47,20 +47,20 @@ class BoundedCache(Generic[Key, Value]):
 def short_lru_cache(
     entries: int,
 ) -> Callable[
-    [Callable[Concatenate[Text, Given], Value]],
-    Callable[Concatenate[Text, Given], Value],
+    [Callable[Concatenate[Text, Params], Value]],
+    Callable[Concatenate[Text, Params], Value],
 ]:
     """`functools.lru_cache` for a function whose first argument is a text (or bytes): a
     long one is not remembered.
     """
 
     def decorate(
-        function: Callable[Concatenate[Text, Given], Value],
-    ) -> Callable[Concatenate[Text, Given], Value]:
+        function: Callable[Concatenate[Text, Params], Value],
+    ) -> Callable[Concatenate[Text, Params], Value]:
         remembered = lru_cache(entries)(function)
 
         @wraps(function)
-        def short(text: Text, *args: Given.args, **named: Given.kwargs) -> Value:
+        def short(text: Text, *args: Params.args, **named: Params.kwargs) -> Value:
             if len(text) <= MAX_KEY:
                 return remembered(text, *args, **named)  # type: ignore[arg-type]
             return function(text, *args, **named)

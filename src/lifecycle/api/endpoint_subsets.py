@@ -32,35 +32,37 @@ def repack_subsets(endpoints: Object) -> None:
             if key not in by_port:
                 by_port[key] = (port, {})
                 order.append(key)
-            found = by_port[key][1]
+            addresses = by_port[key][1]
             for ready, name in ((True, "addresses"), (False, "notReadyAddresses")):
                 for address in subset.get(name) or ():
                     who = (
                         address.get("ip", ""),
                         (address.get("targetRef") or {}).get("uid", ""),
                     )
-                    if who not in found or (ready and not found[who][0]):
-                        found[who] = (ready, address)
+                    if who not in addresses or (ready and not addresses[who][0]):
+                        addresses[who] = (ready, address)
     by_addresses: dict[
         bytes, tuple[list[Any], dict[tuple[str, str], tuple[bool, Object]]]
     ] = {}
     for key in order:
-        port, found = by_port[key]
+        port, addresses = by_port[key]
         signature = _sort_key(
-            sorted((ip, uid, ready) for (ip, uid), (ready, _) in found.items())
+            sorted((ip, uid, ready) for (ip, uid), (ready, _) in addresses.items())
         )
-        ports, _ = by_addresses.setdefault(signature, ([], found))
+        ports, _ = by_addresses.setdefault(signature, ([], addresses))
         if port is not None:
             ports.append(port)
     packed = []
-    for ports, found in by_addresses.values():
+    for ports, addresses in by_addresses.values():
         subset = {}
         good = [
-            address for who, (is_ready, address) in sorted(found.items()) if is_ready
+            address
+            for who, (is_ready, address) in sorted(addresses.items())
+            if is_ready
         ]
         waiting = [
             address
-            for who, (is_ready, address) in sorted(found.items())
+            for who, (is_ready, address) in sorted(addresses.items())
             if not is_ready
         ]
         if good:

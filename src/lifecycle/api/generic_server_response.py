@@ -33,24 +33,26 @@ _OF_CODE = {
         ),
     ),
 }
-_SAID_BY_SERVER = {403: "Forbidden", 415: "UnsupportedMediaType"}
+_REASON_OF_CODE = {403: "Forbidden", 415: "UnsupportedMediaType"}
 
 
 def generic_server_response(
-    code: int, said: str = "unknown", *, method: str = ""
+    code: int, server_message: str = "unknown", *, method: str = ""
 ) -> StatusError:
-    """The error for a status code; `said` is the body where it was text. Only some
-    codes repeat it.
+    """The error for a status code; `server_message` is the body where it was text. Only
+    some codes repeat it.
     """
-    if code in _SAID_BY_SERVER:
-        return failure(code, _SAID_BY_SERVER[code], said)
+    if code in _REASON_OF_CODE:
+        return failure(code, _REASON_OF_CODE[code], server_message)
     if code == 406:
         words = (
             "the server was unable to respond with a content type that the client"
             " supports"
         )
         return failure(
-            code, "NotAcceptable", words if said in ("", "unknown") else said
+            code,
+            "NotAcceptable",
+            words if server_message in ("", "unknown") else server_message,
         )
     if code == 409:
         return failure(
@@ -62,8 +64,8 @@ def generic_server_response(
         return failure(code, *_OF_CODE[code])
     if code >= 500:
         words = (
-            f"an error on the server ({go_quote(said)}) has prevented the request from"
-            " succeeding"
+            f"an error on the server ({go_quote(server_message)}) has prevented the"
+            " request from succeeding"
         )
         return failure(code, "InternalError", words)
     return failure(

@@ -71,16 +71,16 @@ def _resolve(text: str) -> str:
 
 
 def _is_time(text: str) -> bool:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return False
     try:
         date(*map(int, re.split("[Tt ]", text)[0].split("-")))
     except ValueError:
         return False
-    return not found[1] or all(
+    return not match[1] or all(
         int(part) < limit
-        for part, limit in zip(found.group(1, 2, 3), (24, 60, 60), strict=True)
+        for part, limit in zip(match.group(1, 2, 3), (24, 60, 60), strict=True)
     )
 
 
@@ -171,14 +171,14 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
     """
     _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     power = len(digits) + int(exponent) - 1
-    shown = repr(value).removesuffix(".0")
+    literal = repr(value).removesuffix(".0")
     if value and not -4 <= power < 6:
         first, rest = digits[0], "".join(map(str, digits[1:]))
-        shown = (
+        literal = (
             f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}"
             f"e{'-' if power < 0 else '+'}{abs(power):02}"
         )
-    return dumper.represent_scalar("tag:yaml.org,2002:float", shown)
+    return dumper.represent_scalar("tag:yaml.org,2002:float", literal)
 
 
 _GoDumper.add_representer(str, _represent_text)

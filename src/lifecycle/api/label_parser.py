@@ -46,21 +46,21 @@ def tokens(text: str) -> list[Token]:
     """Split a selector into symbols and words, longest symbol first; the last token is
     END. A zero byte ends the text.
     """
-    found: list[Token] = []
+    scanned_items: list[Token] = []
     at = 0
     while True:
         match = _token.match(text, at)
         if match is None or match.lastindex is None:
-            found.append((END, ""))
-            return found
+            scanned_items.append((END, ""))
+            return scanned_items
         at = match.end()
         symbols, word = match.groups()
         if word:
-            found.append((WORD, word))
+            scanned_items.append((WORD, word))
             continue
         while symbols:
             symbol = next(s for s in _SYMBOLS if symbols.startswith(s))
-            found.append((symbol, symbol))
+            scanned_items.append((symbol, symbol))
             symbols = symbols[len(symbol) :]
 
 
@@ -145,29 +145,29 @@ class _Parser:
             return {""}
         if kind not in (WORD, ","):
             raise _expected(literal, "',', ')' or identifier")
-        found = self.list_of_values()
+        literals = self.list_of_values()
         self.take()  # the list only ends before a ")"
-        return found
+        return literals
 
     def list_of_values(self) -> set[str]:
-        found: set[str] = set()
+        values: set[str] = set()
         while True:
             kind, literal = self.take()
             following, next_literal = self.peek()
             if kind == WORD:
-                found.add(literal)
+                values.add(literal)
                 if following == ")":
-                    return found
+                    return values
                 if following != ",":
                     raise _expected(next_literal, "',' or ')'")
             elif kind == ",":
-                if not found:
-                    found.add("")
+                if not values:
+                    values.add("")
                 if following == ")":
-                    found.add("")
-                    return found
+                    values.add("")
+                    return values
                 if following == ",":
-                    found.add("")
+                    values.add("")
             else:
                 raise _expected(literal, "',', or identifier")
 

@@ -83,7 +83,7 @@ def find_matching_volume(
     `only_kept`: leave free ones alone.
     """
     spec = claim["spec"]
-    wanted = parse_quantity(
+    requested_qty = parse_quantity(
         ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
     )
     selector = (
@@ -98,7 +98,7 @@ def find_matching_volume(
         if (
             meta["name"] in excluded
             or (offer.get("claimRef") is not None and not is_bound_to(volume, claim))
-            or size < wanted
+            or size < requested_qty
             or (offer.get("volumeMode") or "Filesystem")
             != (spec.get("volumeMode") or "Filesystem")
             or (offer.get("volumeAttributesClassName") or "")

@@ -139,10 +139,10 @@ def append_pod_config(config: DNSConfig, more: Object) -> DNSConfig:
 
 def append_options(first: Iterable[str], more: Iterable[str]) -> list[str]:
     """Options by name: a later one with the same name takes the earlier one's place."""
-    found = {option.partition(":")[0]: option for option in first}
+    by_name = {option.partition(":")[0]: option for option in first}
     for option in more:
-        found[option.partition(":")[0]] = option
-    return list(found.values())
+        by_name[option.partition(":")[0]] = option
+    return list(by_name.values())
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:

@@ -140,10 +140,10 @@ def _aggregate(
 
     def counted(container: Object, own_status: Object | None) -> ResourceList:
         resources = container.get("resources")
-        wanted = resource_list(resources.get(key)) if resources else {}
+        container_reqs = resource_list(resources.get(key)) if resources else {}
         if own_status is not None:
-            wanted = _effective(wanted, own_status, key, status) or {}
-        return {**non_missing, **wanted} if non_missing else wanted
+            container_reqs = _effective(container_reqs, own_status, key, status) or {}
+        return {**non_missing, **container_reqs} if non_missing else container_reqs
 
     total: ResourceList = {}
     for container in spec.get("containers") or ():
@@ -190,19 +190,19 @@ def _override(
     own = (pod["spec"].get("resources") or {}).get(key)
     if not own or options.skip_pod_level_resources:
         return
-    wanted = resource_list(own)
+    desired = resource_list(own)
     effective: ResourceList | None = None
     status = pod.get("status") or {}
     in_force = options.in_place_pod_level_resources and options.use_status_resources
     if in_force and status.get("resources") is not None:
-        effective = _effective(wanted, status, key, status)
-    for name, amount in wanted.items():
+        effective = _effective(desired, status, key, status)
+    for name, amount in desired.items():
         if is_supported_pod_level_resource(name):
             total[name] = amount if effective is None else effective.get(name, _ZERO)
 
 
 def _effective(
-    wanted: ResourceList, status: Object, key: str, pod_status: Object
+    desired: ResourceList, status: Object, key: str, pod_status: Object
 ) -> ResourceList | None:
     """What counts in the light of a status, of a container or of the pod.
 
@@ -212,8 +212,8 @@ def _effective(
     if is_pod_resize_infeasible(pod_status):
         if key == "limits":
             return resource_list(in_force) if in_force is not None else None
-        wanted = {}
-    total = dict(wanted)
+        desired = {}
+    total = dict(desired)
     _raise_to(total, resource_list(in_force))
     if key == "requests":
         _raise_to(total, resource_list(status.get("allocatedResources")))

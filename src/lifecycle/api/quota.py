@@ -134,7 +134,7 @@ def _service_usage(service: Object) -> Usage:
 
 def _claim_usage(claim: Object) -> Usage:
     spec = claim.get("spec") or {}
-    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    requested = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get(
         "storage"
     )
@@ -143,8 +143,8 @@ def _claim_usage(claim: Object) -> Usage:
     prefix = f"{class_name}.storageclass.storage.k8s.io/" if class_name else ""
     if prefix:
         used[f"{prefix}persistentvolumeclaims"] = ONE
-    if asked is not None:
-        storage = parse_quantity(asked)
+    if requested is not None:
+        storage = parse_quantity(requested)
         if allocated is not None:
             storage = max(storage, parse_quantity(allocated))
         used["requests.storage"] = (
@@ -262,16 +262,16 @@ def missing_requirements(
 def matches_scopes(quota: Object, resource: Resource, obj: Object) -> bool:
     """Whether a quota with scopes is about an object."""
     spec = quota["spec"]
-    wanted = [
+    scope_selectors = [
         {"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()
     ]
-    wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    if not wanted:
+    scope_selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    if not scope_selectors:
         return True
     if not resource.group and resource.plural == "pods":
-        return all(_pod_in_scope(requirement, obj) for requirement in wanted)
+        return all(_pod_in_scope(requirement, obj) for requirement in scope_selectors)
     if not resource.group and resource.plural == "persistentvolumeclaims":
-        return all(_claim_in_scope(requirement, obj) for requirement in wanted)
+        return all(_claim_in_scope(requirement, obj) for requirement in scope_selectors)
     return False
 
 

@@ -31,8 +31,8 @@ def matching_rule(container: Object, exit_code: int) -> Object | None:
         codes = rule.get("exitCodes") or {}
         inside = exit_code in (codes.get("values") or ())
         if inside == (codes.get("operator") == "In"):
-            found: Object = rule
-            return found
+            match: Object = rule
+            return match
     return None
 
 

@@ -151,15 +151,15 @@ class FrameDecoder:
             raw = self._zlib.decompress(block)
         except zlib.error as error:
             raise FrameError(f"headers: {error}") from None
-        position, found = 4, []
+        position, headers = 4, []
         for _ in range(int.from_bytes(raw[:4], "big")):
             texts = []
             for _ in range(2):
                 end = position + 4 + int.from_bytes(raw[position : position + 4], "big")
                 texts.append(raw[position + 4 : end].decode("latin-1"))
                 position = end
-            found += [(texts[0], value) for value in texts[1].split("\0")]
-        return tuple(found)
+            headers += [(texts[0], value) for value in texts[1].split("\0")]
+        return tuple(headers)
 
 
 class FrameEncoder:

@@ -139,7 +139,7 @@ def gone(message: str) -> StatusError:
     return failure(410, "Expired", message)
 
 
-def too_large_resource_version(asked: int, current: int) -> StatusError:
+def too_large_resource_version(minimum: int, current: int) -> StatusError:
     """504: a revision from the future was asked for."""
     details: Object = {
         "causes": [
@@ -150,7 +150,7 @@ def too_large_resource_version(asked: int, current: int) -> StatusError:
         ],
         "retryAfterSeconds": 1,
     }
-    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    message = f"Timeout: Too large resource version: {minimum}, current: {current}"
     return failure(504, "Timeout", message, details)
 
 

@@ -179,14 +179,14 @@ class _Reader:
         if parent is not None and parent.key is None and type(parent.value) is dict:
             line = event.start_mark.line + 1
             key = _scalar(text) if plain and not _ENDLESS.fullmatch(text) else text
-            shown = (
+            name = (
                 "null"
                 if key is None
                 else str(key).lower()
                 if isinstance(key, bool)
                 else str(key)
             )
-            parent.key = _Key(shown, line, plain and text == _MERGE)
+            parent.key = _Key(name, line, plain and text == _MERGE)
         else:
             self._put(_scalar(text) if plain else text)
 

@@ -185,11 +185,13 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
 }
 
 
-def is_enabled(name: str, wanted: Iterable[str] | str) -> bool:
+def is_enabled(name: str, controllers: Iterable[str] | str) -> bool:
     """`--controllers`: names, `*` for all, `-name` to leave one out. Upstream:
     `genericcontrollermanager.IsControllerEnabled`.
     """
-    entries = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    entries = (
+        controllers.split(",") if isinstance(controllers, str) else list(controllers)
+    )
     if name in entries:
         return True
     return f"-{name}" not in entries and "*" in entries

@@ -85,8 +85,8 @@ class NodeIPAMController:
         self._recorder = EventRecorder(client, "cidrAllocator", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._nodes.add_event_handler(
-            add=self._node_seen,
-            update=lambda old, new: self._node_seen(new),
+            add=self._enqueue_node,
+            update=lambda old, new: self._enqueue_node(new),
             delete=self._node_deleted,
         )
 
@@ -108,7 +108,7 @@ class NodeIPAMController:
         finally:
             await self._recorder.stop()
 
-    def _node_seen(self, node: Object) -> None:
+    def _enqueue_node(self, node: Object) -> None:
         cidr = node["spec"].get("podCIDR") if node.get("spec") else None
         if cidr:
             self._pending.pop(node["metadata"]["name"], None)

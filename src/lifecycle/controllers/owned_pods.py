@@ -101,7 +101,7 @@ class OwnedPods:
             return
         reference = get_controller_of(pod)
         if reference is None:
-            self._tell_whoever_selects(pod)
+            self._enqueue_selecting_owners(pod)
             return
         owner = self.owner_of(pod["metadata"]["namespace"], reference)
         if owner is not None:
@@ -126,7 +126,7 @@ class OwnedPods:
                 self._changed(meta_namespace_key(former), new)
         if reference is None:
             if before is not None or old_meta.get("labels") != meta.get("labels"):
-                self._tell_whoever_selects(new)
+                self._enqueue_selecting_owners(new)
             return
         owner = self.owner_of(meta["namespace"], reference)
         if owner is not None:
@@ -146,7 +146,7 @@ class OwnedPods:
             self._expectations.deletion_observed(key, meta_namespace_key(pod))
         self._changed(key, pod)
 
-    def _tell_whoever_selects(self, pod: Object) -> None:
+    def _enqueue_selecting_owners(self, pod: Object) -> None:
         labels = pod["metadata"].get("labels")
         if not labels or not self._adopts:
             return

@@ -22,8 +22,8 @@ def get_controller_of(obj: Object) -> Object | None:
     if references:
         for reference in references:
             if reference.get("controller"):
-                found: Object = reference
-                return found
+                controller_ref: Object = reference
+                return controller_ref
     return None
 
 

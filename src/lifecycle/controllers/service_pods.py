@@ -82,12 +82,12 @@ def _host(pod: Object) -> tuple[str, str]:
 def services_for_pod(services: Indexer, pod: Object) -> dict[str, None]:
     """The keys of the Services whose selectors match."""
     meta = pod["metadata"]
-    found: dict[str, None] = {}
+    service_keys: dict[str, None] = {}
     for service in services.list_namespace(meta["namespace"]):
         selector = service["spec"].get("selector")
         if selector and selector_from_labels(selector).matches(meta.get("labels")):
-            found[meta_namespace_key(service)] = None
-    return found
+            service_keys[meta_namespace_key(service)] = None
+    return service_keys
 
 
 def pods_for_service(pods: Indexer, service: Object) -> list[Object]:

@@ -189,17 +189,17 @@ class ServiceCIDRsController:
             self._cidrs.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
         )
 
-    async def _set_ready(self, service_cidr: Object, wanted: dict[str, str]) -> None:
+    async def _set_ready(self, service_cidr: Object, ready: dict[str, str]) -> None:
         for condition in (service_cidr.get("status") or {}).get("conditions") or ():
             if (
                 condition["type"] == "Ready"
-                and {key: condition.get(key, "") for key in wanted} == wanted
+                and {key: condition.get(key, "") for key in ready} == ready
             ):
                 return
         name = service_cidr["metadata"]["name"]
         condition = {
             "type": "Ready",
-            **wanted,
+            **ready,
             "lastTransitionTime": self._clock.timestamp(),
         }
         patch = {

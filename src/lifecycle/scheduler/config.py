@@ -132,21 +132,21 @@ class SchedulerConfiguration:
 
 def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfiguration:
     """Read a configuration (YAML or decoded). Raises ConfigurationError."""
-    given: Any = yaml.safe_load(document) if isinstance(document, str) else document
+    decoded: Any = yaml.safe_load(document) if isinstance(document, str) else document
     if (
-        not isinstance(given, Mapping)
-        or given.get("kind") != "KubeSchedulerConfiguration"
+        not isinstance(decoded, Mapping)
+        or decoded.get("kind") != "KubeSchedulerConfiguration"
     ):
-        kind = given.get("kind", "") if isinstance(given, Mapping) else ""
+        kind = decoded.get("kind", "") if isinstance(decoded, Mapping) else ""
         raise ConfigurationError(
             f'no kind "{kind}" is registered for version "{API_VERSION}"'
         )
-    if given.get("apiVersion") != API_VERSION:
+    if decoded.get("apiVersion") != API_VERSION:
         raise ConfigurationError(
             'no kind "KubeSchedulerConfiguration" is registered for version'
-            f' "{given.get("apiVersion", "")}"'
+            f' "{decoded.get("apiVersion", "")}"'
         )
-    entries: Sequence[Mapping[str, Any]] = given.get("profiles") or ({},)
+    entries: Sequence[Mapping[str, Any]] = decoded.get("profiles") or ({},)
     profiles = tuple(_profile(entry) for entry in entries)
     seen: set[str] = set()
     for number, profile in enumerate(profiles):
@@ -156,15 +156,15 @@ def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfigura
                 f' "{profile.scheduler_name}"'
             )
         seen.add(profile.scheduler_name)
-    percentage = given.get("percentageOfNodesToScore") or 0
+    percentage = decoded.get("percentageOfNodesToScore") or 0
     if not 0 <= percentage <= 100:
         raise ConfigurationError(
             f"percentageOfNodesToScore: Invalid value: {percentage}: not in valid range"
             " [0-100]"
         )
     initial, longest = (
-        given.get("podInitialBackoffSeconds", 1),
-        given.get("podMaxBackoffSeconds", 10),
+        decoded.get("podInitialBackoffSeconds", 1),
+        decoded.get("podMaxBackoffSeconds", 10),
     )
     if initial <= 0:
         raise ConfigurationError(
@@ -176,7 +176,9 @@ def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfigura
             f"podMaxBackoffSeconds: Invalid value: {longest}: must be greater than or"
             " equal to PodInitialBackoffSeconds"
         )
-    extenders = tuple(extender_config(entry) for entry in given.get("extenders") or ())
+    extenders = tuple(
+        extender_config(entry) for entry in decoded.get("extenders") or ()
+    )
     if sum(bool(extender.bind_verb) for extender in extenders) > 1:
         count = sum(bool(extender.bind_verb) for extender in extenders)
         raise ConfigurationError(
@@ -298,14 +300,14 @@ def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
     )
 
 
-def _seconds(given: str | float | None) -> float:
-    if given is None:
+def _seconds(duration: str | float | None) -> float:
+    if duration is None:
         return DEFAULT_EXTENDER_TIMEOUT
-    if isinstance(given, int | float):
-        return float(given)
+    if isinstance(duration, int | float):
+        return float(duration)
     units = (("ms", 0.001), ("s", 1.0), ("m", 60.0))
     return next(
-        float(given[: -len(unit)]) * factor
+        float(duration[: -len(unit)]) * factor
         for unit, factor in units
-        if given.endswith(unit)
+        if duration.endswith(unit)
     )

@@ -119,7 +119,7 @@ BREAKAGES = (
     ),
     Breakage(
         "children outlive their owner",
-        "controllers.garbagecollector.garbage_collector.GarbageCollector._judge",
+        "controllers.garbagecollector.garbage_collector.GarbageCollector._attempt_to_delete_item",
         nothing,
         ("garbage-collection-cascading-delete",),
     ),

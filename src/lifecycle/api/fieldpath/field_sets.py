@@ -201,10 +201,10 @@ def has(fields: Fields, path: tuple[str, ...]) -> bool:
     return node is not None and bool(path) and is_member(node)
 
 
-def from_paths(*found: tuple[str, ...]) -> Fields:
+def from_paths(*element_paths: tuple[str, ...]) -> Fields:
     """The set of the places named."""
     out: Fields = {}
-    for path in found:
+    for path in element_paths:
         single: Fields = LEAF
         for element in reversed(path):
             single = {element: single}

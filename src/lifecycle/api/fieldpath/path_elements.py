@@ -83,7 +83,7 @@ def order(element: str) -> tuple[int, Any]:
     return 0, element
 
 
-def _shown(value: Any) -> str:
+def _value_string(value: Any) -> str:
     if type(value) is str:
         return go_quote(value)
     if value is None:
@@ -104,13 +104,13 @@ def path_text(path: Iterable[str]) -> str:
             parts.append(
                 "["
                 + ",".join(
-                    f"{name}={_shown(value)}"
+                    f"{name}={_value_string(value)}"
                     for name, value in sorted(orjson.loads(rest).items())
                 )
                 + "]"
             )
         elif kind == "v:":
-            parts.append(f"[={_shown(orjson.loads(rest))}]")
+            parts.append(f"[={_value_string(orjson.loads(rest))}]")
         else:
             parts.append(f"[{rest}]")
     return "".join(parts)

@@ -189,21 +189,21 @@ def _set_element_orders(
         name = _plain_key(
             key, SET_ORDER, "invalid patch format of setElementOrder list"
         )
-        current, given = original.get(name), rest.get(name)
-        for value in (current, given):
+        current, patch_list = original.get(name), rest.get(name)
+        for value in (current, patch_list):
             if value is not None:
                 _need_list(value)
         child = _child(schema, name)
         merge_key = _merge_key(child)
-        _check_order(given or [], order, merge_key)
-        if current is None and given is None:
+        _check_order(patch_list or [], order, merge_key)
+        if current is None and patch_list is None:
             continue
         if current is None:
-            _, merged = _without_directives(given)
-        elif given is None:
+            _, merged = _without_directives(patch_list)
+        elif patch_list is None:
             merged = current
         else:
-            merged = _merge_field(current, given, child, False)
+            merged = _merge_field(current, patch_list, child, False)
         original[name] = ordered_list(merged, order, current or [], merge_key)
         rest.pop(name, None)
     return rest
@@ -224,31 +224,31 @@ def _need_list(value: Any) -> None:
         )
 
 
-def _check_order(given: list[Any], order: list[Any], merge_key: str) -> None:
+def _check_order(patch_list: list[Any], order: list[Any], merge_key: str) -> None:
     """The items that the patch gives must come in the order that the patch asks for."""
-    if not given or not order:
+    if not patch_list or not order:
         return
     items = iter(order)
-    for item in given:
+    for item in patch_list:
         if isinstance(item, dict) and DIRECTIVE in item:
             continue
-        if not any(_same_item(item, wanted, merge_key) for wanted in items):
+        if not any(_same_item(item, ordered, merge_key) for ordered in items):
             message = (
-                f"The order in patch list:\n{go_value(given)}\n doesn't match"
+                f"The order in patch list:\n{go_value(patch_list)}\n doesn't match"
                 f" {SET_ORDER} list:\n{go_value(order)}\n"
             )
             raise unexpected(message)
 
 
-def _same_item(item: Any, wanted: Any, merge_key: str) -> bool:
+def _same_item(item: Any, ordered: Any, merge_key: str) -> bool:
     if not merge_key:
-        return bool(item == wanted)
-    for one in (item, wanted):
+        return bool(item == ordered)
+    for one in (item, ordered):
         if not isinstance(one, dict) or merge_key not in one:
             raise unexpected(
                 f"map: {go_value(one)} does not contain declared merge key: {merge_key}"
             )
-    return bool(item[merge_key] == wanted[merge_key])
+    return bool(item[merge_key] == ordered[merge_key])
 
 
 def _without_nulls(value: Any) -> Any:

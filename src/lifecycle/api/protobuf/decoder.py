@@ -55,9 +55,9 @@ def decoder(message: str) -> Decode:
     It raises IndexError or ValueError for malformed bytes; `decode` turns both into
     ValueError.
     """
-    found = _decoders.get(message)
-    if found is not None:
-        return found
+    compiled = _decoders.get(message)
+    if compiled is not None:
+        return compiled
     steps: dict[int, Step] = {}
     missing: list[tuple[str, Callable[[], Any]]] = []
 
@@ -283,7 +283,7 @@ def _map_entry(field: Field) -> Decode:
                 and data[stop + 1] == end - stop - 2 < 0x80
             ):
                 return data[2:stop].decode(), plain(data[stop + 2 :])
-        key, value, found = "", None, False
+        key, value, has_value = "", None, False
         position = 0
         while position < end:
             tag, position = read_varint(data, position)
@@ -295,14 +295,14 @@ def _map_entry(field: Field) -> Decode:
                 if tag == 0x0A:
                     key = data[start:position].decode()
                 elif tag in value_steps:
-                    value, found = value_steps[tag][1](data[start:position]), True
+                    value, has_value = value_steps[tag][1](data[start:position]), True
                 continue
             if tag in value_steps and tag & 7 == VARINT:
                 number, position = read_varint(data, position)
-                value, found = value_steps[tag][1](number), True
+                value, has_value = value_steps[tag][1](number), True
             else:
                 position = skip(data, position, tag & 7)
-        return key, value if found else zero()
+        return key, value if has_value else zero()
 
     return decode_entry
 

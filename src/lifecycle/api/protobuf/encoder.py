@@ -42,9 +42,9 @@ def encoder(message: str) -> Encode:
     It raises ValueError, TypeError or AttributeError for values of the wrong type;
     `encode` turns those into ValueError.
     """
-    found = _encoders.get(message)
-    if found is not None:
-        return found
+    compiled = _encoders.get(message)
+    if compiled is not None:
+        return compiled
     plan: list[Step] = []
 
     def encode_message(obj: Any) -> bytes:

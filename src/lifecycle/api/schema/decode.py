@@ -84,9 +84,9 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
         raise bad_request(
             f"{unrecognized(kind)}couldn't get version/kind; json parse error"
         )
-    given_kind = obj.get("kind") or kind
-    given_version = obj.get("apiVersion") or api_version
-    if given_kind == kind and given_version == api_version:
+    actual_kind = obj.get("kind") or kind
+    actual_version = obj.get("apiVersion") or api_version
+    if actual_kind == kind and actual_version == api_version:
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
@@ -99,25 +99,25 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
         struct_for(api_version, kind) or ""
     ).startswith("meta/"):
         return
-    if not _is_registered(given_version, given_kind):
+    if not _is_registered(actual_version, actual_kind):
         why = (
-            f'no kind "{given_kind}" is registered for version "{given_version}" in '
+            f'no kind "{actual_kind}" is registered for version "{actual_version}" in '
             f'scheme "{_SCHEME}"'
         )
-        raise cannot_be_handled(given_kind, given_version, kind, why)
+        raise cannot_be_handled(actual_kind, actual_version, kind, why)
     if (
-        given_kind != kind
-        or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]
+        actual_kind != kind
+        or actual_version.rpartition("/")[0] != api_version.rpartition("/")[0]
     ):
-        version = given_version.rpartition("/")[2]
+        version = actual_version.rpartition("/")[2]
         package = internal_package(api_version.rpartition("/")[0])
         why = (
-            f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown "
+            f"converting ({version}.{actual_kind}) to ({package}.{kind}): unknown "
             "conversion"
         )
-        raise cannot_be_handled(given_kind, given_version, kind, why)
+        raise cannot_be_handled(actual_kind, actual_version, kind, why)
     raise bad_request(
-        f"the API version in the data ({given_version}) does not match the expected "
+        f"the API version in the data ({actual_version}) does not match the expected "
         f"API version ({api_version})"
     )
 

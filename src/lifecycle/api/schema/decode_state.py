@@ -39,13 +39,14 @@ class DecodeState:
         """A value that is not of the field's type."""
         if self.saved:
             return
-        given = json_type(value)
-        if given == "number" and type_ in ("int32", "int64", "int", "float64"):
-            given = f"number {value!r}"
+        json_value = json_type(value)
+        if json_value == "number" and type_ in ("int32", "int64", "int", "float64"):
+            json_value = f"number {value!r}"
         struct, names = _struct_and_names(path)
         where = f"Go struct field {struct}.{names} of" if names else "Go value of"
         self.saved = (
-            f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+            f"json: cannot unmarshal {json_value} into {where} type"
+            f" {go_type_name(type_)}"
         )
 
 

@@ -45,20 +45,20 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
         RecursionError,
     ):  # not JSON, or deeper than anything that could be stored
         return []
-    found: list[str] = []
-    _walk(tree, "", found)
-    return list(dict.fromkeys(found))[:_LIMIT]
+    duplicates: list[str] = []
+    _walk(tree, "", duplicates)
+    return list(dict.fromkeys(duplicates))[:_LIMIT]
 
 
-def _walk(value: Any, path: str, found: list[str]) -> None:
+def _walk(value: Any, path: str, duplicates: list[str]) -> None:
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for key, item in value:
             where = f"{path}.{key}" if path else key
             if key in seen:
-                found.append(f'duplicate field "{where}"')
+                duplicates.append(f'duplicate field "{where}"')
             seen.add(key)
-            _walk(item, where, found)
+            _walk(item, where, duplicates)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _walk(item, f"{path}[{index}]", found)
+            _walk(item, f"{path}[{index}]", duplicates)

@@ -33,22 +33,24 @@ class _Complaints(DecodeState):
     __slots__ = ()
 
     def save_type_error(self, value: Any, path: Path, type_: str) -> None:
-        self.saved = self.saved or _complaint(_KINDS.get(type(value), "invalid"), type_)
+        self.saved = self.saved or _conversion_error(
+            _KINDS.get(type(value), "invalid"), type_
+        )
 
 
-def _complaint(given: str, type_: str) -> str:
+def _conversion_error(source: str, type_: str) -> str:
     if type_.startswith("[]"):
-        return f"cannot restore slice from {given}"
+        return f"cannot restore slice from {source}"
     if type_.startswith("map["):
-        return f"cannot restore map from {given}"
+        return f"cannot restore map from {source}"
     if is_struct(type_):
-        return f"cannot restore struct from: {given}"
+        return f"cannot restore struct from: {source}"
     base = alias_of(type_) or type_
     target = "string" if base.endswith("UID") else base
-    if (given, target) == ("int64", "string") or (
-        given == "float64" and target.startswith("int")
+    if (source, target) == ("int64", "string") or (
+        source == "float64" and target.startswith("int")
     ):  # Go could, JSON does not
-        return f"cannot convert {given} to {go_type_name(type_)}"
+        return f"cannot convert {source} to {go_type_name(type_)}"
     return f"unrecognized type: {target}"
 
 

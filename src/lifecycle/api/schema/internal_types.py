@@ -111,26 +111,30 @@ def internal_value(type_: str, value: Any) -> Any:
     return _ZEROS.get(base, 0) if value is None else value
 
 
-def _struct(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
+def _struct(name: str, external: dict[str, Any]) -> dict[str, Any]:
+    internal: dict[str, Any] = {}
     for field in _fields(name):
         if field.type == "meta/v1.TypeMeta":
-            shown.update(
-                (key, given[key]) for key in ("kind", "apiVersion") if given.get(key)
+            internal.update(
+                (key, external[key])
+                for key in ("kind", "apiVersion")
+                if external.get(key)
             )
         elif field.type == "meta/v1.ObjectMeta":
-            shown.update(given.get("metadata") or {})  # embedded, with tags of its own
+            internal.update(
+                external.get("metadata") or {}
+            )  # embedded, with tags of its own
         elif field.inline:
-            shown.update(_struct(field.type.lstrip("*"), given))
+            internal.update(_struct(field.type.lstrip("*"), external))
         elif field.go_name == "SecurityContext" and name == "core/v1.PodSpec":
-            shown[field.go_name] = _host_fields(given) | _struct(
-                "core/v1.PodSecurityContext", given.get("securityContext") or {}
+            internal[field.go_name] = _host_fields(external) | _struct(
+                "core/v1.PodSecurityContext", external.get("securityContext") or {}
             )
         else:
-            shown[field.go_name] = internal_value(
-                field.type, given.get(field.json_name)
+            internal[field.go_name] = internal_value(
+                field.type, external.get(field.json_name)
             )
-    return shown
+    return internal
 
 
 def _host_fields(spec: dict[str, Any]) -> dict[str, Any]:

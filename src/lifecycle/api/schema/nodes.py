@@ -107,12 +107,12 @@ class Schema:
         items = self.items
         if items is None:
             return {}
-        found = {
+        defaults = {
             key: items.fields[key].default
             for key in self.list_map_keys
             if key in items.fields
         }
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in defaults.items() if value is not None}
 
     def child(self, key: str) -> Schema | None:
         """The schema below a key: a known field, or the value of a map."""

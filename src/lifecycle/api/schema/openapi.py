@@ -56,7 +56,7 @@ def schema_for(api_version: str, kind: str) -> Schema:
     Eviction) are published with the resources that have the subresource, not with their
     own group.
     """
-    for document in (api_version, *_speakers(api_version, kind)):
+    for document in (api_version, *_versions_with_subresource(api_version, kind)):
         try:
             name = _kinds(document, api_version)[kind]
         except KeyError:  # no such document, or not in it
@@ -65,16 +65,16 @@ def schema_for(api_version: str, kind: str) -> Schema:
     raise KeyError(f"{api_version} {kind}")
 
 
-def _speakers(api_version: str, kind: str) -> list[str]:
+def _versions_with_subresource(api_version: str, kind: str) -> list[str]:
     """The versions whose resources have a subresource of that kind."""
     group, _, version = api_version.rpartition("/")
-    wanted = (group, version, kind)
+    group_version_kind = (group, version, kind)
     return list(
         dict.fromkeys(
             row.api_version
             for row in all_resources()
             for sub in row.subresources
-            if (sub.group, sub.version, sub.kind) == wanted
+            if (sub.group, sub.version, sub.kind) == group_version_kind
         )
     )
 

@@ -62,11 +62,10 @@ def decode_int_or_string(value: Any, path: Path, state: DecodeState) -> Any:
         return value
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
-    given = json_type(value)
-    raise ValueError(
-        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} "
-        "into Go value of type int32"
-    )
+    json_value = json_type(value)
+    if json_value == "number":
+        json_value = f"number {value!r}"
+    raise ValueError(f"json: cannot unmarshal {json_value} into Go value of type int32")
 
 
 def decode_bytes(value: Any, path: Path, state: DecodeState) -> Any:

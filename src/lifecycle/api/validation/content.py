@@ -41,8 +41,8 @@ def regex_error(message: str, pattern: str, *examples: str) -> str:
     """The message with its examples and the pattern behind it."""
     if not examples:
         return f"{message} (regex used for validation is '{pattern}')"
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
+    quoted = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} (e.g. {quoted}regex used for validation is '{pattern}')"
 
 
 def max_length_error(limit: int) -> str:
@@ -62,61 +62,61 @@ def range_error(low: int, high: int) -> str:
 @lru_cache(4096)
 def dns1123_label(text: str) -> Messages:
     """A DNS label: lower case, digits, hyphens, at most 63."""
-    found = [_max_characters(63)] if len(text) > 63 else []
+    errs = [_max_characters(63)] if len(text) > 63 else []
     if not _matches(_LABEL, text):
         if _matches(_SUBDOMAIN, text):
-            found.append("must not contain dots")
+            errs.append("must not contain dots")
         else:
             why = (
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric"
                 " characters or '-', and must start and end with an alphanumeric"
                 " character"
             )
-            found.append(regex_error(why, _LABEL, "my-name", "123-abc"))
-    return tuple(found)
+            errs.append(regex_error(why, _LABEL, "my-name", "123-abc"))
+    return tuple(errs)
 
 
 @lru_cache(4096)
 def dns1123_subdomain(text: str) -> Messages:
     """DNS labels joined by dots, at most 253."""
-    found = [_max_characters(253)] if len(text) > 253 else []
+    errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_SUBDOMAIN, text):
         why = (
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric"
             " characters, '-' or '.', and must start and end with an alphanumeric"
             " character"
         )
-        found.append(regex_error(why, _SUBDOMAIN, "example.com"))
-    return tuple(found)
+        errs.append(regex_error(why, _SUBDOMAIN, "example.com"))
+    return tuple(errs)
 
 
 @lru_cache(1024)
 def dns1035_label(text: str) -> Messages:
     """A DNS label that starts with a letter."""
-    found = [_max_characters(63)] if len(text) > 63 else []
+    errs = [_max_characters(63)] if len(text) > 63 else []
     if not _matches(_LABEL_1035, text):
         why = (
             "a DNS-1035 label must consist of lower case alphanumeric characters or"
             " '-', start with an alphabetic character, and end with an alphanumeric"
             " character"
         )
-        found.append(regex_error(why, _LABEL_1035, "my-name", "abc-123"))
-    return tuple(found)
+        errs.append(regex_error(why, _LABEL_1035, "my-name", "abc-123"))
+    return tuple(errs)
 
 
 @lru_cache(256)
 def wildcard_dns1123_subdomain(text: str) -> Messages:
     """`*.` and a subdomain."""
     pattern = rf"\*\.{_SUBDOMAIN}"
-    found = [_max_characters(253)] if len(text) > 253 else []
+    errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(pattern, text):
         why = (
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid"
             " DNS subdomain, which must consist of lower case alphanumeric characters,"
             " '-' or '.' and end with an alphanumeric character"
         )
-        found.append(regex_error(why, pattern, "*.example.com"))
-    return tuple(found)
+        errs.append(regex_error(why, pattern, "*.example.com"))
+    return tuple(errs)
 
 
 @lru_cache(8192)
@@ -126,44 +126,44 @@ def qualified_name(text: str) -> Messages:
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and"
         " end with an alphanumeric character"
     )
-    complaint = regex_error(why, _KEY, "MyName", "my.name", "123-abc")
+    key_error = regex_error(why, _KEY, "MyName", "my.name", "123-abc")
     parts = text.split("/")
-    found: list[str] = []
+    errs: list[str] = []
     if len(parts) == 2:
         prefix = parts[0]
         if not prefix:
-            found.append("prefix part must be non-empty")
+            errs.append("prefix part must be non-empty")
         else:
-            found += [f"prefix part {message}" for message in dns1123_subdomain(prefix)]
+            errs += [f"prefix part {message}" for message in dns1123_subdomain(prefix)]
     elif len(parts) > 2:
         return (
             (
-                f"a valid label key {complaint} with an optional DNS subdomain prefix"
+                f"a valid label key {key_error} with an optional DNS subdomain prefix"
                 " and '/' (e.g. 'example.com/MyName')"
             ),
         )
     name = parts[-1]
     if not name:
-        found.append("name part must be non-empty")
+        errs.append("name part must be non-empty")
     elif len(name) > 63:
-        found.append(f"name part {max_length_error(63)}")
+        errs.append(f"name part {max_length_error(63)}")
     if not _matches(_KEY, name):
-        found.append(f"name part {complaint}")
-    return tuple(found)
+        errs.append(f"name part {key_error}")
+    return tuple(errs)
 
 
 @lru_cache(8192)
 def label_value(text: str) -> Messages:
     """A label value."""
-    found = [max_length_error(63)] if len(text) > 63 else []
+    errs = [max_length_error(63)] if len(text) > 63 else []
     if not _matches(_VALUE, text):
         why = (
             "a valid label must be an empty string or consist of alphanumeric"
             " characters, '-', '_' or '.', and must start and end with an alphanumeric"
             " character"
         )
-        found.append(regex_error(why, _VALUE, "MyValue", "my_value", "12345"))
-    return tuple(found)
+        errs.append(regex_error(why, _VALUE, "MyValue", "my_value", "12345"))
+    return tuple(errs)
 
 
 def _dots(text: str) -> list[str]:
@@ -177,45 +177,45 @@ def _dots(text: str) -> list[str]:
 @lru_cache(2048)
 def config_map_key(text: str) -> Messages:
     """A key of a ConfigMap or Secret: it becomes a file name."""
-    found = [_max_characters(253)] if len(text) > 253 else []
+    errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_CONFIG_KEY, text):
         why = (
             "a valid config key must consist of alphanumeric characters, '-', '_'"
             " or '.'"
         )
-        found.append(regex_error(why, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
-    return tuple(found + _dots(text))
+        errs.append(regex_error(why, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    return tuple(errs + _dots(text))
 
 
 @lru_cache(4096)
 def relaxed_env_name(text: str) -> Messages:
     """An environment variable's name: printable ASCII without `=`."""
-    found = [] if text else ["environment variable name must be non-empty"]
+    errs = [] if text else ["environment variable name must be non-empty"]
     if not all(" " <= char <= "~" and char != "=" for char in text):
-        found.append(
+        errs.append(
             "a valid environment variable name must consist only of printable ASCII"
             " characters other than '='"
         )
-    return tuple(found)
+    return tuple(errs)
 
 
 @lru_cache(1024)
 def port_name(text: str) -> Messages:
     """An IANA service name."""
-    found = []
+    errs = []
     if len(text) > 15:
-        found.append(_max_characters(15))
+        errs.append(_max_characters(15))
     if not _matches("[-a-z0-9]+", text):
-        found.append(
+        errs.append(
             "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
         )
     if not any("a" <= char <= "z" for char in text):
-        found.append("must contain at least one letter (a-z)")
+        errs.append("must contain at least one letter (a-z)")
     if "--" in text:
-        found.append("must not contain consecutive hyphens")
+        errs.append("must not contain consecutive hyphens")
     if text and (text[0] == "-" or text[-1] == "-"):
-        found.append("must not begin or end with a hyphen")
-    return tuple(found)
+        errs.append("must not begin or end with a hyphen")
+    return tuple(errs)
 
 
 def port_number(number: int) -> Messages:

@@ -152,7 +152,7 @@ class CronJobController:
                 for reference in status.get("active") or ()
             )
             if not is_job_finished(job):
-                if not active and not await self._is_active_by_now(cron_job, job):
+                if not active and not await self._is_in_active_list(cron_job, job):
                     message = (
                         "Saw a job that the controller did not create or forgot:"
                         f" {name}"
@@ -177,7 +177,7 @@ class CronJobController:
                 self._recorder.event(cron_job, "Normal", "MissingJob", message)
                 status["active"].remove(reference)
 
-    async def _is_active_by_now(self, cron_job: Object, job: Object) -> bool:
+    async def _is_in_active_list(self, cron_job: Object, job: Object) -> bool:
         """Whether the cache of CronJobs is just behind the one of Jobs."""
         meta = cron_job["metadata"]
         fresh = await self._client.get(self._resource, meta["name"], meta["namespace"])
@@ -317,9 +317,9 @@ class CronJobController:
                     raise ReplaceError(
                         f"could not replace job {namespace}/{reference['name']}"
                     )
-        wanted = _job_from_template(cron_job, due, zone)
+        job_req = _job_from_template(cron_job, due, zone)
         try:
-            job = await self._client.create(self._job_resource, wanted, namespace)
+            job = await self._client.create(self._job_resource, job_req, namespace)
         except StatusError as error:
             if is_namespace_terminating(error):
                 raise
@@ -334,7 +334,7 @@ class CronJobController:
             # Ours, if we were interrupted between making it and noting it; else
             # somebody took the name.
             job = await self._client.get(
-                self._job_resource, wanted["metadata"]["name"], namespace
+                self._job_resource, job_req["metadata"]["name"], namespace
             )
             if not is_controlled_by(job, cron_job):
                 return False

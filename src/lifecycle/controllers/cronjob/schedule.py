@@ -129,7 +129,7 @@ def _values(text: str, at: int) -> set[int]:
     def number(word: str) -> int:
         return names[word.lower()] if word.lower() in names else int(word)
 
-    found: set[int] = set()
+    values: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")
         first, _, last = span.partition("-")
@@ -138,5 +138,5 @@ def _values(text: str, at: int) -> set[int]:
         else:
             start = number(first)
             end = number(last) if last else (high if step else start)
-        found.update(range(start, end + 1, int(step or 1)))
-    return found
+        values.update(range(start, end + 1, int(step or 1)))
+    return values

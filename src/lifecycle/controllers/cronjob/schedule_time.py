@@ -68,10 +68,10 @@ def most_recent_schedule_time(
     missed = int(now - first) // period + 1
     # one period further back than it seems, since the distance need not be the same
     # every time
-    at, found = schedule(first + (missed - 2) * period), None
+    at, most_recent_time = schedule(first + (missed - 2) * period), None
     while at is not None and at <= now:
-        at, found = schedule(at), at
-    return MostRecent(since, found, missed)
+        at, most_recent_time = schedule(at), at
+    return MostRecent(since, most_recent_time, missed)
 
 
 def next_schedule_delay(cron_job: Object, now: float, schedule: Schedule) -> float:

@@ -52,8 +52,10 @@ def template_generation(ds: Object) -> str:
 def daemon_spec(spec: Object) -> Object:
     """The template's spec with the tolerations every daemon has."""
     tolerations = list(spec.get("tolerations") or ())
-    wanted = _TOLERATED + (_ON_HOST_NETWORK if spec.get("hostNetwork") else ())
-    for key, effect in wanted:
+    daemon_tolerations = _TOLERATED + (
+        _ON_HOST_NETWORK if spec.get("hostNetwork") else ()
+    )
+    for key, effect in daemon_tolerations:
         toleration = {"key": key, "operator": "Exists", "effect": effect}
         if toleration not in tolerations:
             tolerations.append(toleration)

@@ -159,7 +159,7 @@ class DaemonSetController:
         nodes = self._nodes.indexer.list()
         error: Exception | None = None
         if self._expectations.satisfied(key):
-            pods_on = self._by_node(
+            pods_on = self._nodes_to_daemon_pods(
                 await self._pods.claim(self._client, ds, self._resource, selector)
             )
             error = await self._manage(ds, nodes, pods_on, revision_hash)
@@ -172,7 +172,7 @@ class DaemonSetController:
                     ds, step.delete, step.create, revision_hash
                 )
             await self._cleanup_history(ds, old)
-        pods_on = self._by_node(self._pods.of(ds))
+        pods_on = self._nodes_to_daemon_pods(self._pods.of(ds))
         status = daemon_set_status(ds, nodes, pods_on, revision_hash, self._clock.now())
         if status != (ds.get("status") or {}):
             try:
@@ -189,11 +189,11 @@ class DaemonSetController:
             raise error
 
     @staticmethod
-    def _by_node(pods: Sequence[Object]) -> dict[str, list[Object]]:
-        found: dict[str, list[Object]] = {}
+    def _nodes_to_daemon_pods(pods: Sequence[Object]) -> dict[str, list[Object]]:
+        node_to_daemon_pods: dict[str, list[Object]] = {}
         for pod in pods:
-            found.setdefault(node_of(pod), []).append(pod)
-        return found
+            node_to_daemon_pods.setdefault(node_of(pod), []).append(pod)
+        return node_to_daemon_pods
 
     async def _manage(
         self,
@@ -212,14 +212,14 @@ class DaemonSetController:
             if should.run and not pods:
                 create.append(name)
             elif should.continue_running:
-                delete += self._failed(ds, name, pods)
+                delete += self._failed_pods_to_delete(ds, name, pods)
                 running = [
                     pod
                     for pod in pods
                     if pod_phase(pod) != "Failed"
                     and "deletionTimestamp" not in pod["metadata"]
                 ]
-                delete += self._superfluous(ds, running, revision_hash)
+                delete += self._surplus_pods(ds, running, revision_hash)
             else:
                 delete += [
                     pod for pod in pods if "deletionTimestamp" not in pod["metadata"]
@@ -236,11 +236,13 @@ class DaemonSetController:
                 ]
         return await self._sync_nodes(ds, delete, create, revision_hash)
 
-    def _failed(self, ds: Object, node: str, pods: Sequence[Object]) -> list[Object]:
+    def _failed_pods_to_delete(
+        self, ds: Object, node: str, pods: Sequence[Object]
+    ) -> list[Object]:
         """Failed pods whose time has come. Each failure on a node doubles the wait
         before the next.
         """
-        found, now = [], self._clock.now()
+        pods_to_delete, now = [], self._clock.now()
         for pod in pods:
             if (
                 pod_phase(pod) not in ("Failed", "Succeeded")
@@ -269,11 +271,11 @@ class DaemonSetController:
                 f" {node}, {ending}"
             )
             self._recorder.event(ds, event_type, kind, message)
-            found.append(pod)
-        return found
+            pods_to_delete.append(pod)
+        return pods_to_delete
 
     @staticmethod
-    def _superfluous(
+    def _surplus_pods(
         ds: Object, pods: list[Object], revision_hash: str
     ) -> list[Object]:
         """All but the oldest, unless a surge means two."""

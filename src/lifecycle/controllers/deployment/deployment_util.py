@@ -52,7 +52,7 @@ def is_rolling_update(deployment: Object) -> bool:
     )
 
 
-def _resolved(deployment: Object) -> tuple[int, int]:
+def _resolve_fenceposts(deployment: Object) -> tuple[int, int]:
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
     return resolve_fenceposts(
         rolling.get("maxSurge"), rolling.get("maxUnavailable"), replicas_of(deployment)
@@ -63,12 +63,12 @@ def max_unavailable(deployment: Object) -> int:
     """Pods that may be missing; at most all of them."""
     if not is_rolling_update(deployment) or replicas_of(deployment) == 0:
         return 0
-    return min(_resolved(deployment)[1], replicas_of(deployment))
+    return min(_resolve_fenceposts(deployment)[1], replicas_of(deployment))
 
 
 def max_surge(deployment: Object) -> int:
     """Pods that may be too many."""
-    return _resolved(deployment)[0] if is_rolling_update(deployment) else 0
+    return _resolve_fenceposts(deployment)[0] if is_rolling_update(deployment) else 0
 
 
 def new_rs_new_replicas(

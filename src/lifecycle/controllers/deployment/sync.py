@@ -200,7 +200,7 @@ async def _create(
         created = await control.client.create(control.replica_sets, new_rs, namespace)
     except StatusError as error:
         if error.reason == "AlreadyExists":
-            created = await _taken_name(control, d, name, namespace, error)
+            created = await _handle_already_exists(control, d, name, namespace, error)
             already_exists = True
         else:
             if not is_namespace_terminating(error):
@@ -228,7 +228,7 @@ async def _create(
     return created
 
 
-async def _taken_name(
+async def _handle_already_exists(
     control: DeploymentControl, d: Object, name: str, namespace: str, error: StatusError
 ) -> Object:
     """Either the cache was behind and it is ours, or the hash collides."""

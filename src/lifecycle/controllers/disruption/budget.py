@@ -42,20 +42,20 @@ def expected_scale(pods: Iterable[Object], scale_of: ScaleOf) -> tuple[int, list
     """The sum over the pods' controllers, and the names of pods without one. Raises
     NoControllerError.
     """
-    known: dict[str, int] = {}
+    controller_scale: dict[str, int] = {}
     unmanaged: list[str] = []
     for pod in pods:
         reference = get_controller_of(pod)
         if reference is None:
             unmanaged.append(pod["metadata"]["name"])
             continue
-        found = scale_of(pod, reference)
-        if found is None:
+        controller = scale_of(pod, reference)
+        if controller is None:
             raise NoControllerError(
                 f'found no controllers for pod "{pod["metadata"]["name"]}"'
             )
-        known[found[0]] = found[1]
-    return sum(known.values()), unmanaged
+        controller_scale[controller[0]] = controller[1]
+    return sum(controller_scale.values()), unmanaged
 
 
 def expected_pod_count(

@@ -260,12 +260,12 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
 def endpoint_address(service: Object, pod: Object) -> Object | None:
     """The pod's address of the Service's (first) family; None if it has none."""
     families = service["spec"].get("ipFamilies")
-    wanted_v6 = bool(families) and families[0] == "IPv6"
+    is_ipv6 = bool(families) and families[0] == "IPv6"
     status = pod.get("status") or {}
     for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [
         status.get("podIP", "")
     ]:
-        if ip and (":" in ip) == wanted_v6:
+        if ip and (":" in ip) == is_ipv6:
             break
     else:
         return None
@@ -316,7 +316,7 @@ def is_unchanged(
     if labels.pop(LABEL_MANAGED_BY, None) != CONTROLLER_NAME:
         return False
     labels.pop(IS_HEADLESS_SERVICE, None)
-    wanted = {
+    service_labels = {
         k: v
         for k, v in (service["metadata"].get("labels") or {}).items()
         if k != IS_HEADLESS_SERVICE
@@ -325,4 +325,4 @@ def is_unchanged(
         return False
     return (current.get("subsets") or []) == (
         new.get("subsets") or []
-    ) and labels == wanted
+    ) and labels == service_labels

@@ -66,7 +66,7 @@ MAX_ENDPOINTS_PER_SLICE = 100
 
 
 @dataclass(slots=True)
-class _Wanted:
+class _DesiredEndpoints:
     """The endpoints that share ports, by what identifies them."""
 
     ports: list[Object]
@@ -126,22 +126,28 @@ class Reconciler:
         """What to write for one address type, and complaints about pods on unknown
         nodes.
         """
-        wanted, missing = self._wanted(service, pods, address_type)
+        desired_by_port_map, missing = self._desired_endpoints(
+            service, pods, address_type
+        )
         changes = Changes()
-        by_ports: dict[bytes, list[Object]] = {}
+        existing_by_port_map: dict[bytes, list[Object]] = {}
         for endpoint_slice in existing:
             if is_owned_by(endpoint_slice, service):
-                by_ports.setdefault(
+                existing_by_port_map.setdefault(
                     port_map_key(endpoint_slice.get("ports") or []), []
                 ).append(endpoint_slice)
             else:
                 changes.delete.append(endpoint_slice)
-        for key, group in wanted.items():
+        for key, desired in desired_by_port_map.items():
             _reconcile_by_port_mapping(
-                service, by_ports.get(key, []), group, address_type, changes
+                service,
+                existing_by_port_map.get(key, []),
+                desired,
+                address_type,
+                changes,
             )
-        for key, slices in by_ports.items():
-            if key not in wanted:
+        for key, slices in existing_by_port_map.items():
+            if key not in desired_by_port_map:
                 changes.delete += slices
         if len(changes.delete) == len(existing) and not changes.create:
             placeholder = new_endpoint_slice(service, None, address_type)
@@ -168,16 +174,18 @@ class Reconciler:
         else:
             remove_hints(changes)
 
-    def _wanted(
+    def _desired_endpoints(
         self, service: Object, pods: Sequence[Object], address_type: str
-    ) -> tuple[dict[bytes, _Wanted], list[str]]:
-        wanted: dict[bytes, _Wanted] = {}
+    ) -> tuple[dict[bytes, _DesiredEndpoints], list[str]]:
+        desired_by_port_map: dict[bytes, _DesiredEndpoints] = {}
         missing: list[str] = []
         for pod in pods:
             if not should_pod_be_in_endpoints(pod, include_terminating=True):
                 continue
             ports = endpoint_ports(service, pod)
-            group = wanted.setdefault(port_map_key(ports), _Wanted(in_order(ports)))
+            group = desired_by_port_map.setdefault(
+                port_map_key(ports), _DesiredEndpoints(in_order(ports))
+            )
             node = self._nodes.get_by_key(pod["spec"].get("nodeName", ""))
             if node is None and not service["spec"].get("publishNotReadyAddresses"):
                 name = pod["spec"].get("nodeName", "")
@@ -190,7 +198,7 @@ class Reconciler:
             endpoint = pod_to_endpoint(pod, node, service, address_type)
             if endpoint["addresses"]:
                 group.endpoints[_identity(endpoint)] = endpoint
-        return wanted, missing
+        return desired_by_port_map, missing
 
     async def _finalize(
         self, service: Object, changes: Changes, trigger_time: str
@@ -262,18 +270,20 @@ def _recycle(service: Object, changes: Changes) -> None:
 def _reconcile_by_port_mapping(
     service: Object,
     existing: Sequence[Object],
-    wanted: _Wanted,
+    desired: _DesiredEndpoints,
     address_type: str,
     changes: Changes,
 ) -> None:
     """Share out the endpoints of one set of ports."""
-    left = dict(wanted.endpoints)
+    desired_set = dict(desired.endpoints)
     updates: list[Object] = []
     unchanged: list[Object] = []
     for endpoint_slice in existing:
         old = endpoints_of(endpoint_slice)
         kept = [
-            (e, left.pop(identity)) for e in old if (identity := _identity(e)) in left
+            (e, desired_set.pop(identity))
+            for e in old
+            if (identity := _identity(e)) in desired_set
         ]
         differs = len(kept) != len(old) or any(
             not _same_beyond_identity(*pair) for pair in kept
@@ -288,7 +298,7 @@ def _reconcile_by_port_mapping(
             updates.append(copy)
         else:
             unchanged.append(endpoint_slice)
-    rest = list(left.values())
+    rest = list(desired_set.values())
     for copy in sorted(updates, key=lambda s: -len(endpoints_of(s))):
         room = max(0, MAX_ENDPOINTS_PER_SLICE - len(endpoints_of(copy)))
         copy["endpoints"] = [*endpoints_of(copy), *rest[:room]]
@@ -306,7 +316,7 @@ def _reconcile_by_port_mapping(
             copy["endpoints"] = [*endpoints_of(copy), *rest]
             changes.update.append(copy)
             break
-        new = new_endpoint_slice(service, wanted.ports, address_type)
+        new = new_endpoint_slice(service, desired.ports, address_type)
         new["endpoints"], rest = (
             rest[:MAX_ENDPOINTS_PER_SLICE],
             rest[MAX_ENDPOINTS_PER_SLICE:],
@@ -349,8 +359,8 @@ def _same_beyond_identity(old: Object, new: Object) -> bool:
     """Whether an endpoint is as it was. Its hints are decided later, for all endpoints
     together.
     """
-    told = ("nodeName", "zone", "conditions")
-    return all(old.get(key) == new.get(key) for key in told) and _pod_of(
+    fields = ("nodeName", "zone", "conditions")
+    return all(old.get(key) == new.get(key) for key in fields) and _pod_of(
         old
     ) == _pod_of(new)
 

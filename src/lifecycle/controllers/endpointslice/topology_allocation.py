@@ -89,7 +89,7 @@ def giving_and_receiving_zones(
     giving: Counter[str] = Counter()
     receiving: Counter[str] = Counter()
     while surplus and need:
-        giver, receiver = _most(surplus), _most(need)
+        giver, receiver = _highest_zone(surplus), _highest_zone(need)
         most, least = (
             max(surplus[giver], need[receiver]),
             min(surplus[giver], need[receiver]),
@@ -103,7 +103,7 @@ def giving_and_receiving_zones(
     return giving, receiving
 
 
-def _most(zones: Mapping[str, float]) -> str:
+def _highest_zone(zones: Mapping[str, float]) -> str:
     return max(sorted(zones), key=lambda zone: zones[zone])
 
 
@@ -140,7 +140,7 @@ def hints_by_zone(
     """The hints that a slice has; None if it cannot stay: an endpoint has none, or one
     for a zone that wants none or has enough.
     """
-    found: Counter[str] = Counter()
+    by_zone: Counter[str] = Counter()
     for endpoint in endpoints_of(endpoint_slice):
         if not is_endpoint_ready(endpoint):
             continue
@@ -149,10 +149,10 @@ def hints_by_zone(
         ]
         if not zones or not set(zones) <= allocations.keys():
             return None
-        found.update(zones)
+        by_zone.update(zones)
     if any(
         hinted.get(zone, 0) + number > allocations[zone].maximum
-        for zone, number in found.items()
+        for zone, number in by_zone.items()
     ):
         return None
-    return found
+    return by_zone

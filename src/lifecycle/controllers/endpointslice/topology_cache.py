@@ -157,7 +157,9 @@ class TopologyCache:
         )
         allocations = allocate(self.shares, ready)
         if allocations is None:
-            self._give_up(key, address_type, changes, self._why_not(ready))
+            self._remove_hints_with_event(
+                key, address_type, changes, self._problem(ready)
+            )
             return
         hinted = _already_hinted(changes, allocations)
         problem = _hint_same_zone(changes, hinted)
@@ -167,7 +169,7 @@ class TopologyCache:
             )
             problem = "" if hinted else NO_ALLOCATED_HINTS
         if problem:
-            self._give_up(key, address_type, changes, problem)
+            self._remove_hints_with_event(key, address_type, changes, problem)
             return
         if key not in self._populated:
             changes.events.append(_event("Normal", HINTS_ENABLED, address_type))
@@ -180,7 +182,7 @@ class TopologyCache:
             changes.events.append(_event("Warning", HINTS_DISABLED, address_type))
         self.remove_hints(key, address_type)
 
-    def _why_not(self, endpoints: int) -> str:
+    def _problem(self, endpoints: int) -> str:
         if not self.shares:
             return INSUFFICIENT_NODE_INFO
         problem = (
@@ -188,7 +190,7 @@ class TopologyCache:
         )
         return f"{problem} ({endpoints} endpoints, {len(self.shares)} zones)"
 
-    def _give_up(
+    def _remove_hints_with_event(
         self, key: str, address_type: str, changes: Changes, problem: str
     ) -> None:
         changes.events.append(_event("Warning", problem, address_type))
@@ -213,12 +215,12 @@ def _already_hinted(
     """
     hinted: Counter[str] = Counter()
     for endpoint_slice in list(changes.unchanged):
-        found = hints_by_zone(endpoint_slice, hinted, allocations)
-        if found is None:
+        slice_hints = hints_by_zone(endpoint_slice, hinted, allocations)
+        if slice_hints is None:
             changes.unchanged.remove(endpoint_slice)
             changes.update.append(mutable_copy(endpoint_slice))
         else:
-            hinted += found
+            hinted += slice_hints
     return hinted
 
 

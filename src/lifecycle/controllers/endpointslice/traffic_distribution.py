@@ -31,7 +31,8 @@ def reconcile_hints(traffic_distribution: str, changes: Changes) -> None:
     nodes_too = traffic_distribution == PREFER_SAME_NODE
     for endpoint_slice in list(changes.unchanged):
         if any(
-            _is_wrong(endpoint, nodes_too) for endpoint in endpoints_of(endpoint_slice)
+            _hints_differ(endpoint, nodes_too)
+            for endpoint in endpoints_of(endpoint_slice)
         ):
             changes.unchanged.remove(endpoint_slice)
             changes.update.append(mutable_copy(endpoint_slice))
@@ -51,7 +52,7 @@ def close_hints(endpoint: Object, nodes_too: bool) -> Object | None:
     return hints or None
 
 
-def _is_wrong(endpoint: Object, nodes_too: bool) -> bool:
+def _hints_differ(endpoint: Object, nodes_too: bool) -> bool:
     return is_endpoint_ready(endpoint) and (
         endpoint.get("hints") or None
     ) != close_hints(endpoint, nodes_too)

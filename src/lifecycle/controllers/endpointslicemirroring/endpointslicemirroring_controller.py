@@ -136,10 +136,10 @@ class EndpointSliceMirroringController:
         if self._slices.tracker.stale_slices(key, existing):
             raise RetryError("EndpointSlice informer cache is out of date")
         changes = mirror(endpoints, existing)
-        self._tell(endpoints, changes)
+        self._record_events(endpoints, changes)
         await self._write(key, endpoints, changes)
 
-    def _tell(self, endpoints: Object, changes: Changes) -> None:
+    def _record_events(self, endpoints: Object, changes: Changes) -> None:
         obj = {"kind": "Endpoints", "apiVersion": "v1", **endpoints}
         if changes.invalid:
             message = (

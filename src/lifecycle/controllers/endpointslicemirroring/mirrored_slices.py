@@ -65,30 +65,30 @@ def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
     say the same as they do.
     """
     changes = Changes()
-    wanted = _wanted(endpoints, changes)
+    desired = _desired_endpoints(endpoints, changes)
     by_key: dict[Key, list[Object]] = {}
     for endpoint_slice in existing:
         by_key.setdefault(
             _key(endpoint_slice["addressType"], endpoint_slice.get("ports") or []), []
         ).append(endpoint_slice)
-    for key, (ports, found) in wanted.items():
+    for key, (ports, slice_endpoints) in desired.items():
         before = by_key.pop(key, [])
         changes.delete += before[1:]
-        new = new_endpoint_slice(endpoints, ports, key[0], found)
+        new = new_endpoint_slice(endpoints, ports, key[0], slice_endpoints)
         if not before:
             changes.create.append(new)
-        elif not _says_the_same(before[0], new):
-            changes.update.append(_named(new, before[0]))
+        elif not _is_unchanged(before[0], new):
+            changes.update.append(_in_place_of(new, before[0]))
     for left in by_key.values():
         changes.delete += left
     _recycle(changes)
     return changes
 
 
-def _wanted(
+def _desired_endpoints(
     endpoints: Object, changes: Changes
 ) -> dict[Key, tuple[list[Object], list[Object]]]:
-    wanted: dict[Key, tuple[list[Object], list[Object]]] = {}
+    desired: dict[Key, tuple[list[Object], list[Object]]] = {}
     for subset in endpoints.get("subsets") or ():
         ports = in_order([_port(port) for port in subset.get("ports") or ()])
         ready, not_ready = (
@@ -108,10 +108,10 @@ def _wanted(
                 continue
             added += 1
             family = "IPv6" if ":" in endpoint["addresses"][0] else "IPv4"
-            wanted.setdefault(_key(family, ports), (ports, []))[1].append(endpoint)
+            desired.setdefault(_key(family, ports), (ports, []))[1].append(endpoint)
         changes.invalid += invalid
         changes.too_many += len(ready) + len(not_ready) - added - invalid
-    return wanted
+    return desired
 
 
 def _key(address_type: str, ports: Sequence[Object]) -> Key:
@@ -144,7 +144,10 @@ def address_to_endpoint(address: Object, ready: bool) -> Object | None:
 
 
 def new_endpoint_slice(
-    endpoints: Object, ports: list[Object], address_type: str, found: list[Object]
+    endpoints: Object,
+    ports: list[Object],
+    address_type: str,
+    slice_endpoints: list[Object],
 ) -> Object:
     """A slice made from Endpoints: their labels and annotations, but for those that are
     about themselves.
@@ -176,13 +179,13 @@ def new_endpoint_slice(
         "apiVersion": "discovery.k8s.io/v1",
         "metadata": metadata,
         "addressType": address_type,
-        "endpoints": found,
+        "endpoints": slice_endpoints,
         "ports": ports,
     }
 
 
-def _says_the_same(existing: Object, new: Object) -> bool:
-    def said(endpoint_slice: Object) -> tuple[object, ...]:
+def _is_unchanged(existing: Object, new: Object) -> bool:
+    def content(endpoint_slice: Object) -> tuple[object, ...]:
         meta = endpoint_slice["metadata"]
         ends = sorted(
             orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS)
@@ -190,10 +193,10 @@ def _says_the_same(existing: Object, new: Object) -> bool:
         )
         return ends, meta.get("labels") or {}, meta.get("annotations") or {}
 
-    return said(existing) == said(new)
+    return content(existing) == content(new)
 
 
-def _named(new: Object, existing: Object) -> Object:
+def _in_place_of(new: Object, existing: Object) -> Object:
     """`new` in the place of `existing`."""
     metadata = {
         key: value for key, value in new["metadata"].items() if key != "generateName"
@@ -211,4 +214,4 @@ def _recycle(changes: Changes) -> None:
         if new is not None:
             changes.create.remove(new)
             changes.delete.remove(doomed)
-            changes.update.append(_named(new, doomed))
+            changes.update.append(_in_place_of(new, doomed))

@@ -121,24 +121,24 @@ class EphemeralVolumeController:
                 f" {meta_namespace_key(pod)} (pod is not owner)"
             )
         template = volume["ephemeral"]["volumeClaimTemplate"]
-        given = template.get("metadata") or {}
+        template_meta = template.get("metadata") or {}
         owner = new_controller_ref(
             {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]}
         )
         meta: Object = {"name": name, "ownerReferences": [owner]}
         meta |= {
-            field: given[field]
+            field: template_meta[field]
             for field in ("annotations", "labels")
-            if given.get(field)
+            if template_meta.get(field)
         }
-        wanted = {
+        pvc = {
             "kind": "PersistentVolumeClaim",
             "apiVersion": "v1",
             "metadata": meta,
             "spec": template["spec"],
         }
         try:
-            await self._client.create(self._claims.resource, wanted, namespace)
+            await self._client.create(self._claims.resource, pvc, namespace)
         except StatusError as error:
             return f"create PVC {name}: {error.message}"
         return ""

@@ -124,9 +124,11 @@ class GarbageCollector:
             return
         owners = latest["metadata"].get("ownerReferences") or []
         if owners:
-            await self._judge(node, latest, owners)
+            await self._attempt_to_delete_item(node, latest, owners)
 
-    async def _judge(self, node: Node, latest: Object, owners: list[Object]) -> None:
+    async def _attempt_to_delete_item(
+        self, node: Node, latest: Object, owners: list[Object]
+    ) -> None:
         """What the owners' states mean for the object. Upstream: the second half of
         `attemptToDeleteItem`.
         """

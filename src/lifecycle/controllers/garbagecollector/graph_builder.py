@@ -37,14 +37,14 @@ def deletable_resources() -> list[Resource]:
     """Every resource that can be deleted, listed and watched, in its preferred version.
     Upstream: `GetDeletableResources`.
     """
-    found: dict[tuple[str, str], Resource] = {}
+    deletable: dict[tuple[str, str], Resource] = {}
     for row in all_resources():
         if {"delete", "list", "watch"} <= set(row.verbs) and (
             row.group,
             row.plural,
         ) not in IGNORED:
-            found.setdefault((row.group, row.plural), row)
-    return list(found.values())
+            deletable.setdefault((row.group, row.plural), row)
+    return list(deletable.values())
 
 
 class GraphBuilder:
@@ -79,7 +79,7 @@ class GraphBuilder:
         definitions.add_event_handler(
             add=self._defined,
             update=lambda _, new: self._defined(new),
-            delete=self._undefined,
+            delete=self._remove_monitor,
         )
 
     def _defined(self, definition: Object) -> None:
@@ -90,7 +90,7 @@ class GraphBuilder:
         known = self._monitors.get(name)
         if row is None or (known is not None and known[0] == row):
             return
-        self._undefined(definition)
+        self._remove_monitor(definition)
         informer = SharedInformer(self._client, row)
         informer.add_event_handler(
             add=self._added, update=self._updated, delete=self._deleted
@@ -98,7 +98,7 @@ class GraphBuilder:
         self._monitors[name] = row, informer
         informer.start()
 
-    def _undefined(self, definition: Object) -> None:
+    def _remove_monitor(self, definition: Object) -> None:
         known = self._monitors.pop(definition["metadata"]["name"], None)
         if known is not None:
             stopping = asyncio.ensure_future(known[1].stop())
@@ -113,15 +113,15 @@ class GraphBuilder:
 
     def mapping(self, api_version: str, kind: str) -> Resource | None:
         """The resource of a kind, a custom one included; None if there is none."""
-        found = resource_for_kind(api_version, kind)
-        if found is not None:
-            return found
-        wanted = (api_version.partition("/")[0], kind)
+        resource = resource_for_kind(api_version, kind)
+        if resource is not None:
+            return resource
+        group_kind = (api_version.partition("/")[0], kind)
         return next(
             (
                 row
                 for row, _ in self._monitors.values()
-                if (row.group, row.kind) == wanted
+                if (row.group, row.kind) == group_kind
             ),
             None,
         )
@@ -205,7 +205,7 @@ class GraphBuilder:
             meta["uid"],
         )
         for dependent in node.dependents:
-            if self._misnames(dependent, node):
+            if self._owner_reference_mismatch(dependent, node):
                 self._report_wrong_namespace(dependent, node)
                 self.attempt_to_delete.add(dependent)
 
@@ -247,7 +247,7 @@ class GraphBuilder:
                 self.attempt_to_delete.add(owner)  # does it exist at all?
                 continue
             owner.dependents[node] = None
-            if self._misnames(node, owner):
+            if self._owner_reference_mismatch(node, owner):
                 if not owner.virtual:
                     self._report_wrong_namespace(node, owner)
                 self.attempt_to_delete.add(node)
@@ -278,7 +278,7 @@ class GraphBuilder:
                 )
 
     @staticmethod
-    def _misnames(dependent: Node, owner: Node) -> bool:
+    def _owner_reference_mismatch(dependent: Node, owner: Node) -> bool:
         """Whether a dependent's reference does not describe the owner that has the uid:
         wrong namespace, name or kind.
         """

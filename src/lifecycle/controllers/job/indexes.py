@@ -26,14 +26,14 @@ def parse_intervals(text: str, completions: int) -> set[int]:
     """The indexes of `0-2,5`; those from `completions` on are dropped. What cannot be
     read ends the list.
     """
-    found: set[int] = set()
+    indexes: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         try:
-            found.update(range(int(first), int(last or first) + 1))
+            indexes.update(range(int(first), int(last or first) + 1))
         except ValueError:
             break
-    return {index for index in found if index < completions}
+    return {index for index in indexes if index < completions}
 
 
 def format_intervals(indexes: Iterable[int]) -> str:
@@ -67,13 +67,13 @@ def first_pending_indexes(
 ) -> list[int]:
     """The lowest `count` indexes that neither succeeded nor have an active pod."""
     taken = done | {completion_index(pod) for pod in active}
-    found: list[int] = []
+    pending: list[int] = []
     for index in range(completions):
-        if len(found) == count:
+        if len(pending) == count:
             break
         if index not in taken:
-            found.append(index)
-    return found
+            pending.append(index)
+    return pending
 
 
 def superfluous(
@@ -113,7 +113,7 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
         },
     }
 
-    def told(containers: Sequence[Object]) -> list[Object]:
+    def add_completion_index_env(containers: Sequence[Object]) -> list[Object]:
         return [
             (
                 container
@@ -123,9 +123,9 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
             for container in containers
         ]
 
-    spec = {**spec, "containers": told(spec["containers"])}
+    spec = {**spec, "containers": add_completion_index_env(spec["containers"])}
     if spec.get("initContainers"):
-        spec["initContainers"] = told(spec["initContainers"])
+        spec["initContainers"] = add_completion_index_env(spec["initContainers"])
     spec["hostname"] = f"{job_name}-{index}"
     return {
         **pod,

@@ -191,7 +191,7 @@ class JobController:
                 self._queue.add_after(key, left)
         target = failure_target({**job, "status": status}, pods, count.failed, now)
         if count.indexed:
-            target = self._judge_indexes(count, target)
+            target = self._index_conditions(count, target)
         if target is None:
             target = success_criteria(
                 {**job, "status": status}, count.succeeded, len(count.active), now
@@ -213,7 +213,7 @@ class JobController:
         if error is not None:
             raise error
 
-    def _judge_indexes(
+    def _index_conditions(
         self, count: JobCount, target: Condition | None
     ) -> Condition | None:
         """What the Job's limits per index and its success policy say, if nothing else
@@ -251,15 +251,15 @@ class JobController:
         job, spec, active = count.job, count.job["spec"], len(count.active)
         parallelism, completions = spec.get("parallelism", 1), spec.get("completions")
         if completions is None:
-            wanted = active if count.succeeded > 0 else parallelism
+            want_active = active if count.succeeded > 0 else parallelism
         else:
-            wanted = min(completions - count.succeeded, parallelism)
-        wanted = max(0, wanted)
-        victims = self._pods_to_remove(count, max(0, active - wanted))
+            want_active = min(completions - count.succeeded, parallelism)
+        want_active = max(0, want_active)
+        victims = self._pods_to_remove(count, max(0, active - want_active))
         if victims:
             return active - await self._delete(job, victims), None
         only_failed = spec.get("podReplacementPolicy") == "Failed"
-        missing = wanted - active - (count.terminating if only_failed else 0)
+        missing = want_active - active - (count.terminating if only_failed else 0)
         missing = min(missing, MAX_POD_CREATE_DELETE_PER_SYNC)
         if missing <= 0:
             return active, None
@@ -290,7 +290,7 @@ class JobController:
                     return active, None
             indexes = pending
         self._expectations.expect_creations(key, len(indexes))
-        created, error = await _in_growing_batches(
+        created, error = await _slow_start_batch(
             indexes, lambda index: self._create(job, index, count.delayed)
         )
         for _ in range(len(indexes) - created):
@@ -382,7 +382,7 @@ class JobController:
             del status["conditions"]
 
 
-async def _in_growing_batches(
+async def _slow_start_batch(
     items: Sequence[int | None], create: Callable[[int | None], Awaitable[None]]
 ) -> tuple[int, Exception | None]:
     """1, 2, 4 … at once, until one fails: as `slow_start_batch`, with an argument."""

@@ -47,15 +47,15 @@ def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
         spec["backoffLimitPerIndex"],
         spec.get("podFailurePolicy"),
     )
-    found = parse_intervals(
+    indexes = parse_intervals(
         (job.get("status") or {}).get("failedIndexes") or "", completions
     )
     for pod in failed:
         index, verdict = completion_index(pod), match_pod_failure_policy(policy, pod)
         exhausted = verdict.counts and _number(pod, FAILURE_COUNT) >= limit
         if 0 <= index < completions and (verdict.fails_index or exhausted):
-            found.add(index)
-    return found
+            indexes.add(index)
+    return indexes
 
 
 def delayed_pods(

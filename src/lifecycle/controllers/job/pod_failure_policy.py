@@ -26,21 +26,21 @@ class Verdict(NamedTuple):
 def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
     """Put a failed pod to the policy."""
     for number, rule in enumerate((policy or {}).get("rules") or ()):
-        found = _matched(rule, pod)
-        if found is None:
+        message = _match_rule(rule, pod)
+        if message is None:
             continue
         if rule["action"] == "FailJob":
-            return Verdict(True, f"{found} matching FailJob rule at index {number}")
+            return Verdict(True, f"{message} matching FailJob rule at index {number}")
         return Verdict(
             rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex"
         )
     return Verdict(True)
 
 
-def _matched(rule: Object, pod: Object) -> str | None:
+def _match_rule(rule: Object, pod: Object) -> str | None:
     meta, status = pod["metadata"], pod.get("status") or {}
     if rule.get("onExitCodes"):
-        wanted = rule["onExitCodes"]
+        requirement = rule["onExitCodes"]
         for container in (
             *(status.get("containerStatuses") or ()),
             *(status.get("initContainerStatuses") or ()),
@@ -50,10 +50,11 @@ def _matched(rule: Object, pod: Object) -> str | None:
             )
             if (
                 not code
-                or wanted.get("containerName", container["name"]) != container["name"]
+                or requirement.get("containerName", container["name"])
+                != container["name"]
             ):
                 continue
-            if (code in wanted["values"]) == (wanted["operator"] == "In"):
+            if (code in requirement["values"]) == (requirement["operator"] == "In"):
                 return (
                     f"Container {container['name']} for pod"
                     f" {meta['namespace']}/{meta['name']} failed with exit code {code}"

@@ -135,17 +135,17 @@ class StatusTracker:
 
     async def _write(self, key: str, job: Object, status: Object) -> Object:
         """Write the status if it differs; the Job as it is then. Raises StatusError."""
-        wanted = {
+        new_status = {
             name: value for name, value in status.items() if value or name in _ALWAYS
         }
-        if not wanted.get("active"):
-            wanted.pop("active", None)
-        if wanted == {
+        if not new_status.get("active"):
+            new_status.pop("active", None)
+        if new_status == {
             k: v for k, v in (job.get("status") or {}).items() if v or k in _ALWAYS
         }:
             return job
         updated = await self._client.update(
-            JOBS, {**mutable_copy(job), "status": wanted}, subresource="status"
+            JOBS, {**mutable_copy(job), "status": new_status}, subresource="status"
         )
         self.written[key] = updated["metadata"]["resourceVersion"]
         return updated

@@ -19,11 +19,13 @@ def match_success_policy(
     for number, rule in enumerate((policy or {}).get("rules") or ()):
         count = rule.get("succeededCount")
         if rule.get("succeededIndexes") is not None:
-            wanted = parse_intervals(rule["succeededIndexes"], completions)
-            if not wanted:
+            indexes = parse_intervals(rule["succeededIndexes"], completions)
+            if not indexes:
                 continue
-            there = len(wanted & done)
-            met = there == len(wanted) or (count is not None and there >= count)
+            succeeded = len(indexes & done)
+            met = succeeded == len(indexes) or (
+                count is not None and succeeded >= count
+            )
         else:
             met = count is not None and len(done) >= count
         if met:

@@ -49,16 +49,16 @@ def failures(
     that holds them; `errors`: deletes that failed; `undiscovered`: what could not be
     found out about the API.
     """
-    found: dict[str, tuple[str, str]] = {}
+    conditions: dict[str, tuple[str, str]] = {}
     if undiscovered:
-        found[DISCOVERY_FAILURE] = ("DiscoveryFailed", undiscovered)
+        conditions[DISCOVERY_FAILURE] = ("DiscoveryFailed", undiscovered)
     left = sorted(
         f"{name} has {count} resource instances"
         for name, count in remaining.items()
         if count
     )
     if left:
-        found[CONTENT_REMAINING] = (
+        conditions[CONTENT_REMAINING] = (
             "SomeResourcesRemain",
             f"Some resources are remaining: {', '.join(left)}",
         )
@@ -71,14 +71,14 @@ def failures(
         message = (
             f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
         )
-        found[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
+        conditions[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
     if errors:
         message = (
             f"Failed to delete all resource types, {len(errors)} remaining:"
             f" {', '.join(sorted(errors))}"
         )
-        found[CONTENT_FAILURE] = ("ContentDeletionFailed", message)
-    return found
+        conditions[CONTENT_FAILURE] = ("ContentDeletionFailed", message)
+    return conditions
 
 
 def update_conditions(

@@ -32,11 +32,13 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
     """Each in its group's preferred version, pods first; and what is wrong, in
     upstream's words. Raises StatusError.
     """
-    asking = Client(client.transport, "", headers={**client.headers, "accept": ACCEPT})
-    found: dict[tuple[str, str], Resource] = {}
+    discovery_client = Client(
+        client.transport, "", headers={**client.headers, "accept": ACCEPT}
+    )
+    served: dict[tuple[str, str], Resource] = {}
     stale: list[str] = []
     for path in ("/api", "/apis"):
-        document = _document(await asking.request("GET", path))
+        document = _document(await discovery_client.request("GET", path))
         if document.get("kind") != "APIGroupDiscoveryList":
             rows = [row for row in all_resources() if row.namespaced]
             break
@@ -52,12 +54,12 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
                     )
                 for entry in version.get("resources") or ():
                     if entry.get("scope") == "Namespaced":
-                        found.setdefault(
+                        served.setdefault(
                             (name, entry["resource"]),
                             _row(name, version["version"], entry),
                         )
     else:
-        rows = list(found.values())
+        rows = list(served.values())
     chosen: dict[tuple[str, str], Resource] = {}
     for row in rows:
         if {"delete", "list"} <= set(row.verbs):
@@ -78,12 +80,12 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
 
 
 def _document(response: Any) -> Object:
-    found: Object = (
+    document: Object = (
         response.obj
         if response.obj is not None
         else orjson.loads(response.body or b"{}")
     )
-    return found
+    return document
 
 
 def _row(group: str, version: str, entry: Object) -> Resource:

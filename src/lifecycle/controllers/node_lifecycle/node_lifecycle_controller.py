@@ -36,9 +36,9 @@ from lifecycle.controllers.node_lifecycle.health import (
 from lifecycle.controllers.node_lifecycle.labels import labels_to_update
 from lifecycle.controllers.node_lifecycle.taints import (
     MANAGED_NO_EXECUTE,
+    desired_taints,
     execute_taint,
     has_execute_taint,
-    wanted_taints,
 )
 from lifecycle.controllers.node_lifecycle.zones import (
     ZoneQueue,
@@ -146,7 +146,7 @@ class NodeLifecycleController:
             self._zone_of(node).remove(name)
         execute_too = name in self._may_taint or has_execute_taint(node)
         await self._set_taints(
-            node, wanted_taints(node, self._clock.timestamp(), execute_too=execute_too)
+            node, desired_taints(node, self._clock.timestamp(), execute_too=execute_too)
         )
         labels = labels_to_update(node)
         if labels:
@@ -155,13 +155,13 @@ class NodeLifecycleController:
                 self._nodes.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
             )
 
-    async def _set_taints(self, node: Object, wanted: list[Object]) -> None:
-        if wanted == ((node.get("spec") or {}).get("taints") or []):
+    async def _set_taints(self, node: Object, taints: list[Object]) -> None:
+        if taints == ((node.get("spec") or {}).get("taints") or []):
             return
         meta = node["metadata"]
         patch = {
             "metadata": {"resourceVersion": meta["resourceVersion"]},
-            "spec": {"taints": wanted or None},
+            "spec": {"taints": taints or None},
         }
         await self._client.patch(
             self._nodes.resource,
@@ -267,10 +267,10 @@ class NodeLifecycleController:
         due = self._zones[zone].due(self._clock.now())
         if due is not None and zone not in self._timers:
             self._timers[zone] = asyncio.get_running_loop().call_later(
-                due, self._let_go, zone
+                due, self._evict_next, zone
             )
 
-    def _let_go(self, zone: str) -> None:
+    def _evict_next(self, zone: str) -> None:
         self._timers.pop(zone, None)
         name = self._zones[zone].take(self._clock.now() + 1e-6)
         if name is not None:

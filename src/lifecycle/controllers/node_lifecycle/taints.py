@@ -63,7 +63,7 @@ def has_execute_taint(node: Object) -> bool:
     )
 
 
-def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[Taint]:
+def desired_taints(node: Object, now: str, *, execute_too: bool = True) -> list[Taint]:
     """The node's taints as they should be: its own, and those its conditions call for,
     dated `now` if they are new.
 

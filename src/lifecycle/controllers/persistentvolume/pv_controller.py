@@ -182,22 +182,22 @@ class PersistentVolumeController:
             await self._sync_unbound_claim(claim)
 
     async def _sync_unbound_claim(self, claim: Object) -> None:
-        wanted = claim["spec"].get("volumeName")
-        if wanted:
-            volume = self._get_volume(wanted)
+        volume_name = claim["spec"].get("volumeName")
+        if volume_name:
+            volume = self._get_volume(volume_name)
             if volume is None or (
                 volume["spec"].get("claimRef") is not None
                 and not is_bound_to(volume, claim)
             ):
                 if volume is not None:
-                    text = f'volume "{wanted}" already bound to a different claim.'
+                    text = f'volume "{volume_name}" already bound to a different claim.'
                     self._recorder.event(claim, "Warning", "FailedBinding", text)
                 await self._claim_phase(claim, "Pending")
                 return
             if volume["spec"].get("claimRef") is None and not find_matching_volume(
                 claim, [volume], None, set()
             ):
-                text = f'Cannot bind to requested volume "{wanted}"'
+                text = f'Cannot bind to requested volume "{volume_name}"'
                 self._recorder.event(claim, "Warning", "VolumeMismatch", text)
                 await self._claim_phase(claim, "Pending")
                 return
@@ -214,18 +214,18 @@ class PersistentVolumeController:
         if match is not None:
             await self._bind(match, claim)
             return
-        await self._say_why(claim, waits)
+        await self._report_unbound_claim(claim, waits)
 
     def _waits_for_consumer(self, claim: Object) -> bool:
-        found = self._classes.indexer.get_by_key(storage_class_of(claim))
+        storage_class = self._classes.indexer.get_by_key(storage_class_of(claim))
         return (
-            found is not None
-            and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+            storage_class is not None
+            and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         )
 
-    async def _say_why(self, claim: Object, waits: bool) -> None:
+    async def _report_unbound_claim(self, claim: Object, waits: bool) -> None:
         name = storage_class_of(claim)
-        found = self._classes.indexer.get_by_key(name)
+        storage_class = self._classes.indexer.get_by_key(name)
         if waits:
             pods = self._pods_waiting_for(claim)
             if pods:
@@ -240,14 +240,14 @@ class PersistentVolumeController:
                 " is set"
             )
             self._recorder.event(claim, "Normal", "FailedBinding", text)
-        elif found is None:
+        elif storage_class is None:
             text = f'storageclass.storage.k8s.io "{name}" not found'
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
-        elif found["provisioner"] == NO_PROVISIONER:
+        elif storage_class["provisioner"] == NO_PROVISIONER:
             text = "no volume plugin matched name: kubernetes.io/no-provisioner"
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
         else:
-            provisioner = found["provisioner"]
+            provisioner = storage_class["provisioner"]
             if any(
                 annotations_of(claim).get(key) != provisioner
                 for key in PROVISIONER_ANNOTATIONS
@@ -284,7 +284,7 @@ class PersistentVolumeController:
     async def _sync_bound_claim(self, claim: Object) -> None:
         name = claim["spec"].get("volumeName")
         if not name:
-            await self._lose(
+            await self._update_claim_status_lost(
                 claim,
                 "ClaimLost",
                 "Bound claim has lost reference to PersistentVolume. Data on the volume"
@@ -293,7 +293,7 @@ class PersistentVolumeController:
             return
         volume = self._get_volume(name)
         if volume is None:
-            await self._lose(
+            await self._update_claim_status_lost(
                 claim,
                 "ClaimLost",
                 "Bound claim has lost its PersistentVolume. Data on the volume is"
@@ -305,9 +305,11 @@ class PersistentVolumeController:
             text = (
                 "Two claims are bound to the same volume, this one is bound incorrectly"
             )
-            await self._lose(claim, "ClaimMisbound", text)
+            await self._update_claim_status_lost(claim, "ClaimMisbound", text)
 
-    async def _lose(self, claim: Object, reason: str, message: str) -> None:
+    async def _update_claim_status_lost(
+        self, claim: Object, reason: str, message: str
+    ) -> None:
         if (claim.get("status") or {}).get("phase") != "Lost":
             await self._write(
                 CLAIMS, {**claim, "status": {"phase": "Lost"}}, status=True
@@ -334,7 +336,7 @@ class PersistentVolumeController:
             )
             claim = await self._write(CLAIMS, {**claim, "metadata": meta, "spec": spec})
         status = claim.get("status") or {}
-        wanted = {
+        new_status = {
             **status,
             "phase": "Bound",
             "accessModes": volume["spec"].get("accessModes") or [],
@@ -343,8 +345,8 @@ class PersistentVolumeController:
                 or {"storage": volume["spec"]["capacity"]["storage"]}
             ),
         }
-        if wanted != status:
-            await self._write(CLAIMS, {**claim, "status": wanted}, status=True)
+        if new_status != status:
+            await self._write(CLAIMS, {**claim, "status": new_status}, status=True)
 
     async def _claim_phase(self, claim: Object, phase: str) -> None:
         status = claim.get("status") or {}
@@ -367,9 +369,13 @@ class PersistentVolumeController:
             if status.get("phase") != phase
             else status.get("lastPhaseTransitionTime")
         )
-        wanted = {"phase": phase, "message": message, "lastPhaseTransitionTime": since}
-        wanted = {key: value for key, value in wanted.items() if value}
-        return await self._write(VOLUMES, {**volume, "status": wanted}, status=True)
+        new_status = {
+            "phase": phase,
+            "message": message,
+            "lastPhaseTransitionTime": since,
+        }
+        new_status = {key: value for key, value in new_status.items() if value}
+        return await self._write(VOLUMES, {**volume, "status": new_status}, status=True)
 
     async def _reclaim(self, volume: Object) -> None:
         """Delete a released volume, if that is wanted and can be done; else say so,

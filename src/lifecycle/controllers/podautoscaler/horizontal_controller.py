@@ -54,7 +54,7 @@ class CannotScaleError(Exception):
     """No metric says enough to act upon."""
 
 
-class _Wish(NamedTuple):
+class _Recommendation(NamedTuple):
     """What the metrics ask for together: replicas, and for which of them."""
 
     replicas: int
@@ -188,7 +188,7 @@ class HorizontalController:
         else:
             measured = []
             try:
-                wish = await self._compute_replicas_for_metrics(
+                recommendation = await self._compute_replicas_for_metrics(
                     key, autoscaler, scale, measured
                 )
             except CannotScaleError as error:
@@ -200,13 +200,15 @@ class HorizontalController:
                     autoscaler, "Warning", "FailedComputeMetricsReplicas", str(error)
                 )
                 return
-            if wish.replicas != current:
+            if recommendation.replicas != current:
                 reason = (
-                    f"{wish.metric} above target"
-                    if wish.replicas > current
+                    f"{recommendation.metric} above target"
+                    if recommendation.replicas > current
                     else "All metrics below target"
                 )
-            desired = self._normalize(history, autoscaler, bounds, wish.replicas)
+            desired = self._normalize(
+                history, autoscaler, bounds, recommendation.replicas
+            )
         if desired != current:
             scale = {
                 **scale,
@@ -250,7 +252,7 @@ class HorizontalController:
 
     async def _compute_replicas_for_metrics(
         self, key: str, autoscaler: Object, scale: Object, statuses: list[Object]
-    ) -> _Wish:
+    ) -> _Recommendation:
         """The most that any metric asks for. `statuses` takes what was measured. Raises
         CannotScaleError.
         """
@@ -258,29 +260,29 @@ class HorizontalController:
             key, autoscaler, (scale.get("status") or {}).get("selector") or ""
         )
         namespace, status = autoscaler["metadata"]["namespace"], autoscaler["status"]
-        pods = self._selected(namespace, selector)
-        wanted = (scale.get("spec") or {}).get("replicas", 0)
+        pods = self._selected_pods(namespace, selector)
+        spec_replicas = (scale.get("spec") or {}).get("replicas", 0)
         calculator = ReplicaCalculator(
-            pods, wanted, _tolerances(autoscaler["spec"]), self._clock
+            pods, spec_replicas, _tolerances(autoscaler["spec"]), self._clock
         )
-        counted = (scale.get("status") or {}).get("replicas", 0)
-        target = ScaleTarget(namespace, str(selector), counted, calculator)
-        best, failures = _Wish(0, ""), []
+        status_replicas = (scale.get("status") or {}).get("replicas", 0)
+        target = ScaleTarget(namespace, str(selector), status_replicas, calculator)
+        best, failures = _Recommendation(0, ""), []
         specs = autoscaler["spec"].get("metrics") or []
         for spec in specs:
             try:
                 replicas, name, measured = await self._proposals.propose(spec, target)
             except MetricFailure as failure:
-                self._event(autoscaler, "Warning", failure.reason, failure.told)
+                self._event(autoscaler, "Warning", failure.reason, failure.detail)
                 failures.append(failure)
                 statuses.append({"type": ""})
                 continue
             statuses.append(measured)
             if best.replicas == 0 or replicas > best.replicas:
-                best = _Wish(replicas, name)
-        if failures and (len(failures) >= len(specs) or best.replicas < wanted):
+                best = _Recommendation(replicas, name)
+        if failures and (len(failures) >= len(specs) or best.replicas < spec_replicas):
             first = failures[0]
-            message = f"the HPA was unable to compute the replica count: {first.told}"
+            message = f"the HPA was unable to compute the replica count: {first.detail}"
             self._condition(status, "ScalingActive", "False", first.reason, message)
             count = f"{len(failures)} invalid out of {len(specs)}"
             raise CannotScaleError(
@@ -314,11 +316,11 @@ class HorizontalController:
                 "couldn't convert selector into a corresponding internal selector"
                 f" object: {error}"
             )
-            raise self._refuse(autoscaler, "InvalidSelector", message) from None
+            raise self._fail(autoscaler, "InvalidSelector", message) from None
         if key in self._selectors:
             self._selectors[key] = selector
         namespace = autoscaler["metadata"]["namespace"]
-        pods = self._selected(namespace, selector)
+        pods = self._selected_pods(namespace, selector)
         rivals = sorted(
             other.partition("/")[2]
             for other, theirs in self._selectors.items()
@@ -330,17 +332,15 @@ class HorizontalController:
             message = (
                 f"pods by selector {text} are controlled by multiple HPAs: [{names}]"
             )
-            raise self._refuse(autoscaler, "AmbiguousSelector", message)
+            raise self._fail(autoscaler, "AmbiguousSelector", message)
         return selector
 
-    def _refuse(
-        self, autoscaler: Object, reason: str, message: str
-    ) -> CannotScaleError:
+    def _fail(self, autoscaler: Object, reason: str, message: str) -> CannotScaleError:
         self._event(autoscaler, "Warning", reason, message)
         self._condition(autoscaler["status"], "ScalingActive", "False", reason, message)
         return CannotScaleError(message)
 
-    def _selected(self, namespace: str, selector: Selector) -> list[Object]:
+    def _selected_pods(self, namespace: str, selector: Selector) -> list[Object]:
         pods = self._pods.indexer.list_namespace(namespace)
         return [pod for pod in pods if selector.matches(pod["metadata"].get("labels"))]
 
@@ -348,12 +348,15 @@ class HorizontalController:
         self, history: ScaleHistory, autoscaler: Object, bounds: Bounds, desired: int
     ) -> int:
         behavior, status = autoscaler["spec"].get("behavior"), autoscaler["status"]
-        found = normalize(history, behavior, bounds, desired, self._clock.now())
-        self._condition(status, "AbleToScale", "True", *found.able)
+        normalized = normalize(history, behavior, bounds, desired, self._clock.now())
+        self._condition(status, "AbleToScale", "True", *normalized.able)
         self._condition(
-            status, "ScalingLimited", "True" if found.limited else "False", *found.limit
+            status,
+            "ScalingLimited",
+            "True" if normalized.limited else "False",
+            *normalized.limit,
         )
-        return found.replicas
+        return normalized.replicas
 
     # What is told.
 
@@ -401,7 +404,7 @@ def _tolerances(spec: Object) -> Tolerances:
     behavior = spec.get("behavior") or {}
 
     def of(direction: str) -> float:
-        given = (behavior.get(direction) or {}).get("tolerance")
-        return TOLERANCE if given is None else float(parse_quantity(given))
+        tolerance = (behavior.get(direction) or {}).get("tolerance")
+        return TOLERANCE if tolerance is None else float(parse_quantity(tolerance))
 
     return Tolerances(of("scaleDown"), of("scaleUp"))

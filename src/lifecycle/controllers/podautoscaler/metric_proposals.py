@@ -45,13 +45,13 @@ class MetricProposal(NamedTuple):
 
 
 class MetricFailure(Exception):
-    """A metric that says nothing. `reason` and `told` are for event and condition; the
-    error itself says a little more.
+    """A metric that says nothing. `reason` and `detail` are for event and condition;
+    the error itself says a little more.
     """
 
-    def __init__(self, reason: str, told: str, message: str) -> None:
+    def __init__(self, reason: str, detail: str, message: str) -> None:
         super().__init__(message)
-        self.reason, self.told = reason, told
+        self.reason, self.detail = reason, detail
 
 
 class ScaleTarget(NamedTuple):
@@ -100,65 +100,72 @@ class MetricProposals:
         field: str,
         subject: str,
     ) -> MetricProposal:
-        name, wanted = source["name"], source["target"]
+        name, metric_target = source["name"], source["target"]
         kind = field[0].upper() + field[1:]
-        plain = wanted.get("averageValue") is not None
+        plain = metric_target.get("averageValue") is not None
         try:
-            asking = self._client.resource_metric(
+            request = self._client.resource_metric(
                 name, target.namespace, target.selector, container
             )
-            metrics = await _about(f"unable to get metrics for resource {name}", asking)
+            metrics = await _with_context(
+                f"unable to get metrics for resource {name}", request
+            )
             if plain:
-                found = target.calculator.plain_replicas(
-                    metrics, _milli(wanted["averageValue"]), name
+                proposal = target.calculator.plain_replicas(
+                    metrics, _milli(metric_target["averageValue"]), name
                 )
             else:
-                found = target.calculator.resource_replicas(
-                    metrics, wanted["averageUtilization"], name, container
+                proposal = target.calculator.resource_replicas(
+                    metrics, metric_target["averageUtilization"], name, container
                 )
         except MetricsError as error:
-            told = (
+            detail = (
                 f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
             )
             word = "container" if container else "resource"
-            message = f"failed to get {subject} {word} metric value: {told}"
-            raise MetricFailure(f"FailedGet{kind}Metric", told, message) from None
-        current: Object = {"averageValue": _quantity(found.usage)}
-        proposal = f"{name} resource"
+            message = f"failed to get {subject} {word} metric value: {detail}"
+            raise MetricFailure(f"FailedGet{kind}Metric", detail, message) from None
+        current: Object = {"averageValue": _quantity(proposal.usage)}
+        metric_name = f"{name} resource"
         if not plain:
-            current["averageUtilization"] = found.utilization
+            current["averageUtilization"] = proposal.utilization
             word = "container resource" if container else "resource"
-            proposal = f"{name} {word} utilization (percentage of request)"
+            metric_name = f"{name} {word} utilization (percentage of request)"
         status: Object = {"name": name, "current": current}
         if container:
             status["container"] = container
-        return MetricProposal(found.replicas, proposal, {"type": kind, field: status})
+        return MetricProposal(
+            proposal.replicas, metric_name, {"type": kind, field: status}
+        )
 
     async def _pods(self, source: Object, target: ScaleTarget) -> MetricProposal:
         metric = source["metric"]
-        name, wanted = metric["name"], _milli(source["target"]["averageValue"])
+        name, target_usage = metric["name"], _milli(source["target"]["averageValue"])
         try:
-            asking = self._client.pods_metric(
-                name, target.namespace, target.selector, _text(metric)
+            request = self._client.pods_metric(
+                name, target.namespace, target.selector, _metric_selector(metric)
             )
-            metrics = await _about(f"unable to get metric {name}", asking)
-            found = target.calculator.plain_replicas(metrics, wanted)
+            metrics = await _with_context(f"unable to get metric {name}", request)
+            proposal = target.calculator.plain_replicas(metrics, target_usage)
         except MetricsError as error:
             message = f"failed to get pods metric value: {error}"
             raise MetricFailure("FailedGetPodsMetric", str(error), message) from None
-        status = {"metric": metric, "current": {"averageValue": _quantity(found.usage)}}
+        status = {
+            "metric": metric,
+            "current": {"averageValue": _quantity(proposal.usage)},
+        }
         return MetricProposal(
-            found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status}
+            proposal.replicas, f"pods metric {name}", {"type": "Pods", "pods": status}
         )
 
     async def _object(self, source: Object, target: ScaleTarget) -> MetricProposal:
-        metric, described, wanted = (
+        metric, described, metric_target = (
             source["metric"],
             source["describedObject"],
             source["target"],
         )
         name, kind = metric["name"], described["kind"]
-        average = wanted["type"] == "AverageValue"
+        average = metric_target["type"] == "AverageValue"
         try:
             # upstream's words, in upstream's odd order
             what = (
@@ -167,13 +174,17 @@ class MetricProposals:
             )
             try:
                 row = self._mapping(described.get("apiVersion", ""), kind)
-                asking = self._client.object_metric(
-                    name, target.namespace, row, described["name"], _text(metric)
+                request = self._client.object_metric(
+                    name,
+                    target.namespace,
+                    row,
+                    described["name"],
+                    _metric_selector(metric),
                 )
-                usage = await asking
+                usage = await request
             except (MetricsError, NoKindMatchError) as error:
                 raise MetricsError(f"{what}{error}") from None
-            found = self._of_one_value(usage, wanted, target)
+            proposal = self._of_one_value(usage, metric_target, target)
         except MetricsError as error:
             more = f"failed to get {name} object metric: " if average else ""
             message = f"failed to get object metric value: {more}{error}"
@@ -181,7 +192,7 @@ class MetricProposals:
         field = "averageValue" if average else "value"
         status: Object = {
             "metric": metric,
-            "current": {field: _quantity(found.usage)},
+            "current": {field: _quantity(proposal.usage)},
             "describedObject": described,
         }
         if average:
@@ -189,15 +200,15 @@ class MetricProposals:
                 "kind": "",
                 "name": "",
             }  # as upstream leaves it
-        proposal = _external_name(metric) if average else f"{kind} metric {name}"
+        metric_name = _external_name(metric) if average else f"{kind} metric {name}"
         return MetricProposal(
-            found.replicas, proposal, {"type": "Object", "object": status}
+            proposal.replicas, metric_name, {"type": "Object", "object": status}
         )
 
     async def _external(self, source: Object, target: ScaleTarget) -> MetricProposal:
-        metric, wanted = source["metric"], source["target"]
+        metric, metric_target = source["metric"], source["target"]
         name = metric["name"]
-        average = wanted.get("averageValue") is not None
+        average = metric_target.get("averageValue") is not None
         try:
             what = (
                 "unable to get external metric"
@@ -205,12 +216,14 @@ class MetricProposals:
                 f"{go_label_selector(metric.get('selector'))}"
             )
             usage = sum(
-                await _about(
+                await _with_context(
                     what,
-                    self._client.external_metric(name, target.namespace, _text(metric)),
+                    self._client.external_metric(
+                        name, target.namespace, _metric_selector(metric)
+                    ),
                 )
             )
-            found = self._of_one_value(usage, wanted, target)
+            proposal = self._of_one_value(usage, metric_target, target)
         except MetricsError as error:
             more = (
                 f"failed to get {name} external metric"
@@ -221,27 +234,29 @@ class MetricProposals:
             raise MetricFailure(
                 "FailedGetExternalMetric", str(error), message
             ) from None
-        current = {"averageValue" if average else "value": _quantity(found.usage)}
+        current = {"averageValue" if average else "value": _quantity(proposal.usage)}
         status = {"metric": metric, "current": current}
         return MetricProposal(
-            found.replicas,
+            proposal.replicas,
             _external_name(metric),
             {"type": "External", "external": status},
         )
 
     @staticmethod
-    def _of_one_value(usage: int, wanted: Object, target: ScaleTarget) -> Proposal:
-        if wanted.get("averageValue") is not None:
+    def _of_one_value(
+        usage: int, metric_target: Object, target: ScaleTarget
+    ) -> Proposal:
+        if metric_target.get("averageValue") is not None:
             return target.calculator.per_pod_replicas(
-                usage, _milli(wanted["averageValue"]), target.replicas
+                usage, _milli(metric_target["averageValue"]), target.replicas
             )
-        return target.calculator.value_replicas(usage, _milli(wanted["value"]))
+        return target.calculator.value_replicas(usage, _milli(metric_target["value"]))
 
 
-async def _about(what: str, asking: Awaitable[T]) -> T:
+async def _with_context(what: str, request: Awaitable[T]) -> T:
     """The answer; a failure says what it was about."""
     try:
-        return await asking
+        return await request
     except MetricsError as error:
         raise MetricsError(f"{what}: {error}") from None
 
@@ -254,7 +269,7 @@ def _quantity(milli: int) -> str:
     return str(Quantity(milli, -3))
 
 
-def _text(metric: Object) -> str:
+def _metric_selector(metric: Object) -> str:
     """The metric's selector as a query wants it; without one it selects nothing, which
     is everything to these APIs.
     """

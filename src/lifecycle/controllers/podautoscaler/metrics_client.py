@@ -56,7 +56,7 @@ class MetricsClient:
             "pods.metrics.k8s.io",
         )
         items = await self._items(path, what, "resource", {"labelSelector": selector})
-        found: dict[str, PodMetric] = {}
+        metrics: dict[str, PodMetric] = {}
         for item in items:
             pod = item["metadata"]["name"]
             measured = [
@@ -80,10 +80,10 @@ class MetricsClient:
             ]
             if known and len(known) == len(amounts):
                 window = parse_duration(item.get("window") or "0")
-                found[pod] = PodMetric(
+                metrics[pod] = PodMetric(
                     sum(known), parse_time(item["timestamp"]), window
                 )
-        return found
+        return metrics
 
     async def pods_metric(
         self, metric: str, namespace: str, selector: str, metric_selector: str
@@ -94,14 +94,14 @@ class MetricsClient:
             f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/"
             f"{metric}"
         )
-        found: dict[str, PodMetric] = {}
+        metrics: dict[str, PodMetric] = {}
         for item in await self._items(path, "", "custom", query):
             window = float(item.get("windowSeconds") or DEFAULT_WINDOW)
             value = parse_quantity(item["value"]).milli()
-            found[item["describedObject"]["name"]] = PodMetric(
+            metrics[item["describedObject"]["name"]] = PodMetric(
                 value, parse_time(item["timestamp"]), window
             )
-        return found
+        return metrics
 
     async def object_metric(
         self,
@@ -144,7 +144,7 @@ class MetricsClient:
             response = await self._client.request("GET", path, query=query)
         except StatusError as error:
             raise MetricsError(
-                f"unable to fetch metrics from {where}: {_complaint(error, what)}"
+                f"unable to fetch metrics from {where}: {_error_message(error, what)}"
             ) from None
         document = (
             response.obj
@@ -157,7 +157,7 @@ class MetricsClient:
         return items
 
 
-def _complaint(error: StatusError, what: str) -> str:
+def _error_message(error: StatusError, what: str) -> str:
     """The server's own words; if it is no API server that answered, what a client makes
     of that.
     """

@@ -78,14 +78,14 @@ def group_pods(
             groups.unready.add(name)
         elif name not in metrics:
             groups.missing.add(name)
-        elif resource == "cpu" and _has_not_come_up(pod, metrics[name], now):
+        elif resource == "cpu" and _is_unready(pod, metrics[name], now):
             groups.unready.add(name)
         else:
             groups.ready += 1
     return groups
 
 
-def _has_not_come_up(pod: Object, metric: PodMetric, now: float) -> bool:
+def _is_unready(pod: Object, metric: PodMetric, now: float) -> bool:
     condition, start = (
         get_condition(pod, "Ready"),
         (pod.get("status") or {}).get("startTime"),
@@ -125,13 +125,13 @@ def _request(pod: Object, container: str, resource: str) -> int:
         for c in spec.get("initContainers") or ()
         if c.get("restartPolicy") == "Always"
     ]
-    asked = [
+    requests = [
         c for c in (*spec["containers"], *sidecars) if container in ("", c["name"])
     ]
-    if not asked:
+    if not requests:
         raise MetricsError(f"container {container} not found in Pod {name}")
     total = 0
-    for each in asked:
+    for each in requests:
         request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
         if request is None:
             raise MetricsError(
@@ -186,7 +186,7 @@ class ReplicaCalculator:
         """For a percentage of what the pods request. Raises MetricsError. Upstream:
         `GetResourceReplicas`.
         """
-        groups = self._only_what_counts(metrics, resource)
+        groups = self._group_pods(metrics, resource)
         requests = calculate_requests(self._pods, container, resource)
         _, percentage, usage = utilization(metrics, requests, target)
         replicas = self._replicas(
@@ -203,7 +203,7 @@ class ReplicaCalculator:
         """For an average value per pod. Raises MetricsError. Upstream:
         `calcPlainMetricReplicas`.
         """
-        groups = self._only_what_counts(metrics, resource)
+        groups = self._group_pods(metrics, resource)
         usage = _average(metrics)
         replicas = self._replicas(
             groups,
@@ -246,9 +246,7 @@ class ReplicaCalculator:
             replicas, math.ceil(usage / status_replicas) if status_replicas else usage
         )
 
-    def _only_what_counts(
-        self, metrics: dict[str, PodMetric], resource: str
-    ) -> PodGroups:
+    def _group_pods(self, metrics: dict[str, PodMetric], resource: str) -> PodGroups:
         """Group the pods, and take out of the metrics what does not count. Raises
         MetricsError.
         """

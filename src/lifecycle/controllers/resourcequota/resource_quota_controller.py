@@ -126,14 +126,14 @@ class ResourceQuotaController:
         """See `counted_resource`; also what definitions have added, as far as it lives
         in namespaces.
         """
-        found = counted_resource(name)
-        if found is None and name.startswith("count/"):
+        resource = counted_resource(name)
+        if resource is None and name.startswith("count/"):
             definition = self._definitions.indexer.get_by_key(
                 name.removeprefix("count/")
             )
             row = served_resource(definition) if definition is not None else None
             return row if row is not None and row.namespaced else None
-        return found
+        return resource
 
     def _defined(self, definition: Object) -> None:
         """Quotas may have been waiting for it."""
@@ -158,7 +158,9 @@ class ResourceQuotaController:
             informer = self._counted[row] = self._informers.informer(row)
             informer.add_event_handler(
                 update=lambda old, new: (
-                    self._replenish(row, new) if _freed(row, old, new) else None
+                    self._replenish(row, new)
+                    if _should_replenish(row, old, new)
+                    else None
                 ),
                 delete=lambda obj: self._replenish(row, obj),
             )
@@ -228,7 +230,7 @@ def _amounts(texts: Object | None) -> dict[str, Quantity] | None:
     )
 
 
-def _freed(row: Resource, old: Object, new: Object) -> bool:
+def _should_replenish(row: Resource, old: Object, new: Object) -> bool:
     """Whether an update gave something back: a pod is done, or an object uses less or
     something else than before.
     """

@@ -72,9 +72,9 @@ class TokensController:
         )
         self._queue: RateLimitingQueue[_Key] = RateLimitingQueue()
         self._secrets.add_event_handler(
-            add=self._secret_seen,
-            update=lambda old, new: self._secret_seen(new),
-            delete=self._secret_seen,
+            add=self._queue_secret_sync,
+            update=lambda old, new: self._queue_secret_sync(new),
+            delete=self._queue_secret_sync,
         )
         self._accounts.add_event_handler(delete=self._account_deleted)
 
@@ -87,7 +87,7 @@ class TokensController:
             self._queue, self._sync, workers=5, name=name, max_retries=MAX_RETRIES
         )
 
-    def _secret_seen(self, secret: Object) -> None:
+    def _queue_secret_sync(self, secret: Object) -> None:
         if secret.get("type") == TOKEN_TYPE and self.issue is not None:
             meta, notes = secret["metadata"], _annotations(secret)
             account, account_uid = notes.get(NAME, ""), notes.get(UID, "")
@@ -118,15 +118,15 @@ class TokensController:
         """The account; past the cache if that does not know it, since the secret may
         just have come first.
         """
-        found = self._accounts.indexer.get_by_key(f"{key.namespace}/{key.account}")
-        if found is None:
+        account = self._accounts.indexer.get_by_key(f"{key.namespace}/{key.account}")
+        if account is None:
             try:
-                found = await self._client.get(ACCOUNTS, key.account, key.namespace)
+                account = await self._client.get(ACCOUNTS, key.account, key.namespace)
             except StatusError as error:
                 if error.code != 404:
                     raise
                 return None
-        return found if key.account_uid in ("", found["metadata"]["uid"]) else None
+        return account if key.account_uid in ("", account["metadata"]["uid"]) else None
 
     async def _delete_tokens_of(self, key: _Key) -> None:
         if await self._account(key) is not None:
@@ -164,11 +164,13 @@ class TokensController:
     async def _fill(self, account: Object, secret: Object) -> None:
         """Upstream: `generateTokenIfNeeded`."""
         meta, data = secret["metadata"], secret.get("data") or {}
-        wanted = {"namespace": data.get("namespace") or _encoded(meta["namespace"])}
+        secret_data = {
+            "namespace": data.get("namespace") or _encoded(meta["namespace"])
+        }
         if self.root_ca:
-            wanted["ca.crt"] = _encoded(self.root_ca)
+            secret_data["ca.crt"] = _encoded(self.root_ca)
         if data.get("token") and all(
-            data.get(key) == value for key, value in wanted.items()
+            data.get(key) == value for key, value in secret_data.items()
         ):
             return
         live = await self._client.get(SECRETS, meta["name"], meta["namespace"])
@@ -177,9 +179,9 @@ class TokensController:
                 f"the cache has not seen the last version of secret {meta['name']} yet"
             )
         if self.issue is not None and not data.get("token"):
-            wanted["token"] = _encoded(self.issue(account, secret))
+            secret_data["token"] = _encoded(self.issue(account, secret))
         filled = mutable_copy(live)
-        filled["data"] = {**(filled.get("data") or {}), **wanted}
+        filled["data"] = {**(filled.get("data") or {}), **secret_data}
         notes = filled["metadata"].setdefault("annotations", {})
         notes |= {NAME: account["metadata"]["name"], UID: account["metadata"]["uid"]}
         await self._client.update(SECRETS, filled)

@@ -28,8 +28,8 @@ def retained_references(set_: Object, pod: Object, claim: Object) -> list[Object
     references = claim["metadata"].get("ownerReferences") or []
     others = [r for r in references if (r["kind"], r["name"]) not in ours]
     first = start_ordinal(set_)
-    wanted = first <= ordinal_of(pod) < first + set_["spec"].get("replicas", 1)
-    if not wanted and when_scaled:
+    in_range = first <= ordinal_of(pod) < first + set_["spec"].get("replicas", 1)
+    if not in_range and when_scaled:
         return [*others, new_controller_ref({"apiVersion": "v1", "kind": "Pod", **pod})]
     if with_set:
         return [

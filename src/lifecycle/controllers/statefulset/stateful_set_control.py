@@ -61,15 +61,15 @@ class StatefulPodControl:
         await self.create_missing_claims(set_, pod)
         meta = pod["metadata"]
         try:
-            made = await self._client.create(PODS, pod, meta["namespace"])
+            created = await self._client.create(PODS, pod, meta["namespace"])
         except StatusError as error:
             if error.code == 409 and error.reason == "AlreadyExists":
                 return pod
             self._record("create", set_, meta["name"], error)
             raise
         self._record("create", set_, meta["name"])
-        await self.update_claim_retention(set_, made)
-        return made
+        await self.update_claim_retention(set_, created)
+        return created
 
     async def create_missing_claims(self, set_: Object, pod: Object) -> None:
         """Claims that an earlier pod of this number left behind are used again."""
@@ -172,14 +172,15 @@ class StatefulSetControl:
         spec = set_["spec"]
         first, count = start_ordinal(set_), spec.get("replicas", 1)
         by_ordinal = {ordinal_of(pod): pod for pod in pods}
-        wanted = range(first, first + count)
+        ordinals = range(first, first + count)
         condemned = sorted(
-            (p for o, p in by_ordinal.items() if o >= 0 and o not in wanted),
+            (p for o, p in by_ordinal.items() if o >= 0 and o not in ordinals),
             key=ordinal_of,
             reverse=True,
         )
         replicas = [
-            by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted
+            by_ordinal.get(o) or self._new_pod(set_, current, update, o)
+            for o in ordinals
         ]
         known = list(pods)
         if "deletionTimestamp" in set_["metadata"]:

@@ -156,9 +156,9 @@ class StatefulSetController:
             update, collisions = await self._create_revision(
                 set_, data, next_revision(revisions), collisions
             )
-        wanted = (set_.get("status") or {}).get("currentRevision")
+        current_revision = (set_.get("status") or {}).get("currentRevision")
         current = next(
-            (r for r in revisions if r["metadata"]["name"] == wanted), update
+            (r for r in revisions if r["metadata"]["name"] == current_revision), update
         )
         return current, update, collisions, revisions
 

@@ -82,9 +82,12 @@ class _Protection:
     ) -> None:
         self._client, self._kept, self._kind, self._name = client, kept, kind, name
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        kept.add_event_handler(add=self._look, update=lambda old, new: self._look(new))
+        kept.add_event_handler(
+            add=self._enqueue_if_needed,
+            update=lambda old, new: self._enqueue_if_needed(new),
+        )
 
-    def _look(self, obj: Object) -> None:
+    def _enqueue_if_needed(self, obj: Object) -> None:
         has = self.finalizer in (obj["metadata"].get("finalizers") or ())
         if has == ("deletionTimestamp" in obj["metadata"]):
             self._queue.add(meta_namespace_key(obj))
@@ -141,7 +144,7 @@ class PVCProtectionController(_Protection):
         self._pods.add_event_handler(
             add=self._pod_changed,
             update=lambda old, new: self._pod_changed(new),
-            delete=self._pod_gone,
+            delete=self._pod_deleted,
         )
 
     async def run(self) -> None:
@@ -153,9 +156,9 @@ class PVCProtectionController(_Protection):
         if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get(
             "phase"
         ) in ("Succeeded", "Failed"):
-            self._pod_gone(pod)
+            self._pod_deleted(pod)
 
-    def _pod_gone(self, pod: Object) -> None:
+    def _pod_deleted(self, pod: Object) -> None:
         for name, _ in claims_used_by(pod):
             self._queue.add(f"{pod['metadata']['namespace']}/{name}")
 

@@ -91,10 +91,10 @@ class TaintEvictionController:
         self._scheduled: dict[str, _Scheduled] = {}
         self._evictions: set[asyncio.Task[None]] = set()
         self._nodes.add_event_handler(
-            add=self._node_seen, update=self._node_updated, delete=self._node_gone
+            add=self._node_added, update=self._node_updated, delete=self._node_deleted
         )
         self._pods.add_event_handler(
-            add=self._pod_seen, update=self._pod_updated, delete=self._pod_gone
+            add=self._pod_added, update=self._pod_updated, delete=self._pod_deleted
         )
 
     async def run(self) -> None:
@@ -114,7 +114,7 @@ class TaintEvictionController:
 
     # Events. Node names have no slash, pod keys have one.
 
-    def _node_seen(self, node: Object) -> None:
+    def _node_added(self, node: Object) -> None:
         if no_execute(node):
             self._queue.add(node["metadata"]["name"])
 
@@ -122,10 +122,10 @@ class TaintEvictionController:
         if no_execute(old) != no_execute(new):
             self._queue.add(new["metadata"]["name"])
 
-    def _node_gone(self, node: Object) -> None:
+    def _node_deleted(self, node: Object) -> None:
         self._tainted.pop(node["metadata"]["name"], None)
 
-    def _pod_seen(self, pod: Object) -> None:
+    def _pod_added(self, pod: Object) -> None:
         if pod["spec"].get("nodeName") in self._tainted:
             self._queue.add(meta_namespace_key(pod))
 
@@ -133,9 +133,9 @@ class TaintEvictionController:
         if old["spec"].get("nodeName") != new["spec"].get("nodeName") or old[
             "spec"
         ].get("tolerations") != new["spec"].get("tolerations"):
-            self._pod_seen(new)
+            self._pod_added(new)
 
-    def _pod_gone(self, pod: Object) -> None:
+    def _pod_deleted(self, pod: Object) -> None:
         self._cancel(meta_namespace_key(pod))
 
     # Decisions.
@@ -147,8 +147,8 @@ class TaintEvictionController:
             if pod is not None and node in self._tainted:
                 self._process_pod(key, pod, self._tainted[node])
             return
-        found = self._nodes.indexer.get_by_key(key)
-        taints = no_execute(found) if found is not None else []
+        tainted_node = self._nodes.indexer.get_by_key(key)
+        taints = no_execute(tainted_node) if tainted_node is not None else []
         if taints:
             self._tainted[key] = taints
         else:
@@ -173,7 +173,7 @@ class TaintEvictionController:
                 # what was decided first stands, even if its patience has become shorter
                 return
             self._cancel(key)
-        timer = asyncio.get_running_loop().call_later(wait, self._due, key)
+        timer = asyncio.get_running_loop().call_later(wait, self._evict_if_there, key)
         self._scheduled[key] = _Scheduled(now, timer)
 
     def _cancel(self, key: str) -> None:
@@ -182,7 +182,7 @@ class TaintEvictionController:
             scheduled.timer.cancel()
             self._event(key, f"Cancelling deletion of Pod {key}")
 
-    def _due(self, key: str) -> None:
+    def _evict_if_there(self, key: str) -> None:
         self._scheduled.pop(key, None)
         pod = self._pods.indexer.get_by_key(key)
         if pod is not None:

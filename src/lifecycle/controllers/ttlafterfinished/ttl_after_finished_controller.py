@@ -36,7 +36,8 @@ class TTLAfterFinishedController:
         self._jobs = informers.informer(self._resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._jobs.add_event_handler(
-            add=self._seen, update=lambda old, new: self._seen(new)
+            add=self._enqueue_if_finished,
+            update=lambda old, new: self._enqueue_if_finished(new),
         )
 
     async def run(self) -> None:
@@ -46,7 +47,7 @@ class TTLAfterFinishedController:
             self._queue, self._process, workers=5, name="ttl-after-finished-controller"
         )
 
-    def _seen(self, job: Object) -> None:
+    def _enqueue_if_finished(self, job: Object) -> None:
         if job["spec"].get("ttlSecondsAfterFinished") is not None and is_job_finished(
             job
         ):

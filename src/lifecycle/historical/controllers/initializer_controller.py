@@ -61,7 +61,8 @@ class InitializerController:
         self._informer = self._informers.informer(resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._informer.add_event_handler(
-            add=self._seen, update=lambda old, new: self._seen(new)
+            add=self._enqueue_if_next,
+            update=lambda old, new: self._enqueue_if_next(new),
         )
 
     async def run(self) -> None:
@@ -73,7 +74,7 @@ class InitializerController:
         finally:
             await self._informers.stop()
 
-    def _seen(self, obj: Object) -> None:
+    def _enqueue_if_next(self, obj: Object) -> None:
         if self._is_next(obj):
             self._queue.add(meta_namespace_key(obj))
 

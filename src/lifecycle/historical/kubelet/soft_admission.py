@@ -52,11 +52,11 @@ def no_new_privs_handler(
             or api_version >= DOCKER_WITH_NO_NEW_PRIVS
         ):
             return ADMITTED
-        version_found = ".".join(str(number) for number in api_version)
+        docker_version = ".".join(str(number) for number in api_version)
         return PodAdmitResult(
             False,
             "NoNewPrivs",
-            f"Cannot enforce NoNewPrivs: docker API version {version_found} does not "
+            f"Cannot enforce NoNewPrivs: docker API version {docker_version} does not "
             "support"
             " NoNewPrivs",
         )

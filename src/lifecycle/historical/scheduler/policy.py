@@ -77,20 +77,20 @@ class Policy:
 
 def parse_policy(document: str | Mapping[str, Any]) -> Policy:
     """Read a Policy (JSON or decoded). Raises PolicyError."""
-    given = json.loads(document) if isinstance(document, str) else document
-    if given.get("kind") != "Policy" or given.get("apiVersion", "v1") not in (
+    decoded = json.loads(document) if isinstance(document, str) else document
+    if decoded.get("kind") != "Policy" or decoded.get("apiVersion", "v1") not in (
         "v1",
         "kubescheduler.config.k8s.io/v1",
     ):
         raise PolicyError(
-            f'no kind "{given.get("kind", "")}" is registered for version'
-            f' "{given.get("apiVersion", "")}"'
+            f'no kind "{decoded.get("kind", "")}" is registered for version'
+            f' "{decoded.get("apiVersion", "")}"'
         )
-    policy = Policy(always_check_all=bool(given.get("alwaysCheckAllPredicates")))
-    if given.get("predicates") is not None:
+    policy = Policy(always_check_all=bool(decoded.get("alwaysCheckAllPredicates")))
+    if decoded.get("predicates") is not None:
         names = [
             "PodFitsHostPorts" if p["name"] == "PodFitsPorts" else p["name"]
-            for p in given["predicates"]
+            for p in decoded["predicates"]
         ]
         for name in names:
             if name not in PREDICATES and name not in FILTERS:
@@ -98,8 +98,8 @@ def parse_policy(document: str | Mapping[str, Any]) -> Policy:
                     f'Invalid configuration: Predicate type not found for "{name}"'
                 )
         policy.predicates = tuple(dict.fromkeys((*names, *MANDATORY)))
-    if given.get("priorities") is not None:
-        for priority in given["priorities"]:
+    if decoded.get("priorities") is not None:
+        for priority in decoded["priorities"]:
             name, weight = priority["name"], priority.get("weight", 0)
             if name not in PRIORITIES and name not in SCORES:
                 raise PolicyError(
@@ -110,7 +110,7 @@ def parse_policy(document: str | Mapping[str, Any]) -> Policy:
                     f"Priority {name} should have a positive weight applied to it or it"
                     " has overflown"
                 )
-        policy.priorities = {p["name"]: p["weight"] for p in given["priorities"]}
+        policy.priorities = {p["name"]: p["weight"] for p in decoded["priorities"]}
     return policy
 
 

@@ -38,8 +38,9 @@ def pod_fits_resources(info: PodInfo, node: NodeInfo) -> list[str]:
     )
     reasons += [
         f"Insufficient {name}"
-        for name, wanted in info.requests.items()
-        if wanted > 0 and wanted + node.requested.get(name) > node.allocatable.get(name)
+        for name, requested in info.requests.items()
+        if requested > 0
+        and requested + node.requested.get(name) > node.allocatable.get(name)
     ]
     return reasons
 

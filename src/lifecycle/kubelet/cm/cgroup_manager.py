@@ -162,11 +162,11 @@ class CgroupManager:
 
     def pids(self, cgroup: CgroupName) -> list[int]:
         """The processes in a group and below it."""
-        pids_found: set[int] = set()
+        processes: set[int] = set()
         for path in self.paths(cgroup).values():
             for procs in path.rglob("cgroup.procs"):
-                pids_found.update(int(line) for line in procs.read_text().split())
-        return sorted(pids_found)
+                processes.update(int(line) for line in procs.read_text().split())
+        return sorted(processes)
 
     def children(self, cgroup: CgroupName) -> list[str]:
         """The names of groups directly below, as the tree spells them."""

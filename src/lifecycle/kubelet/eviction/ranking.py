@@ -38,11 +38,11 @@ def rank(
         priority = pod["spec"].get("priority") or 0
         if usage is None:
             return False, False, priority, 0
-        used, asked = (
+        used, requested = (
             usage.total(resource),
             milli_values(pod_requests(pod)).get(resource, 0) // 1000,
         )
-        return True, used <= asked, priority, asked - used
+        return True, used <= requested, priority, requested - used
 
     return sorted(pods, key=key)
 
@@ -56,8 +56,8 @@ def eviction_message(
     resource = RESOURCES[threshold.signal]
     message = f"The node was low on resource: {resource}. "
     message += (
-        f"Threshold quantity: {threshold.shown(seen.capacity)}, available:"
-        f" {_shown(seen.available, resource)}. "
+        f"Threshold quantity: {threshold.format_quantity(seen.capacity)}, available:"
+        f" {_format_available(seen.available, resource)}. "
     )
     for container in [
         *(pod["spec"].get("initContainers") or ()),
@@ -69,15 +69,15 @@ def eviction_message(
         text = ((container.get("resources") or {}).get("requests") or {}).get(
             resource, "0"
         )
-        amount, asked = used.of(resource), parse_quantity(str(text))
-        if amount > asked.value():
+        amount, request = used.of(resource), parse_quantity(str(text))
+        if amount > request.value():
             message += (
                 f"Container {container['name']} was using {binary(amount)}, request is"
-                f" {asked}, has larger consumption of {resource}. "
+                f" {request}, has larger consumption of {resource}. "
             )
     return message
 
 
-def _shown(available: int, resource: str) -> str:
+def _format_available(available: int, resource: str) -> str:
     """Bytes or inodes."""
     return binary(available) if resource != INODES else str(available)

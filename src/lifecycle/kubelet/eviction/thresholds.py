@@ -60,7 +60,7 @@ class Threshold:
             else int(capacity * self.share)
         )
 
-    def shown(self, capacity: int) -> str:
+    def format_quantity(self, capacity: int) -> str:
         """As a message has it."""
         return (
             str(self.quantity)

@@ -39,8 +39,8 @@ def definition_changed(container: Object, run: ContainerStatus) -> bool:
     """Whether the container was made from another name or image than the spec has
     now.
     """
-    made_from = run.annotations.get("io.kubernetes.container.hash")
-    return made_from is not None and made_from != hash_container(container)
+    container_hash = run.annotations.get("io.kubernetes.container.hash")
+    return container_hash is not None and container_hash != hash_container(container)
 
 
 def compute_init_container_actions(

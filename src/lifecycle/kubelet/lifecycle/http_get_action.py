@@ -32,17 +32,17 @@ def headers_of(action: Object, user_agent: str) -> list[tuple[str, str]]:
     """The action's headers, and the two that it need not name; it gets rid of these by
     naming them empty.
     """
-    given = [
+    headers = [
         (entry["name"], entry.get("value") or "")
         for entry in action.get("httpHeaders") or ()
     ]
     for name, value in (("Accept", "*/*"), ("User-Agent", user_agent)):
-        values = [v for n, v in given if n.title() == name]
+        values = [v for n, v in headers if n.title() == name]
         if not values:
-            given.append((name, value))
+            headers.append((name, value))
         elif values[0] == "":
-            given = [(n, v) for n, v in given if n.title() != name]
-    return given
+            headers = [(n, v) for n, v in headers if n.title() != name]
+    return headers
 
 
 def in_plain(action: Object) -> Object:

@@ -126,8 +126,8 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
 def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:
     """Does the pod fit this node? Of several failures the first is told."""
     pod, node = attributes.pod, attributes.node
-    os_wanted = (pod["metadata"].get("labels") or {}).get("kubernetes.io/os")
-    if os_wanted is not None and os_wanted != "linux":
+    os_label = (pod["metadata"].get("labels") or {}).get("kubernetes.io/os")
+    if os_label is not None and os_label != "linux":
         return PodAdmitResult(
             False,
             "PodOSSelectorNodeLabelDoesNotMatch",

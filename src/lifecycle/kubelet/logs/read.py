@@ -115,7 +115,9 @@ async def find_tail_line_start_index(file: LogFile, lines: int | None) -> int:
     return 0
 
 
-def shown(entry: LogEntry, options: LogOptions, at_line_start: bool = True) -> bytes:
+def format_entry(
+    entry: LogEntry, options: LogOptions, at_line_start: bool = True
+) -> bytes:
     """What a reader sees of an entry. Only the first piece of a line gets a time."""
     text = entry.text + (b"\n" if entry.complete else b"")
     return (
@@ -152,7 +154,7 @@ async def read_logs(
         for entry in parse_entries(complete):
             if entry.time < options.since:
                 continue
-            pieces += shown(entry, options, line_start[entry.stream])
+            pieces += format_entry(entry, options, line_start[entry.stream])
             line_start[entry.stream] = entry.complete
             if left is not None and len(pieces) >= left:
                 break

@@ -241,7 +241,7 @@ class StatusManager:
             task.add_done_callback(self._tasks.discard)
 
     async def _sync(self, known: _Versioned) -> None:
-        while known.sent != known.version or self._to_be_deleted(known):
+        while known.sent != known.version or self._can_be_deleted(known):
             version = known.version
             known.news.clear()
             try:
@@ -256,7 +256,7 @@ class StatusManager:
                 continue
             known.sent = version
 
-    def _to_be_deleted(self, known: _Versioned) -> bool:
+    def _can_be_deleted(self, known: _Versioned) -> bool:
         metadata = known.pod["metadata"]
         return (
             known.finished

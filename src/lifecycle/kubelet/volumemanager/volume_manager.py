@@ -312,15 +312,15 @@ class VolumeManager:
         )
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
-        volume_found = await claimed_volume(volume, pod, self._get)
-        local = volume_found["spec"].get("hostPath") or volume_found["spec"].get(
-            "local"
-        )
+        persistent_volume = await claimed_volume(volume, pod, self._get)
+        local = persistent_volume["spec"].get("hostPath") or persistent_volume[
+            "spec"
+        ].get("local")
         if local:
             self._host_path(pod, volume["name"], local)
             return
-        verify_controller_attached_volume(volume_found, self._volumes_attached())
-        mount_device(volume_found)
+        verify_controller_attached_volume(persistent_volume, self._volumes_attached())
+        mount_device(persistent_volume)
 
     def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
         context = pod["spec"].get("securityContext") or {}

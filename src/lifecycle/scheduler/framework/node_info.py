@@ -173,11 +173,11 @@ def _long_running(spec: Object) -> Iterator[Object]:
             yield container
 
 
-def ports_conflict(used: dict[HostPort, int], wanted: list[HostPort]) -> bool:
+def ports_conflict(used: dict[HostPort, int], requested: list[HostPort]) -> bool:
     """Whether one of the wanted ports is taken: the any-address conflicts with every
     address.
     """
-    for ip, protocol, port in wanted:
+    for ip, protocol, port in requested:
         if ip == ANY_IP:
             if any(p == port and proto == protocol for _, proto, p in used):
                 return True

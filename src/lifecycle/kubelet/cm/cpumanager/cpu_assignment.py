@@ -27,7 +27,7 @@ class CPUAccumulator:
     def __init__(self, topology: CPUTopology, available: CPUSet, num_cpus: int) -> None:
         self._topology = topology
         self.available = available
-        self.wanted = num_cpus
+        self.num_cpus_needed = num_cpus
         self.result: CPUSet = frozenset()
         # the wider unit comes first: usually memory is attached to sockets; some
         # sockets have several NUMA nodes
@@ -40,7 +40,7 @@ class CPUAccumulator:
         """These are given away."""
         self.result |= cpus
         self.available -= cpus
-        self.wanted -= len(cpus)
+        self.num_cpus_needed -= len(cpus)
 
     def sorted_units(self, level: str) -> list[int]:
         """Units of a level that have something left: within each wider unit those with
@@ -79,14 +79,14 @@ class CPUAccumulator:
         """Whole units, as long as that many CPUs are still wanted."""
         for unit in self.free_units(level):
             cpus = self._topology.within(level, unit)
-            if self.wanted >= len(cpus):
+            if self.num_cpus_needed >= len(cpus):
                 self.take(cpus)
 
     def take_remaining(self) -> None:
         """Single CPUs, from cores that are broken already where possible."""
         for core in self.sorted_units("core"):
             for cpu in sorted(self._topology.within("core", core, self.available)):
-                if self.wanted < 1:
+                if self.num_cpus_needed < 1:
                     return
                 self.take(frozenset({cpu}))
 
@@ -106,7 +106,7 @@ def take_by_topology(topology: CPUTopology, available: CPUSet, num_cpus: int) ->
         )
     for level in accumulator.levels:
         accumulator.take_full(level)
-        if accumulator.wanted < 1:
+        if accumulator.num_cpus_needed < 1:
             return accumulator.result
     accumulator.take_remaining()
     return accumulator.result

@@ -78,14 +78,18 @@ class DynamicResources(
         comes.
         """
         return {
-            ClusterEvent("ResourceClaim", "Add"): self._its_claim,
-            ClusterEvent("ResourceClaim", "Update"): self._its_claim,
+            ClusterEvent(
+                "ResourceClaim", "Add"
+            ): self._is_schedulable_after_claim_change,
+            ClusterEvent(
+                "ResourceClaim", "Update"
+            ): self._is_schedulable_after_claim_change,
             ClusterEvent("Pod", "UpdatePodGeneratedResourceClaim"): itself,
             ClusterEvent("DeviceClass", "Add"): always,
             ClusterEvent("DeviceClass", "Update"): always,
         }
 
-    def _its_claim(
+    def _is_schedulable_after_claim_change(
         self, info: PodInfo, _old: Object | None, new: Object | None
     ) -> bool:
         """The hint for claims. If another one is missing still, this one's coming is no

@@ -142,11 +142,15 @@ class InterPodAffinity(
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """Pods that terms speak of come or go; nodes come or move to another domain."""
         return {
-            ClusterEvent("AssignedPod", "Add"): self._pod_came,
-            ClusterEvent("AssignedPod", "UpdatePodLabel"): self._pod_changed,
-            ClusterEvent("AssignedPod", "Delete"): self._pod_went,
-            ClusterEvent("Node", "Add"): _node_moved,
-            ClusterEvent("Node", "UpdateNodeLabel"): _node_moved,
+            ClusterEvent("AssignedPod", "Add"): self._is_schedulable_after_pod_added,
+            ClusterEvent(
+                "AssignedPod", "UpdatePodLabel"
+            ): self._is_schedulable_after_pod_updated,
+            ClusterEvent(
+                "AssignedPod", "Delete"
+            ): self._is_schedulable_after_pod_deleted,
+            ClusterEvent("Node", "Add"): _is_schedulable_after_node_change,
+            ClusterEvent("Node", "UpdateNodeLabel"): _is_schedulable_after_node_change,
         }
 
     def _all_match(self, terms: Sequence[AffinityTerm], pod: Object) -> bool:
@@ -154,10 +158,12 @@ class InterPodAffinity(
         labels = self.labels_of(pod["metadata"]["namespace"])
         return bool(terms) and all(term.matches(pod, labels) for term in terms)
 
-    def _pod_came(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
+    def _is_schedulable_after_pod_added(
+        self, info: PodInfo, _old: Object | None, new: Object | None
+    ) -> bool:
         return new is not None and self._all_match(info.required_affinity_terms, new)
 
-    def _pod_changed(
+    def _is_schedulable_after_pod_updated(
         self, info: PodInfo, old: Object | None, new: Object | None
     ) -> bool:
         if old is None or new is None:
@@ -167,7 +173,9 @@ class InterPodAffinity(
             return True
         return self._all_match(far, old) and not self._all_match(far, new)
 
-    def _pod_went(self, info: PodInfo, old: Object | None, _new: Object | None) -> bool:
+    def _is_schedulable_after_pod_deleted(
+        self, info: PodInfo, old: Object | None, _new: Object | None
+    ) -> bool:
         if old is None:
             return False
         labels = self.labels_of(old["metadata"]["namespace"])
@@ -276,13 +284,13 @@ class InterPodAffinity(
             if not node.labels:
                 continue
             for other in (node.pods if own_terms else node.pods_with_affinity).values():
-                self._weigh(weights, info, own_labels, other, node)
+                self._process_existing_pod(weights, info, own_labels, other, node)
         if not weights:
             return SKIP
         state.write("PreScore" + self.name, weights)
         return None
 
-    def _weigh(
+    def _process_existing_pod(
         self,
         weights: dict[Pair, int],
         info: PodInfo,
@@ -300,7 +308,7 @@ class InterPodAffinity(
         if other.has_affinity:
             for term in other.required_affinity_terms if self._hard_weight else ():
                 if term.matches(pod, own_labels):
-                    _put(weights, node, term.topology_key, self._hard_weight)
+                    _process_term(weights, node, term.topology_key, self._hard_weight)
             _add(weights, node, other.preferred_affinity_terms, pod, own_labels, 1)
             _add(
                 weights, node, other.preferred_anti_affinity_terms, pod, own_labels, -1
@@ -325,7 +333,9 @@ class InterPodAffinity(
         ]
 
 
-def _node_moved(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_node_change(
+    info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     """The hint for nodes: one came that has a domain, or one that is in another domain
     than before.
     """
@@ -350,7 +360,9 @@ def _node_moved(info: PodInfo, old: Object | None, new: Object | None) -> bool:
     )
 
 
-def _put(weights: dict[Pair, int], node: NodeInfo, key: str, weight: int) -> None:
+def _process_term(
+    weights: dict[Pair, int], node: NodeInfo, key: str, weight: int
+) -> None:
     value = node.labels.get(key)
     if value is not None:
         weights[key, value] = weights.get((key, value), 0) + weight
@@ -366,4 +378,4 @@ def _add(
 ) -> None:
     for term in terms:
         if term.matches(pod, namespace_labels):
-            _put(weights, node, term.topology_key, sign * term.weight)
+            _process_term(weights, node, term.topology_key, sign * term.weight)

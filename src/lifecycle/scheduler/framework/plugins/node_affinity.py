@@ -91,11 +91,13 @@ class NodeAffinity(
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """A node comes or changes its labels, if then it matches."""
         return {
-            ClusterEvent("Node", "Add"): self._matches_now,
-            ClusterEvent("Node", "UpdateNodeLabel"): self._matches_now,
+            ClusterEvent("Node", "Add"): self._is_schedulable_after_node_change,
+            ClusterEvent(
+                "Node", "UpdateNodeLabel"
+            ): self._is_schedulable_after_node_change,
         }
 
-    def _matches_now(
+    def _is_schedulable_after_node_change(
         self, info: PodInfo, old: Object | None, new: Object | None
     ) -> bool:
         if new is None or (

@@ -29,7 +29,9 @@ from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, al
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
-def _frees_a_port(info: PodInfo, old: Object | None, _new: Object | None) -> bool:
+def _is_schedulable_after_pod_deleted(
+    info: PodInfo, old: Object | None, _new: Object | None
+) -> bool:
     if old is None or not had_a_place(old):
         return False
     return ports_conflict(dict.fromkeys(host_ports(old), 1), host_ports(info.pod))
@@ -43,7 +45,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """A pod that used the port goes, or a node comes."""
         return {
-            ClusterEvent("AssignedPod", "Delete"): _frees_a_port,
+            ClusterEvent("AssignedPod", "Delete"): _is_schedulable_after_pod_deleted,
             ClusterEvent("Node", "Add"): always,
         }
 

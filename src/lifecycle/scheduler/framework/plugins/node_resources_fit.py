@@ -112,17 +112,23 @@ STRATEGIES = {
 }
 
 
-def _pod_gone(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
+def _is_schedulable_after_pod_deleted(
+    _info: PodInfo, old: Object | None, _new: Object | None
+) -> bool:
     return old is not None and had_a_place(old)
 
 
-def _gave_something_back(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_pod_scale_down(
+    info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     if old is None or new is None or not new["spec"].get("nodeName"):
         return False
     return any(info.requests.get(name) for name in scaled_down(old, new))
 
 
-def _grew(info: PodInfo, old: NodeInfo, new: NodeInfo) -> bool:
+def _have_any_requested_resources_increased(
+    info: PodInfo, old: NodeInfo, new: NodeInfo
+) -> bool:
     before, after = old.allocatable, new.allocatable
     return after.allowed_pod_number > before.allowed_pod_number or any(
         request and after.get(name) > before.get(name)
@@ -166,14 +172,18 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin, EnqueueExtensions):
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """A pod goes, or a node with enough room comes or grows."""
         return {
-            ClusterEvent("AssignedPod", "Delete"): _pod_gone,
-            ClusterEvent("AssignedPod", "UpdatePodScaleDown"): _gave_something_back,
-            ClusterEvent("Node", "Add"): self._node_would_do,
-            ClusterEvent("Node", "UpdateNodeAllocatable"): self._node_would_do,
+            ClusterEvent("AssignedPod", "Delete"): _is_schedulable_after_pod_deleted,
+            ClusterEvent(
+                "AssignedPod", "UpdatePodScaleDown"
+            ): _is_schedulable_after_pod_scale_down,
+            ClusterEvent("Node", "Add"): self._is_schedulable_after_node_change,
+            ClusterEvent(
+                "Node", "UpdateNodeAllocatable"
+            ): self._is_schedulable_after_node_change,
             ClusterEvent("Pod", "UpdatePodScaleDown"): itself,
         }
 
-    def _node_would_do(
+    def _is_schedulable_after_node_change(
         self, info: PodInfo, old: Object | None, new: Object | None
     ) -> bool:
         if new is None:
@@ -181,7 +191,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin, EnqueueExtensions):
         node = NodeInfo(new)
         if insufficient_resources(info, node, self._is_ignored):
             return False  # not even if it were empty
-        return old is None or _grew(info, NodeInfo(old), node)
+        return old is None or _have_any_requested_resources_increased(
+            info, NodeInfo(old), node
+        )
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes without room."""

@@ -27,7 +27,9 @@ def _cordoned(node: Object | None) -> bool:
     return node is not None and bool((node.get("spec") or {}).get("unschedulable"))
 
 
-def _uncordoned(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_node_change(
+    _info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     return (old is None or _cordoned(old)) and not _cordoned(new)
 
 
@@ -39,8 +41,8 @@ class NodeUnschedulable(FilterPlugin, EnqueueExtensions):
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """Uncordoned, a new node, or the pod learns to tolerate."""
         return {
-            ClusterEvent("Node", "Add"): _uncordoned,
-            ClusterEvent("Node", "UpdateNodeTaint"): _uncordoned,
+            ClusterEvent("Node", "Add"): _is_schedulable_after_node_change,
+            ClusterEvent("Node", "UpdateNodeTaint"): _is_schedulable_after_node_change,
             ClusterEvent("Pod", "UpdatePodToleration"): itself,
         }
 

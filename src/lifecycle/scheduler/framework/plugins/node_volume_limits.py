@@ -35,7 +35,9 @@ from lifecycle.scheduler.framework.volumes import (
 ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED = "node(s) exceed max volume count"
 
 
-def _had_claims(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
+def _is_schedulable_after_pod_deleted(
+    _info: PodInfo, old: Object | None, _new: Object | None
+) -> bool:
     return (
         old is not None and bool(old["spec"].get("nodeName")) and any(claim_names(old))
     )
@@ -56,7 +58,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         return {
             ClusterEvent("CSINode", "Add"): always,
             ClusterEvent("CSINode", "Update"): always,
-            ClusterEvent("AssignedPod", "Delete"): _had_claims,
+            ClusterEvent("AssignedPod", "Delete"): _is_schedulable_after_pod_deleted,
             ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
         }
 

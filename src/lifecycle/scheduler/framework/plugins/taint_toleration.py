@@ -37,7 +37,9 @@ def _repelled(info: PodInfo, taints: Sequence[Object]) -> bool:
     )
 
 
-def _repels_no_more(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_node_change(
+    info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     before, after = (
         ((node or {}).get("spec") or {}).get("taints") or () for node in (old, new)
     )
@@ -57,8 +59,8 @@ class TaintToleration(
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """A taint goes, a node comes, or the pod learns to tolerate."""
         return {
-            ClusterEvent("Node", "Add"): _repels_no_more,
-            ClusterEvent("Node", "UpdateNodeTaint"): _repels_no_more,
+            ClusterEvent("Node", "Add"): _is_schedulable_after_node_change,
+            ClusterEvent("Node", "UpdateNodeTaint"): _is_schedulable_after_node_change,
             ClusterEvent("Pod", "UpdatePodToleration"): itself,
         }
 

@@ -165,11 +165,17 @@ class PodTopologySpread(
             ClusterEvent("AssignedPod", "Delete"): self._matching_pod,
             ClusterEvent("AssignedPod", "UpdatePodLabel"): self._matching_pod,
             ClusterEvent("Pod", "UpdatePodLabel"): self._matching_pod,
-            ClusterEvent("Pod", "UpdatePodToleration"): self._tolerates_more,
-            ClusterEvent("Node", "Add"): self._node_moved,
-            ClusterEvent("Node", "Delete"): self._node_moved,
-            ClusterEvent("Node", "UpdateNodeLabel"): self._node_moved,
-            ClusterEvent("Node", "UpdateNodeTaint"): self._node_moved,
+            ClusterEvent(
+                "Pod", "UpdatePodToleration"
+            ): self._is_schedulable_after_toleration_added,
+            ClusterEvent("Node", "Add"): self._is_schedulable_after_node_change,
+            ClusterEvent("Node", "Delete"): self._is_schedulable_after_node_change,
+            ClusterEvent(
+                "Node", "UpdateNodeLabel"
+            ): self._is_schedulable_after_node_change,
+            ClusterEvent(
+                "Node", "UpdateNodeTaint"
+            ): self._is_schedulable_after_node_change,
         }
 
     def _matching_pod(
@@ -191,14 +197,14 @@ class PodTopologySpread(
             c.selector.matches(before) != c.selector.matches(after) for c in constraints
         )
 
-    def _tolerates_more(
+    def _is_schedulable_after_toleration_added(
         self, info: PodInfo, _old: Object | None, _new: Object | None
     ) -> bool:
         return any(
             constraint.honor_taints for constraint in self._hard_constraints(info.pod)
         )
 
-    def _node_moved(
+    def _is_schedulable_after_node_change(
         self, info: PodInfo, old: Object | None, new: Object | None
     ) -> bool:
         constraints = self._hard_constraints(info.pod)

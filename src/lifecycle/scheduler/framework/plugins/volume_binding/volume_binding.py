@@ -71,12 +71,18 @@ class VolumeBinding(
         """
         return {
             **VOLUME_EVENTS,
-            ClusterEvent("StorageClass", "Update"): _topologies_changed,
+            ClusterEvent(
+                "StorageClass", "Update"
+            ): _is_schedulable_after_storage_class_change,
             ClusterEvent("CSINode", "Add"): always,
             ClusterEvent("CSINode", "Update"): always,
-            ClusterEvent("CSIDriver", "Update"): _stops_counting,
+            ClusterEvent(
+                "CSIDriver", "Update"
+            ): _is_schedulable_after_csi_driver_change,
             ClusterEvent("CSIStorageCapacity", "Add"): always,
-            ClusterEvent("CSIStorageCapacity", "Update"): _has_more,
+            ClusterEvent(
+                "CSIStorageCapacity", "Update"
+            ): _is_schedulable_after_capacity_change,
         }
 
     def pre_filter(
@@ -194,7 +200,9 @@ def _unusable(claim: Object | None, name: str, pod: Object, ephemeral: bool) -> 
     return ""
 
 
-def _topologies_changed(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_storage_class_change(
+    _info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     return (
         old is None
         or new is None
@@ -202,7 +210,9 @@ def _topologies_changed(_info: PodInfo, old: Object | None, new: Object | None) 
     )
 
 
-def _stops_counting(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_csi_driver_change(
+    _info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     """The driver tells no more how much room it has, and is believed to have enough."""
     return all(d is not None for d in (old, new)) and (
         bool((old or {})["spec"].get("storageCapacity"))
@@ -210,7 +220,9 @@ def _stops_counting(_info: PodInfo, old: Object | None, new: Object | None) -> b
     )
 
 
-def _has_more(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+def _is_schedulable_after_capacity_change(
+    _info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
     return (
         old is None
         or new is None
