@@ -24,7 +24,13 @@ def different(table: AgreementTable) -> set[str]:
 @pytest.mark.parametrize("cluster", ["kind-1.36.2", "kind-1.36.2-again"])
 def test_phases_states_conditions_events_and_logs_are_the_recorded_ones(cluster: str) -> None:
     table = pod_status_agreement(open_recording(RECORDINGS / cluster))
-    assert different(table) == set(), [d for row in table.rows for d in row.unexplained][:3]
+    assert table.unexplained == []
+    assert {known.id for known in table.known} == {
+        "hook-before-the-program-listens",
+        "probe-before-the-program-listens",
+        "programs-that-look-at-their-machine",
+        "no-service-of-the-api-server",
+    }
     assert table.rows[0].ours.endswith(" statuses")
     assert len(table.rows) == 8
 
@@ -37,8 +43,8 @@ pod_status_phase = pod_status.get_phase
 
 
 def without_message(spec: Object, statuses: Any, init: Any, phase: str) -> Object:
-    made = without_message.real(spec, statuses, init, phase)  # type: ignore[attr-defined]
-    return {key: value for key, value in made.items() if key != "message"}
+    condition = without_message.real(spec, statuses, init, phase)  # type: ignore[attr-defined]
+    return {key: value for key, value in condition.items() if key != "message"}
 
 
 without_message.real = pod_status.containers_ready  # type: ignore[attr-defined]
@@ -69,4 +75,38 @@ def test_another_story_turns_every_row_of_it_red() -> None:
     other.events = [e for e in other.events if e["reason"] != "Started"]
     table = AgreementTable("swapped", "ours", "theirs")
     add_played(table, other, theirs)
-    assert len(different(table)) == 6
+    assert len({row.input for row in table.rows if row.unexplained}) == 6
+
+
+def _event(pod: str, reason: str, message: str) -> Object:
+    source = {"component": "kubelet"}
+    return {
+        "involvedObject": {"name": pod}, "type": "Warning", "reason": reason, "message": message, "source": source,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        _event("post-start-ok", "FailedPostStartHook", "PostStartHook failed"),
+        _event("post-start-http", "FailedPostStartHook", "PostStartHook failed twice"),
+        _event("post-start-http", "FailedPreStopHook", "PostStartHook failed"),
+        _event("readiness-fails", "Unhealthy", "Readiness probe failed: connection refused"),
+        _event("liveness-fails", "Unhealthy", 'Readiness probe failed: Get "http://IP:80/nope": dial tcp IP:80: refused'),
+    ],
+)  # fmt: skip
+def test_a_known_race_excuses_no_other_event(told: Object) -> None:
+    theirs = recorded(open_recording())
+    theirs.events = [*theirs.events, told]
+    table = AgreementTable("tampered", "lifecycle", "recording tampered")
+    add_played(table, pod_status.play(open_recording().path), theirs)
+    assert [row.input for row in table.rows if row.unexplained] == [pod_status.EVENTS]
+
+
+def test_a_known_silence_excuses_no_other_log() -> None:
+    theirs = recorded(open_recording())
+    theirs.logs["volumes", "other"] = "x"
+    theirs.logs["env", "c"] += "KUBERNETES=1\n"
+    table = AgreementTable("tampered", "lifecycle", "recording tampered")
+    add_played(table, pod_status.play(open_recording().path), theirs)
+    assert [(row.input, len(row.unexplained)) for row in table.rows if row.unexplained] == [(pod_status.LOGS, 3)]

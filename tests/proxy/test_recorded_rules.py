@@ -9,7 +9,6 @@ import pytest
 from lifecycle.agreements.iptables_rules import (
     FIRST_COMER,
     MAP_ORDER,
-    STILL_THERE,
     compare_saved,
     generate_rules,
     iptables_agreement,
@@ -29,7 +28,14 @@ def test_every_line_that_kube_proxy_wrote_is_ours_too(name: str) -> None:
     assert [f"{row.input} {d}" for row in table.rows for d in row.comparison.differences] == DISAGREEMENTS[name]
     assert sum(row.comparison.total for row in table.rows) > 1900
     freedoms = sum((row.comparison.freedoms for row in table.rows), Counter[str]())
-    assert set(freedoms) <= {MAP_ORDER, FIRST_COMER, STILL_THERE}
+    assert set(freedoms) <= {MAP_ORDER, FIRST_COMER}
+
+
+@pytest.mark.parametrize(("name", "given"), [("kind-1.36.2", 0), ("kind-1.36.2-again", 3)])
+def test_rules_whose_services_only_the_rules_themselves_tell_are_not_counted(name: str, given: int) -> None:
+    table = iptables_agreement(open_recording(str(RECORDINGS / name)))
+    assert [row.input.partition(", ")[2] for row in table.given] == ["before"] * given
+    assert table.total == sum(row.comparison.total for row in table.rows if not row.given)
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

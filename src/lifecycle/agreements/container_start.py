@@ -17,7 +17,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from lifecycle.agreements.pod_status import NAMESPACE, RACES, Played, play, recorded
+from lifecycle.agreements.pod_status import NAMESPACE, Played, play, recorded
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
@@ -232,7 +232,7 @@ def node_memory(recording: Recording, node: str) -> int:
 
 def add_order(table: AgreementTable, ours: Played, theirs: Played) -> None:
     """Events and starts, in order."""
-    names: dict[str, Any] = {name: name for name in theirs.pods if name not in RACES}
+    names: dict[str, Any] = {name: name for name in theirs.pods}
     mine, other = order_of_events(ours, names), order_of_events(theirs, names)
     comparison = Comparison()
     for key in sorted(mine.keys() | other.keys()):

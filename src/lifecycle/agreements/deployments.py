@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from lifecycle.agreements.replica_sets import RecordedJourney
+from lifecycle.agreements.replica_sets import AGE_OF_CACHE, RecordedJourney
 from lifecycle.api.clock import Clock, format_time, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
@@ -46,6 +46,7 @@ from lifecycle.kubectl.commands.rollout_history import (
 CONTROLLER = "deployment-controller"
 LOOK_BACK = 14
 CLOCK = 2.0
+OWN_CLOCK = "times from a controller's own clock"
 NEVER = format_time(0.0)
 """The hour on our controller's clock while it plays a sync: no recorded time can be
 taken for it.
@@ -179,7 +180,7 @@ class _Played:
         revisions = range(
             self._newest + (0 if written else LOOK_BACK), self._newest - LOOK_BACK, -1
         )
-        wanted, sent = (
+        written_to, sent = (
             event["objectRef"]["resource"],
             event["requestObject"]["metadata"].get("resourceVersion"),
         )
@@ -191,7 +192,7 @@ class _Played:
             for revision in revisions:
                 objects = self.journey.as_of(plural, revision)
                 versions = [obj["metadata"]["resourceVersion"] for obj in objects]
-                if plural != wanted or not sent or sent in versions:
+                if plural != written_to or not sent or sent in versions:
                     states.setdefault(tuple(versions), objects)
         for mine, deployments in seen["deployments"].items():
             for theirs, replica_sets in seen["replicasets"].items():
@@ -207,13 +208,13 @@ class _Played:
 def _in_order(
     journey: RecordedJourney, *parts: str, verbs: tuple[str, ...]
 ) -> list[Object]:
-    found = [
+    events = [
         event
         for part in parts
         for verb in verbs
         for event in journey.requests(CONTROLLER, verb, part)
     ]
-    return sorted(found, key=lambda event: str(event["requestReceivedTimestamp"]))
+    return sorted(events, key=lambda event: str(event["requestReceivedTimestamp"]))
 
 
 def deployment_agreement(recording: Recording) -> AgreementTable:
@@ -222,7 +223,16 @@ def deployment_agreement(recording: Recording) -> AgreementTable:
     """
     journey = RecordedJourney(recording)
     table = AgreementTable(
-        "Deployments", "lifecycle", f"recording {recording.provenance}"
+        "Deployments",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"A Deployment was created, scaled, given a new image and put back; every"
+            f" one of the {sum(count.total() for count, _ in writes.values())} writes"
+            " that the real controller made of it on the way was asked of ours:"
+            f" {table.outcome('kinds of answers')}."
+        ),
+        telling=QUESTIONS["update replicasets"],
     )
     table.add("recording", "pod-template-hash of every ReplicaSet", *_hashes(recording))
     played = _Played(journey)
@@ -299,7 +309,7 @@ def _write(played: _Played, event: Object, target: str) -> Comparison:
     """The recorded request beside the one of ours that comes closest."""
     recorded, moment = _timed(event)
     best: Comparison | None = None
-    for sync in played.candidates(event):
+    for number, sync in enumerate(played.candidates(event)):
         for write in sync.writes:
             if (write.verb, write.target, write.name) != (
                 event["verb"],
@@ -312,6 +322,8 @@ def _write(played: _Played, event: Object, target: str) -> Comparison:
                 recorded,
                 path=f"/{event['requestReceivedTimestamp']}",
             )
+            result.freedoms[AGE_OF_CACHE] += number > 0
+            result.freedoms[OWN_CLOCK] += result.agrees and NEVER in str(write.body)
             if best is None or len(result.differences) < len(best.differences):
                 best = result
             if result.agrees:
@@ -354,7 +366,7 @@ def _events(journey: RecordedJourney) -> Answer:
     beside the events as they were written.
     """
     written = _in_order(journey, "/events", verbs=("create", "patch"))
-    recorded = [_told(event["verb"], event["requestObject"]) for event in written]
+    recorded = [_event(event["verb"], event["requestObject"]) for event in written]
     ours = []
     correlator = EventCorrelator()
     for event in _in_order(journey, "/replicasets", verbs=("create", "update")):
@@ -373,14 +385,14 @@ def _events(journey: RecordedJourney) -> Answer:
         if result is not None:
             correlator.update_state(result.event)
             ours.append(
-                _told(
+                _event(
                     "patch" if result.patch else "create", result.patch or result.event
                 )
             )
     return f"{len(ours)} events", f"{len(recorded)} events", compare(ours, recorded)
 
 
-def _told(verb: str, body: Object) -> Object:
+def _event(verb: str, body: Object) -> Object:
     return {"verb": verb, "message": body["message"], "count": body["count"]}
 
 

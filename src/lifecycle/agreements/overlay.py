@@ -14,21 +14,20 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from lifecycle.agreements.pod_networking import (
-    cni_conf,
-    fields_equal,
-    lines_equal,
-    node_moments,
-    route_text,
-)
+from lifecycle.agreements.node_commands import cni_conf, lines_equal, node_moments
+from lifecycle.agreements.pod_networking import route_text
 from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.kindnet import cni_configuration, masq_rules, sync_routes
-from lifecycle.compare import AgreementTable
+from lifecycle.compare import AgreementTable, Comparison, compare
 from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.inspector import Recording
 
+STAGE = "inter-host network"
+PIECES = "pieces of the pod network, handed out"
+SAME_SECOND = "order of nodes that were created in the same second"
 OURS = "lifecycle.cni.overlay.kindnet, from the recorded Nodes"
 EXT_IF = "eth0"
 
@@ -38,9 +37,9 @@ SyncRoutes = Callable[[Sequence[Mapping[str, Any]], str], list[Route]]
 
 def recorded_nodes(recording: Recording) -> list[dict[str, Any]]:
     """The Nodes, oldest first. Those whose list was not recorded: none."""
-    found = recording.at("objects").get("/api/v1/nodes")["items"]
+    nodes = recording.at("objects").get("/api/v1/nodes")["items"]
     return sorted(
-        found,
+        nodes,
         key=lambda node: (
             node["metadata"]["creationTimestamp"],
             node["metadata"]["name"],
@@ -65,51 +64,36 @@ def overlay_agreement(
     """All rows. `routes`: judge these instead of ours."""
     nodes = recorded_nodes(recording)
     table = AgreementTable(
-        "Between the nodes", OURS, f"recording {recording.provenance}"
+        "Between the nodes",
+        OURS,
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(nodes)} nodes, joined by plain routes: which piece of the pod"
+            " network each gets, its way to the others' pods, what its CNI is told, and"
+            f" what leaves under its own address; {table.outcome('rows')}."
+        ),
+        telling=PIECES,
     )
     cidrs = [node["spec"].get("podCIDR", "") for node in nodes]
     pieces = CIDRSet(str(cluster_cidr(nodes)))
-    ours = [pieces.allocate_next() for _ in nodes]
-    pairs = list(
-        zip(
-            (node["metadata"]["name"] for node in nodes),
-            sorted(map(str, ours)),
-            sorted(cidrs),
-            strict=True,
-        )
-    )
+    ours = [str(pieces.allocate_next()) for _ in nodes]
     table.add(
-        "inter-host network",
-        "pieces of the pod network, handed out",
-        " ".join(map(str, ours)),
-        " ".join(cidrs),
-        fields_equal(pairs),
+        STAGE, PIECES, " ".join(ours), " ".join(cidrs), _compare_pieces(nodes, ours)
     )
     by_name = {node["metadata"]["name"]: node for node in nodes}
     for name, moment, text in node_moments(recording, "ip-route"):
         here = [route_text(route, EXT_IF) for route in routes(nodes, name)]
         there = routes_between_nodes(text)
         question = f"{name}: routes to other nodes, {moment or 'at the end'}"
-        table.add(
-            "inter-host network",
-            question,
-            "; ".join(here),
-            "; ".join(there),
-            lines_equal(here, there),
-        )
+        left, right = "; ".join(here), "; ".join(there)
+        table.add(STAGE, question, left, right, lines_equal(here, there))
     for name, _, text in node_moments(recording, "cni-conf"):
         theirs = json.loads(cni_conf(text))
         mine = cni_configuration(by_name[name]["spec"]["podCIDR"])
-        found = fields_equal(
-            (key, mine.get(key), theirs.get(key)) for key in sorted(mine | theirs)
-        )
-        table.add(
-            "inter-host network",
-            f"{name}: configuration written",
-            "kindnet",
-            str(theirs["name"]),
-            found,
-        )
+        result = Comparison()
+        result.mapping("", mine, theirs)
+        question = f"{name}: configuration written"
+        table.add(STAGE, question, str(mine["name"]), str(theirs["name"]), result)
     for name, moment, text in node_moments(recording, "iptables-save"):
         agents = [
             line
@@ -118,11 +102,32 @@ def overlay_agreement(
         ]
         rules = masq_rules([str(cluster_cidr(nodes))])
         question = f"{name}: masquerading, {moment or 'at the end'}"
-        table.add(
-            "inter-host network",
-            question,
-            f"{len(rules)} rules",
-            f"{len(agents)} rules",
-            lines_equal(rules, agents),
-        )
+        left, right = f"{len(rules)} rules", f"{len(agents)} rules"
+        table.add(STAGE, question, left, right, compare(rules, agents))
     return table
+
+
+def _created(pair: tuple[Mapping[str, Any], str]) -> str:
+    return str(pair[0]["metadata"]["creationTimestamp"])
+
+
+def _compare_pieces(
+    nodes: Sequence[Mapping[str, Any]], ours: Sequence[str]
+) -> Comparison:
+    """Each node's piece. Of nodes that were created in the same second nobody knows
+    which came first.
+    """
+    result = Comparison()
+    left = list(zip(nodes, ours, strict=True))
+    for _, group in groupby(
+        left, lambda pair: pair[0]["metadata"]["creationTimestamp"]
+    ):
+        pairs = list(group)
+        mine = [piece for _, piece in pairs]
+        theirs = [node["spec"].get("podCIDR", "") for node, _ in pairs]
+        if mine != theirs and sorted(mine) == sorted(theirs):
+            result.freedoms[SAME_SECOND] += 1
+            mine = theirs
+        for (node, _), here, there in zip(pairs, mine, theirs, strict=True):
+            result.field(node["metadata"]["name"], here, there)
+    return result

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import yaml
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -48,11 +51,9 @@ NODE_HOSTS = (
 )
 """A kind node's own `/etc/hosts`: Docker writes it."""
 
-NODE_IPV6 = {
-    "172.19.0.2": "fc00:f853:ccd:e793::2",
-    "172.19.0.3": "fc00:f853:ccd:e793::3",
-    "172.19.0.4": "fc00:f853:ccd:e793::4",
-}
+
+PODS_GROUP = "kubelet-kubepods.slice"
+"""The group that holds all pods. Its `pids.max` is a fact of the machine."""
 
 
 @dataclass(slots=True)
@@ -93,7 +94,7 @@ def system_objects(recording: Recording, plural: str) -> list[Object]:
 
 def stripped(obj: Object) -> Object:
     """An object as somebody could create it anew."""
-    made = {key: copy.deepcopy(value) for key, value in obj.items() if key != "status"}
+    new = {key: copy.deepcopy(value) for key, value in obj.items() if key != "status"}
     for key in (
         "uid",
         "resourceVersion",
@@ -103,8 +104,8 @@ def stripped(obj: Object) -> Object:
         "generation",
         "generateName",
     ):
-        made["metadata"].pop(key, None)
-    return made
+        new["metadata"].pop(key, None)
+    return new
 
 
 def played(
@@ -114,8 +115,8 @@ def played(
     temporary one if None.
     """
     if directory is None:
-        with TemporaryDirectory() as made:
-            return on_virtual_time(_play(recording, Path(made)))
+        with TemporaryDirectory() as temporary:
+            return on_virtual_time(_play(recording, Path(temporary)))
     return on_virtual_time(_play(recording, directory))
 
 
@@ -155,7 +156,7 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
                 directory / name,
                 clock,
                 names,
-                node_pids(recording, name),
+                machine_of(recording, name),
             )
         await _furnish(admin, recording)
         tasks += [
@@ -199,14 +200,36 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
         await server.stop()
 
 
-def node_pids(recording: Recording, name: str) -> int:
-    """How many processes the recorded machine could have, `kernel.threads-max`: a fact
-    about it, read off the group that holds all pods.
+@dataclass(slots=True, frozen=True)
+class Machine:
+    """What the recorded machine was: nothing that a kubelet decides."""
+
+    pids: int
+    ipv6: str
+    gateway: str
+    cluster_dns: tuple[str, ...]
+
+
+def machine_of(recording: Recording, name: str) -> Machine:
+    """Read off the recorded node. How many processes it could have,
+    `kernel.threads-max`, stands in the group that holds all pods; Docker's resolver is
+    the gateway of its network.
     """
-    for line in recording.node(name).run("cgroup-values").splitlines():
-        if line.partition(" ")[0].endswith("kubelet-kubepods.slice/pids.max"):
-            return int(line.rpartition(" ")[2])
-    return 0
+    node = recording.node(name)
+    pids = [
+        int(line.rpartition(" ")[2])
+        for line in node.run("cgroup-values").splitlines()
+        if line.partition(" ")[0].endswith(f"{PODS_GROUP}/pids.max")
+    ]
+    ipv6 = re.findall(r"inet6 ([0-9a-f:]+)/\d+ scope global", node.run("ip-addr"))
+    gateway = re.findall(r"^default via (\S+)", node.run("ip-route"), re.MULTILINE)
+    config = yaml.safe_load(node.run("kubelet-config"))
+    return Machine(
+        next(iter(pids), 0),
+        next(iter(ipv6), "::"),
+        next(iter(gateway), ""),
+        tuple(config["clusterDNS"]),
+    )
 
 
 def _kubelet(
@@ -215,7 +238,7 @@ def _kubelet(
     directory: Path,
     clock: Clock,
     names: NameSource,
-    pids: int,
+    machine: Machine,
 ) -> tuple[Kubelet, NotingRuntime, Path]:
     name = node["metadata"]["name"]
     for controller in ("cpu", "memory", "pids"):
@@ -232,13 +255,11 @@ def _kubelet(
         directory / "cgroup",
         cgroup_version=1,
         cgroup_root="/kubelet",
-        node_pids=pids,
+        node_pids=machine.pids,
         mounter=NotedMounter(),
-        cluster_dns=("10.96.0.10",),
-        host_dns=parse_resolv_conf("nameserver 172.19.0.1\noptions ndots:0\n"),
-        node_hosts=NODE_HOSTS.format(
-            ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")
-        ),
+        cluster_dns=machine.cluster_dns,
+        host_dns=parse_resolv_conf(f"nameserver {machine.gateway}\noptions ndots:0\n"),
+        node_hosts=NODE_HOSTS.format(ipv4=address, name=name, ipv6=machine.ipv6),
     )
     config = KubeletConfiguration(
         name,
@@ -302,12 +323,12 @@ async def _create(admin: Client, plural: str, obj: Object, namespace: str) -> No
         await admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
     except StatusError as error:
         if error.code == 404 and "namespaces" in error.message:
-            made = {
+            parent = {
                 "apiVersion": "v1",
                 "kind": "Namespace",
                 "metadata": {"name": namespace},
             }
-            await admin.create(resource("namespaces"), made)
+            await admin.create(resource("namespaces"), parent)
             await admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
         elif error.code != 409:
             raise
@@ -317,40 +338,40 @@ async def _look(
     name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: Path, admin: Client
 ) -> PlayedNode:
     """Everything there is, read before it goes."""
-    found = PlayedNode(
+    seen = PlayedNode(
         name, sandboxes=runtime.sandbox_configs, containers=runtime.container_configs
     )
     for pod in (await admin.list(resource("pods")))["items"]:
         if pod["spec"].get("nodeName") == name:
-            found.pods[pod["metadata"]["name"]] = pod
-            found.addresses[pod["metadata"]["name"]] = pod["status"].get("podIP", "")
-    by_uid = {pod["metadata"]["uid"]: pod_name for pod_name, pod in found.pods.items()}
+            seen.pods[pod["metadata"]["name"]] = pod
+            seen.addresses[pod["metadata"]["name"]] = pod["status"].get("podIP", "")
+    by_uid = {pod["metadata"]["uid"]: pod_name for pod_name, pod in seen.pods.items()}
     root = directory / "kubelet"
     for path in sorted((root / "pods").rglob("*")):
         inside = "/".join(
             by_uid.get(part, part) for part in path.relative_to(root).parts
         )
-        found.tree.add(inside)
+        seen.tree.add(inside)
         mode = path.lstat().st_mode & 0o7777
         if path.is_symlink():
-            found.contents[inside] = ("link", 0o777, str(path.readlink()))
+            seen.contents[inside] = ("link", 0o777, str(path.readlink()))
         elif path.is_dir():
-            found.contents[inside] = ("directory", mode, "")
+            seen.contents[inside] = ("directory", mode, "")
         else:
-            found.contents[inside] = ("file", mode, path.read_text(errors="replace"))
+            seen.contents[inside] = ("file", mode, path.read_text(errors="replace"))
         if path.name == "etc-hosts":
-            found.hosts[by_uid[path.parent.name]] = path.read_text()
+            seen.hosts[by_uid[path.parent.name]] = path.read_text()
     assert isinstance(kubelet.host, LocalPodHost)
     mounter = kubelet.host.volumes.mounter
     assert isinstance(mounter, NotedMounter)
     for path, size in mounter.tmpfs.items():
-        found.tmpfs[
+        seen.tmpfs[
             "/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)
         ] = size
-    found.cgroups = dict(
+    seen.cgroups = dict(
         _cgroups(CgroupManager(directory / "cgroup", version=1), by_uid)
     )
-    return found
+    return seen
 
 
 def _cgroups(

@@ -1,14 +1,14 @@
-"""Pod networking held against the recorded nodes: what containerd, libcni, ptp,
-host-local and portmap did there, asked of ours.
+"""Pod networking held against the recorded nodes: what containerd, libcni, ptp and
+host-local did there, asked of ours. (portmap: see `host_ports`.)
 
-Four kinds of questions. The node's configuration file: does our libcni read it as
+Three kinds of questions. The node's configuration file: does our libcni read it as
 containerd's did? Each kept result: would ours have written that file? Each pod's
 namespace and its way on the host: are these the addresses and routes that our ptp would
-set for that result? The rules of portmap: the same chains, names and order?
+set for that result?
 
 What no recording holds is taken from the recording as input: names and MAC addresses of
-interfaces, DNS settings and cgroup paths (the kubelet's), and who had which address;
-that *this* address gets this mask and gateway is asked.
+interfaces, DNS settings and cgroup paths (the kubelet's), and which address was handed
+out before; that the next one has this number, mask and gateway is asked.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shlex
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from lifecycle.agreements.host_ports import host_port_rows
+from lifecycle.agreements.node_commands import cni_conf, lines_equal, node_moments
 from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.config import NetworkConfigList, network_conf_from
@@ -29,45 +30,20 @@ from lifecycle.cni.netlink.addr import SCOPES
 from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.plugins.host_local.allocator import IPAllocator
 from lifecycle.cni.plugins.host_local.config import load_ipam_config
-from lifecycle.cni.plugins.portmap_rules import all_chains
+from lifecycle.cni.plugins.host_local.disk_store import DiskStore
 from lifecycle.cni.plugins.ptp import host_route, pod_routes
 from lifecycle.cni.pod_network import LOOPBACK, Sandbox, runtime_conf
 from lifecycle.cni.result_cache import RuntimeConf, cached_info
-from lifecycle.compare import AgreementTable, Comparison, Difference
+from lifecycle.compare import AgreementTable, Comparison
 from lifecycle.inspector import Recording
 
 ANY_ORDER = "order of CNI arguments, from a Go map"
 GONE_MEANWHILE = "a pod taken down between two commands"
+STAGE = "pod networking"
 OURS = "lifecycle.cni, from the recorded configuration"
 
 Routes = Callable[[Any, str], list[Route]]
 """A pod's address and gateway → its routes: what can be sabotaged."""
-
-
-def fields_equal(pairs: Iterable[tuple[str, Any, Any]]) -> Comparison:
-    """One field for each (name, ours, theirs)."""
-    found = Comparison()
-    for name, ours, theirs in pairs:
-        found.total += 1
-        if ours == theirs:
-            found.equal += 1
-        else:
-            found.differences.append(Difference(f"/{name}", ours, theirs))
-    return found
-
-
-def lines_equal(ours: Iterable[str], theirs: Iterable[str]) -> Comparison:
-    """One field for each line that either side has."""
-    here, there = Counter(ours), Counter(theirs)
-    return fields_equal(
-        (line, line if here[line] else None, line if there[line] else None)
-        for line in sorted(here | there)
-    )
-
-
-def cni_conf(text: str) -> str:
-    """The first configuration file in a dump of the directory."""
-    return re.split(r"^== .*\n", text, flags=re.MULTILINE)[1]
 
 
 def recorded_results(text: str) -> list[dict[str, Any]]:
@@ -77,14 +53,6 @@ def recorded_results(text: str) -> list[dict[str, Any]]:
     ]
 
 
-def node_moments(recording: Recording, command: str) -> Iterator[tuple[str, str, str]]:
-    """(node, moment, output) of a command, wherever it was recorded."""
-    for name in recording.nodes():
-        node = recording.node(name)
-        for moment in node.files().get(command, ()):
-            yield name, moment, node.run(command, moment=moment)
-
-
 # -- the configuration -----------------------------------------------------------------
 
 
@@ -92,19 +60,19 @@ def _as_crictl(if_name: str, network: NetworkConfigList) -> dict[str, Any]:
     """A network as `crictl info` shows it."""
     plugins = []
     for plugin in network.plugins:
-        shown: dict[str, Any] = {
+        network_shown: dict[str, Any] = {
             "ipam": {
                 k: v
                 for k, v in (plugin.network.get("ipam") or {}).items()
                 if k == "type"
             }
         }
-        shown |= {
+        network_shown |= {
             key: plugin.network[key]
             for key in ("type", "capabilities")
             if key in plugin.network
         }
-        plugins.append({"Network": shown, "Source": plugin.text})
+        plugins.append({"Network": network_shown, "Source": plugin.text})
     config = {
         "CNIVersion": network.cni_version,
         "Name": network.name,
@@ -127,32 +95,31 @@ def _configuration_rows(recording: Recording, table: AgreementTable) -> None:
             _as_crictl("lo", network_conf_from(LOOPBACK)),
             _as_crictl("eth0", network_conf_from(text)),
         ]
-        pairs: list[tuple[str, Any, Any]] = [
-            ("networks", len(ours), len(info["Networks"]))
-        ]
+        result = Comparison()
+        result.field("networks", len(ours), len(info["Networks"]))
         for here, there in zip(ours, info["Networks"], strict=False):
             label = here["Config"]["Name"]
-            pairs += [
-                (f"{label}/{key}", here["Config"][key], there["Config"][key])
-                for key in ("CNIVersion", "Name", "Source")
-            ]
-            pairs.append((f"{label}/IFName", here["IFName"], there["IFName"]))
-            for index, (mine, theirs) in enumerate(
-                zip(here["Config"]["Plugins"], there["Config"]["Plugins"], strict=False)
+            mine, theirs = here["Config"], there["Config"]
+            for key in ("CNIVersion", "Name", "Source"):
+                result.field(f"{label}/{key}", mine[key], theirs[key])
+            result.field(f"{label}/IFName", here["IFName"], there["IFName"])
+            result.field(
+                f"{label}/plugins", len(mine["Plugins"]), len(theirs["Plugins"])
+            )
+            for index, (left, right) in enumerate(
+                zip(mine["Plugins"], theirs["Plugins"], strict=False)
             ):
-                pairs += [
-                    (f"{label}/{index}/{key}", mine[key], theirs[key])
-                    for key in ("Network", "Source")
-                ]
+                for key in ("Network", "Source"):
+                    result.field(f"{label}/{index}/{key}", left[key], right[key])
         names = " → ".join(
             plugin["Network"]["type"] for plugin in ours[1]["Config"]["Plugins"]
         )
         table.add(
-            "pod networking",
+            STAGE,
             f"{name}: configuration as read",
             names,
             names,
-            fields_equal(pairs),
+            result,
         )
 
 
@@ -198,30 +165,9 @@ def rebuilt_cache(theirs: dict[str, Any]) -> dict[str, Any]:
     return cached_info(result, network.text, network.name, rt)
 
 
-class _AtOneAddress:
-    """A store in which only one address is free."""
-
-    def __init__(self, only: Any) -> None:
-        self._only = only
-
-    def reserve(
-        self, container_id: str, if_name: str, address: Any, range_id: str
-    ) -> bool:
-        return bool(address == self._only)
-
-    def last_reserved_ip(self, range_id: str) -> None:
-        return None
-
-    def get_by_id(self, container_id: str, if_name: str) -> list[Any]:
-        return []
-
-    def release_by_id(self, container_id: str, if_name: str) -> None:
-        return None
-
-
 def allocated(network: NetworkConfigList, address: str) -> dict[str, str]:
-    """Address and gateway as our host-local hands them out when this address is the
-    only free one.
+    """Address and gateway as our host-local hands them out after the address before
+    this one.
     """
     conf = load_ipam_config(
         {
@@ -230,44 +176,44 @@ def allocated(network: NetworkConfigList, address: str) -> dict[str, str]:
             "cniVersion": network.cni_version,
         }
     )
-    wanted = parse_cidr(address).ip
+    recorded = parse_cidr(address).ip
     for index, ranges in enumerate(conf.ranges):
-        if ranges.version == wanted.version:
-            try:
-                return IPAllocator(ranges, _AtOneAddress(wanted), index).get(
-                    "c", "eth0"
-                )
-            except CNIError:
-                return {"address": "none", "gateway": "none"}
+        if ranges.version == recorded.version:
+            with (
+                TemporaryDirectory() as directory,
+                DiskStore(network.name, directory) as store,
+            ):
+                store.reserve("before", "eth0", recorded - 1, str(index))
+                try:
+                    return IPAllocator(ranges, store, index).get("c", "eth0")
+                except CNIError:
+                    break
     return {"address": "none", "gateway": "none"}
 
 
 def _cache_rows(recording: Recording, table: AgreementTable) -> None:
     for name, moment, text in node_moments(recording, "cni-results"):
-        found, files = Comparison(), recorded_results(text)
+        result, files = Comparison(), recorded_results(text)
         for theirs in files:
             ours = rebuilt_cache(theirs)
             here, there = dict(ours), dict(theirs)
             if here["cniArgs"] != there["cniArgs"]:
-                found.freedoms[ANY_ORDER] += 1
+                result.freedoms[ANY_ORDER] += 1
             for side in (here, there):
                 side["cniArgs"] = sorted(map(list, side["cniArgs"]))
                 side |= {
                     f"result/{key}": value for key, value in side.pop("result").items()
                 }
             label = theirs["containerId"][:6]
-            found += fields_equal(
-                (f"{label}-{theirs['ifName']}/{k}", here.get(k), there.get(k))
-                for k in sorted(here | there)
-            )
+            result.mapping(f"{label}-{theirs['ifName']}", here, there)
         if files:
             count = f"{len(files)} files"
             table.add(
-                "pod networking",
+                STAGE,
                 f"{name}: kept results, {moment or 'at the end'}",
                 count,
                 count,
-                found,
+                result,
             )
 
 
@@ -316,19 +262,19 @@ def expected_on_host(theirs: dict[str, Any]) -> list[str]:
 
 def namespaces(text: str) -> dict[str, list[str]]:
     """Namespace → its IPv4 addresses and routes, of `eth0`."""
-    found: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():
         if line.startswith("== "):
             name = line[3:].strip()
-            found[name] = []
+            lines[name] = []
         elif (
             name
             and "eth0" in line
             and (line.strip().startswith("inet ") or re.match(r"default|\d+\.", line))
         ):
-            found[name].append(" ".join(line.split()))
-    return found
+            lines[name].append(" ".join(line.split()))
+    return lines
 
 
 def _network_rows(recording: Recording, table: AgreementTable, routes: Routes) -> None:
@@ -336,166 +282,77 @@ def _network_rows(recording: Recording, table: AgreementTable, routes: Routes) -
         node = recording.node(name)
         if moment not in node.files().get("cni-results", ()):
             continue
-        there, found, count = namespaces(text), Comparison(), 0
-        host_lines: list[str] = []
+        there, in_pods, count = namespaces(text), Comparison(), 0
+        on_host: list[str] = []
         for theirs in recorded_results(node.run("cni-results", moment=moment)):
             path = theirs["netns"].rpartition("/")[2]
             if theirs["ifName"] == "lo" or path not in there:
                 continue
             count += 1
-            found += lines_equal(expected_in_pod(theirs, routes), there[path])
-            host_lines += expected_on_host(theirs)
+            in_pods += lines_equal(expected_in_pod(theirs, routes), there[path])
+            on_host += expected_on_host(theirs)
         if not count:
             continue
-        shown = f"{count} pods"
-        table.add(
-            "pod networking",
-            f"{name}: in the pods, {moment or 'at the end'}",
-            shown,
-            shown,
-            found,
-        )
+        pods, when = f"{count} pods", moment or "at the end"
+        table.add(STAGE, f"{name}: in the pods, {when}", pods, pods, in_pods)
         if moment in node.files().get("ip-route", ()):
-            seen = [
-                " ".join(line.split())
-                for line in node.run("ip-route", moment=moment).splitlines()
-                if " dev veth" in line
-            ]
-            if not moment and "ip-addr" in node.files():
-                addresses = node.run("ip-addr").splitlines()
-                seen += [
-                    " ".join(line.split())
-                    for line in addresses
-                    if re.search(r"inet .* veth\w+$", line)
-                ]
-            else:
-                host_lines = [
-                    line for line in host_lines if not line.startswith("inet")
-                ]
-            on_host = Comparison()
-            kept = {
-                line.split(" dev ")[1].split()[0]
-                for line in host_lines
-                if " dev " in line
-            }
-            for line in [
-                line
-                for line in seen
-                if " dev " in line and line.split(" dev ")[1].split()[0] not in kept
-            ]:
-                seen.remove(line)
-                on_host.freedoms[GONE_MEANWHILE] += 1
-            on_host += lines_equal(host_lines, seen)
-            table.add(
-                "pod networking",
-                f"{name}: on the host, {moment or 'at the end'}",
-                shown,
-                shown,
-                on_host,
-            )
+            comparison = _on_the_host(node, moment, on_host)
+            table.add(STAGE, f"{name}: on the host, {when}", pods, pods, comparison)
 
 
-# -- host ports ------------------------------------------------------------------------
-
-
-def saved(chain: str, rule: list[str]) -> str:
-    """A rule as `iptables-save` prints it: address, protocol, matches, target."""
-    words, parts = list(rule), {"-s": "", "-d": "", "-p": "", "m": "", "-j": ""}
-    protocol = words[words.index("-p") + 1] if "-p" in words else ""
-    loaded = False
-    while words:
-        word = words.pop(0)
-        if word in ("-s", "-d"):
-            value = words.pop(0)
-            network = parse_cidr(value if "/" in value else f"{value}/32").network
-            parts[word] = f" {word} {network}"
-        elif word == "-p":
-            parts["-p"] = f" -p {words.pop(0)}"
-        elif word == "-m":
-            name = words.pop(0)
-            loaded = loaded or name == "multiport"
-            parts["m"] += f" -m {name}"
-        elif word == "-j":
-            parts["-j"] = f" -j {' '.join(words)}"
-            words = []
-        elif word == "--comment":
-            parts["m"] += " --comment " + json.dumps(words.pop(0))
-        elif word == "--dport":
-            parts["m"] += f" -m {protocol} --dport {words.pop(0)}"
-        elif word == "--destination-ports":
-            parts["m"] += f" --dports {words.pop(0)}"
-        else:
-            parts["m"] += f" {word} {words.pop(0)}"
-    return f"-A {chain}" + "".join(parts.values())
-
-
-def forwarded(text: str) -> list[tuple[str, dict[str, Any], str]]:
-    """(container, configuration, address with mask) of each container with forwarded
-    ports, as its rules tell.
+def _on_the_host(node: Any, moment: str, ours: list[str]) -> Comparison:
+    """The host's addresses and routes of the pods whose results were kept. Addresses
+    were only listed at the end.
     """
-    found = []
-    for line in text.splitlines():
-        entry = re.match(
-            r'-A CNI-HOSTPORT-DNAT .*--comment "dnat name: \\"(.*?)\\" id:'
-            r' \\"(.*?)\\"".* -j (\S+)$',
-            line,
-        )
-        if not entry:
-            continue
-        network, container, chain = entry.groups()
-        own = [
-            shlex.split(one)
-            for one in text.splitlines()
-            if one.startswith(f"-A {chain} ")
+    listed = [
+        " ".join(line.split())
+        for line in node.run("ip-route", moment=moment).splitlines()
+        if " dev veth" in line
+    ]
+    if not moment and "ip-addr" in node.files():
+        listed += [
+            " ".join(line.split())
+            for line in node.run("ip-addr").splitlines()
+            if re.search(r"inet .* veth\w+$", line)
         ]
-        mappings, address = [], ""
-        subnet = next(
-            (
-                one[one.index("-s") + 1]
-                for one in own
-                if "-s" in one and "127.0.0.1/32" not in one
-            ),
-            "0.0.0.0/24",
-        )
-        for one in own:
-            if "DNAT" in one:
-                address, _, port = one[-1].rpartition(":")
-                host_port = int(one[one.index("--dport") + 1])
-                mappings.append(
-                    {
-                        "hostPort": host_port,
-                        "containerPort": int(port),
-                        "protocol": one[one.index("-p") + 1],
-                    }
-                )
-        conf = {"name": network, "runtimeConfig": {"portMappings": mappings}}
-        found.append((container, conf, f"{address}/{subnet.rpartition('/')[2]}"))
-    return found
+    else:
+        ours = [line for line in ours if not line.startswith("inet")]
+    devices = {_device(line) for line in ours} - {""}
+    gone = [
+        line
+        for line in listed
+        if _device(line) and _device(line) not in devices and _is_host_route(line)
+    ][: _without_result(node, moment)]
+    result = lines_equal(ours, [line for line in listed if line not in gone])
+    result.freedoms[GONE_MEANWHILE] += len(gone)
+    return result
 
 
-def _portmap_rows(recording: Recording, table: AgreementTable) -> None:
-    for name, moment, text in node_moments(recording, "iptables-save"):
-        theirs = [
-            line
-            for line in text.splitlines()
-            if re.search(r"^-A CNI-|-j CNI-HOSTPORT-(DNAT|MASQ)$", line)
-        ]
-        ours: list[str] = []
-        for container, conf, address in forwarded(text):
-            for chain in all_chains(conf, container, parse_cidr(address)):
-                rules = [saved(chain.name, rule) for rule in chain.rules]
-                rules += [saved(entry, rule) for entry, rule in chain.entries()]
-                ours += [line for line in rules if line not in ours]
-        if ours:
-            shown = f"{len(theirs)} rules"
-            row = f"{name}: forwarded ports, {moment or 'at the end'}"
-            table.add(
-                "pod networking",
-                row,
-                f"{len(ours)} rules",
-                shown,
-                lines_equal(ours, theirs),
-            )
+def _is_host_route(line: str) -> bool:
+    """Whether this is the way to one pod, as our ptp would set it."""
+    try:
+        route = host_route(parse_cidr(f"{line.split()[0]}/32"))
+    except CNIError:
+        return False
+    return line == route_text(route, _device(line))
+
+
+def _without_result(node: Any, moment: str) -> int:
+    """How many sandboxes the runtime still listed of which no result was kept: no more
+    pods can have gone in between.
+    """
+    if moment not in node.files().get("crictl-pods", ()):
+        return 0
+    kept = {
+        result["containerId"]
+        for result in recorded_results(node.run("cni-results", moment=moment))
+    }
+    sandboxes = json.loads(node.run("crictl-pods", moment=moment))["items"]
+    return sum(sandbox["id"] not in kept for sandbox in sandboxes)
+
+
+def _device(line: str) -> str:
+    return line.split(" dev ")[1].split()[0] if " dev " in line else ""
 
 
 def pod_networking_agreement(
@@ -506,5 +363,5 @@ def pod_networking_agreement(
     _configuration_rows(recording, table)
     _cache_rows(recording, table)
     _network_rows(recording, table, routes)
-    _portmap_rows(recording, table)
+    host_port_rows(recording, table)
     return table

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -48,18 +49,10 @@ SCENARIO, NAMESPACE = "kubelet", "kubelet"
 STEP = 0.15
 """Seconds that the recorded nodes took for a sandbox or a start, about."""
 
-RACES = {
-    "post-start-http": (
-        "the hook asks nginx for a page before it listens; a hollow nginx listens at"
-        " once"
-    ),
-    "readiness-fails": (
-        "the first probe came before nginx listened, and says so in an event of its own"
-    ),
-}
-"""Pods whose story hangs on which of two processes of the recorded machine was
-faster.
-"""
+PHASES = "phases on the way, in order"
+STATES = "state of each container in the end"
+EVENTS = "what events say of them"
+LOGS = "what their logs say, or why there are none"
 
 
 @dataclass(slots=True)
@@ -87,20 +80,20 @@ def recorded(recording: Recording) -> Played:
         elif exchange.moment == "log":
             path, _, query = exchange.path.partition("?")
             container = dict(part.split("=") for part in query.split("&"))["container"]
-            said = exchange.response
+            answer = exchange.response
             played.logs[path.split("/")[-2], container] = (
-                said if isinstance(said, str) else _refusal(said)
+                answer if isinstance(answer, str) else _refusal(answer)
             )
     for name, pod in watched(recording):
         played.statuses.setdefault(name, []).append(pod)
     return played
 
 
-def _refusal(said: Any) -> str:
+def _refusal(answer: Any) -> str:
     return (
-        f"refused: {said['message']}"
-        if isinstance(said, dict) and "message" in said
-        else str(said or "")
+        f"refused: {answer['message']}"
+        if isinstance(answer, dict) and "message" in answer
+        else str(answer or "")
     )
 
 
@@ -122,14 +115,14 @@ def play(recording_path: Path) -> Played:
     stock.
     """
     recording = Recording(recording_path)
-    asked = [e for e in recording.exchanges(SCENARIO) if e.method == "POST"]
+    posts = [e for e in recording.exchanges(SCENARIO) if e.method == "POST"]
     settled = next(e.t for e in recording.exchanges(SCENARIO) if e.moment == "settled")
-    wanted = list(recorded(recording).logs)
-    return on_virtual_time(_play(asked, settled, wanted))
+    containers = list(recorded(recording).logs)
+    return on_virtual_time(_play(posts, settled, containers))
 
 
 async def _play(
-    asked: list[Any], settled: float, wanted: list[tuple[str, str]]
+    posts: list[Any], settled: float, containers: list[tuple[str, str]]
 ) -> Played:
     cluster, played = (
         Cluster(ClusterConfig(nodes=3, seed=1, https=False, latency=STEP)),
@@ -151,7 +144,7 @@ async def _play(
 
         following = asyncio.create_task(follow())
         begin = asyncio.get_running_loop().time()
-        for exchange in asked:
+        for exchange in posts:
             await asyncio.sleep(
                 max(0.0, exchange.t - (asyncio.get_running_loop().time() - begin))
             )
@@ -168,7 +161,7 @@ async def _play(
         played.events = list(
             (await client.list(resource("events"), NAMESPACE))["items"]
         )
-        for pod, container in wanted:
+        for pod, container in containers:
             played.logs[pod, container] = await _log(client, pod, container)
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
@@ -192,14 +185,14 @@ async def _log(client: Any, pod: str, container: str) -> str:
 
 def container_states(status: Object) -> dict[str, Object]:
     """Each container's state: which of the three, why, and with which exit code."""
-    found = {}
+    states = {}
     for key in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(key) or ():
             [(kind, details)] = container["state"].items() or [("none", {})]
-            found[container["name"]] = {"state": kind} | {
+            states[container["name"]] = {"state": kind} | {
                 k: details[k] for k in ("reason", "exitCode") if k in details
             }
-    return found
+    return states
 
 
 def condition_facts(status: Object) -> Object:
@@ -238,17 +231,26 @@ def restarts(pod: Object) -> bool:
 
 def pod_status_agreement(recording: Recording) -> AgreementTable:
     """Phases, container states, conditions, events and logs."""
-    table = AgreementTable(
-        "Pod status", "lifecycle", f"recording {recording.provenance}"
-    )
     theirs = recorded(recording)
-    asked_again(table, theirs)
+    table = AgreementTable(
+        "Pod status",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(theirs.pods)} pods of different shapes – some finish, some crash,"
+            " some never start – created again in our cluster: of"
+            f" {table.total:,} phases, conditions, container states, event texts and"
+            f" lines of logs, {table.fields_equal:,} are the recorded ones."
+        ),
+        telling=PHASES,
+    )
+    of_recorded_statuses(table, theirs)
     if recording.path.is_dir():
         add_played(table, play(recording.path), theirs)
     return table
 
 
-def asked_again(table: AgreementTable, theirs: Played) -> None:
+def of_recorded_statuses(table: AgreementTable, theirs: Played) -> None:
     """Each recorded status, put to our functions."""
     phases, conditions, count = Comparison(), Comparison(), 0
     for name, versions in theirs.statuses.items():
@@ -270,15 +272,19 @@ def asked_again(table: AgreementTable, theirs: Played) -> None:
                     path=f"/{name}",
                 )
             before = status
-    said = f"{count} statuses"
+    statuses = f"{count} statuses"
     table.add(
-        "kubelet", "the phase that each recorded status calls for", said, said, phases
+        "kubelet",
+        "the phase that each recorded status calls for",
+        statuses,
+        statuses,
+        phases,
     )
     table.add(
         "kubelet",
         "its conditions Initialized, ContainersReady, Ready",
-        said,
-        said,
+        statuses,
+        statuses,
         conditions,
     )
 
@@ -307,14 +313,14 @@ def conditions_of(spec: Object, status: Object, phase: str) -> Object:
     init, own = status.get("initContainerStatuses") or [], status["containerStatuses"]
     ran = any("waiting" not in s["state"] or s.get("lastState") for s in own)
     of_containers = containers_ready(spec, own, init, phase)
-    made = [
+    conditions = [
         initialized(spec, init, ran, phase),
         of_containers,
         ready(spec, status["conditions"], of_containers),
     ]
     return {
         c["type"]: {key: c[key] for key in ("status", "reason", "message") if key in c}
-        for c in made
+        for c in conditions
     }
 
 
@@ -330,65 +336,60 @@ def _ours_only(status: Object) -> Object:
 def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
     """The rows of the story that was played again."""
     questions: dict[str, Comparison] = {}
-    names = [name for name in theirs.pods if name not in RACES]
+    names = sorted({*ours.pods, *theirs.pods})
     for name in names:
-        mine, other = ours.pods[name], theirs.pods[name]
-        rows: dict[str, tuple[Any, Any]] = {
-            "phase of each pod in the end": (
-                mine["status"]["phase"],
-                other["status"]["phase"],
-            ),
-            "phases on the way, in order": (_phases(ours, name), _phases(theirs, name)),
-            "state of each container in the end": _in_the_end(ours, theirs, name),
+        mine, other = ours.pods.get(name, {}), theirs.pods.get(name, {})
+        answers: dict[str, tuple[Any, Any]] = {
+            "phase of each pod in the end": (_phase(mine), _phase(other)),
+            PHASES: (_phases(ours, name), _phases(theirs, name)),
+            STATES: _in_the_end(ours, theirs, name),
         }
-        if not restarts(other):
-            rows["conditions in the end"] = (
-                condition_facts(mine["status"]),
+        if other and not restarts(other):
+            answers["conditions in the end"] = (
+                condition_facts(mine.get("status", {})),
                 condition_facts(other["status"]),
             )
-        for question, (a, b) in rows.items():
+        for question, (a, b) in answers.items():
             comparison = questions.setdefault(question, Comparison())
             comparison += compare(a, b, path=f"/{name}")
     for question, comparison in questions.items():
-        table.add(
-            "kubelet", question, f"{len(names)} pods", f"{len(names)} pods", comparison
-        )
-    mine_told, they_told = _told(ours, names), _told(theirs, names)
-    table.add(
-        "kubelet",
-        "what events say of them",
-        f"{len(mine_told)} texts",
-        f"{len(they_told)} texts",
-        compare(mine_told, they_told),
-    )
-    logs, counted = Comparison(), 0
-    for (name, container), said in theirs.logs.items():
-        if name not in RACES and comparable_log(name):
-            counted += 1
-            cut = restarts(theirs.pods[name])
-            logs += compare(
-                _plain(ours.logs[name, container], cut),
-                _plain(said, cut),
-                path=f"/{name}/{container}",
-            )
-    table.add(
-        "kubelet",
-        "what their logs say, or why there are none",
-        f"{counted} logs",
-        f"{counted} logs",
-        logs,
-    )
+        here, there = f"{len(ours.pods)} pods", f"{len(theirs.pods)} pods"
+        table.add("kubelet", question, here, there, comparison)
+    our_texts, their_texts = event_texts(ours), event_texts(theirs)
+    events = Comparison()
+    for text in sorted({*our_texts, *their_texts}):
+        events.field(text, text in our_texts, text in their_texts)
+    here, there = f"{len(our_texts)} texts", f"{len(their_texts)} texts"
+    table.add("kubelet", EVENTS, here, there, events)
+    logs = Comparison()
+    for name, container in sorted({*ours.logs, *theirs.logs}):
+        cut = name in theirs.pods and restarts(theirs.pods[name])
+        left, right = (_lines(side, name, container, cut) for side in (ours, theirs))
+        where = f"{name}/{container}"
+        if not left or not right:
+            logs.field(where, _first(left), _first(right))
+        for line in sorted({*left, *right} if left and right else ()):
+            logs.field(f"{where}/{line}", left[line], right[line])
+    here, there = f"{len(ours.logs)} logs", f"{len(theirs.logs)} logs"
+    table.add("kubelet", LOGS, here, there, logs)
 
 
-NGINX_OR_MACHINE = ("volumes", "env", "share-pid", "dns-config", "oom", "two")
-"""Pods that print what their machine looks like: directories, processes, the cluster's
-own addresses.
-"""
+def _phase(pod: Object) -> str:
+    return str(pod["status"]["phase"]) if pod else "no such pod"
 
 
-def comparable_log(name: str) -> bool:
-    """Whether what a pod prints is up to the pod."""
-    return name not in NGINX_OR_MACHINE
+def _lines(played: Played, name: str, container: str, cut: bool) -> Counter[str]:
+    """The lines of a log, and how often each stands there; the pod's own address
+    masked.
+    """
+    text = played.logs.get((name, container), "no such log")
+    address = played.pods.get(name, {}).get("status", {}).get("podIP")
+    plain = _plain(text, cut)
+    return Counter((plain.replace(address, "IP") if address else plain).splitlines())
+
+
+def _first(lines: Counter[str]) -> str:
+    return next(iter(lines), "(empty)")
 
 
 def _plain(text: str, cut: bool) -> str:
@@ -408,32 +409,38 @@ def _plain(text: str, cut: bool) -> str:
 
 
 def _phases(played: Played, name: str) -> list[str]:
-    return distinct([pod["status"]["phase"] for pod in played.statuses[name]])
+    return distinct([pod["status"]["phase"] for pod in played.statuses.get(name, ())])
 
 
 def _in_the_end(ours: Played, theirs: Played, name: str) -> tuple[Any, Any]:
-    mine, other = ours.pods[name], theirs.pods[name]
-    if not restarts(other):
-        return container_states(mine["status"]), container_states(other["status"])
-
-    def ever(played: Played) -> list[str]:
-        states = [container_states(pod["status"]) for pod in played.statuses[name]]
-        return sorted({json.dumps(state, sort_keys=True) for state in states if state})
-
-    return ever(ours), ever(theirs)
+    mine, other = ours.pods.get(name), theirs.pods.get(name)
+    if other is not None and not restarts(other):
+        status = mine["status"] if mine else {}
+        return container_states(status), container_states(other["status"])
+    return _ever(ours, name), _ever(theirs, name)
 
 
-def _told(played: Played, names: list[str]) -> list[str]:
+def _ever(played: Played, name: str) -> dict[str, bool]:
+    """The states that a pod's containers were ever seen in."""
+    states = [container_states(pod["status"]) for pod in played.statuses.get(name, ())]
+    return {_in_words(state): True for state in states if state}
+
+
+def _in_words(states: dict[str, Object]) -> str:
+    return ", ".join(
+        " ".join((name, *map(str, facts.values()))) for name, facts in states.items()
+    )
+
+
+def event_texts(played: Played) -> set[str]:
+    """What the kubelet's events say, each beginning with the pod's name."""
     uids = {name: pod["metadata"]["uid"] for name, pod in played.pods.items()}
     texts = set()
     for event in played.events:
         name = event["involvedObject"]["name"]
-        if event["source"].get("component") == "kubelet" and name in names:
+        if event["source"].get("component") == "kubelet" and name in uids:
             text = event["message"].replace(uids[name], "UID")
-            text = re.sub(
-                r"kube-api-access-\w+",
-                "kube-api-access-*",
-                re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text),
-            )
+            text = re.sub(r"kube-api-access-\w+", "kube-api-access-*", text)
+            text = re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text)
             texts.add(f"{name}: {event['type']} {event['reason']} {text}")
-    return sorted(texts)
+    return texts

@@ -1,12 +1,13 @@
 """Pod sync held against recorded nodes: cgroups, directories, volumes, mounts,
-environments, hosts files, and what was pulled.
+environments, and hosts files.
 
 The recorded pods are played on kubelets of ours that have a disk (`played_nodes`). Then
 the commands that were run on the real nodes are answered from our directories: every
 cgroup of a pod or class with its values, every path below `pods/`, the mounts,
 environment and limits that each running container was created with, each container's
-`/etc/hosts` and resolver, the size of each tmpfs, each way an image was got.
+`/etc/hosts` and resolver, the size of each tmpfs.
 
+What only one side has is a difference: a container, a group, a path, an entry.
 Freedoms, each named where it is granted: names made at random (times in directories'
 names, files for last words, the suffix of the token volume), addresses and uids; how
 often a container that fails again and again was restarted by then.
@@ -14,20 +15,32 @@ often a container that fails again and again was restarted by then.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lifecycle.agreements.played_nodes import (
     NAMESPACE,
+    PODS_GROUP,
     PlayedNode,
     played,
     settled,
     system_objects,
 )
-from lifecycle.compare import AgreementTable, Comparison, Difference
+from lifecycle.agreements.recorded_disk import (
+    container_files,
+    inspected,
+    masked_path,
+    node_pods,
+    recorded_cgroups,
+    recorded_tmpfs,
+    recorded_tree,
+)
+from lifecycle.agreements.volume_listing import compare_volume_listing
+from lifecycle.api.wire import Object
+from lifecycle.compare import AgreementTable, Comparison
+from lifecycle.cri.runtime import ContainerConfig
 from lifecycle.inspector import Recording
 
 STAGE = "pod sync"
@@ -39,141 +52,35 @@ UNLIMITED = {
 }
 """What a group says of itself that nobody told anything: the kernel's answers."""
 
-TIMED = "directory named after the time it was made"
-RANDOM = "file for last words, named at random"
 ADDRESS = "address of a pod"
 OPTIONS = "order of resolver options, which upstream keeps in a map"
-TOKEN = "suffix of the token volume, made up at creation"
+NO_CONTAINER = "no such container"
+MOUNTS = "mounts of each running container"
 
 
-class Rows:
-    """Fields compared one by one, with the freedoms that were needed."""
-
-    def __init__(self) -> None:
-        self.result = Comparison()
-
-    def field(self, where: str, ours: object, theirs: object) -> None:
-        """One field."""
-        self.result.total += 1
-        if ours == theirs:
-            self.result.equal += 1
-        else:
-            self.result.differences.append(Difference(f"/{where}", ours, theirs))
-
-    def mapping(
-        self, where: str, ours: Mapping[str, object], theirs: Mapping[str, object]
-    ) -> None:
-        """Field by field; one that only one side has is a difference too."""
-        for key in sorted({*ours, *theirs}):
-            self.field(f"{where}/{key}", ours.get(key), theirs.get(key))
-
-
-def node_pods(recording: Recording, node: str) -> dict[str, str]:
-    """Names by uid of the pods on a node, those of the fresh cluster too."""
-    pods = [*settled(recording), *system_objects(recording, "pods")]
-    return {
-        p["metadata"]["uid"]: p["metadata"]["name"]
-        for p in pods
-        if p["spec"].get("nodeName") == node
-    }
-
-
-def recorded_cgroups(recording: Recording, node: str) -> dict[str, dict[str, str]]:
-    """Files by group: pods' and classes', not containers', uids replaced by names."""
-    names = {
-        uid.replace("-", "_"): name for uid, name in node_pods(recording, node).items()
-    }
-    found: dict[str, dict[str, str]] = {}
-    for line in recording.node(node).run("cgroup-values").splitlines():
-        path, _, value = line.partition(" ")
-        group, _, file = (
-            path.removeprefix("/sys/fs/cgroup/").partition("/")[2].rpartition("/")
-        )
-        if "cri-containerd" in group:
-            continue
-        for uid, name in names.items():
-            group = group.replace(uid, name)
-        found.setdefault(group, {})[file] = value
-    return found
-
-
-def masked_path(path: str, freedoms: Counter[str]) -> str:
-    """A path below `pods/` without what was made up."""
-    masked = re.sub(r"\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+", "..TIME", path)
-    freedoms[TIMED] += masked != path
-    named = re.sub(r"(/containers/[^/]+)/[0-9a-f]{8}$", r"\1/LAST-WORDS", masked)
-    freedoms[RANDOM] += named != masked
-    suffix = re.sub(r"kube-api-access-[a-z0-9]{5}", "kube-api-access-*", named)
-    freedoms[TOKEN] += suffix != named
-    return suffix
-
-
-def recorded_tree(recording: Recording, node: str) -> set[str]:
-    """Paths below the kubelet's root, six deep, uids replaced by names."""
-    names = node_pods(recording, node)
-    paths = set()
-    for line in recording.node(node).run("kubelet-pods-tree").splitlines():
-        parts = line.removeprefix("/var/lib/kubelet/").split("/")
-        if len(parts) > 1 and parts[1] in names:
-            paths.add("/".join(["pods", names[parts[1]], *parts[2:]]))
-    return paths
-
-
-def inspected(recording: Recording, node: str) -> dict[tuple[str, str], Any]:
-    """What `crictl inspect` said of every running container, by pod and name."""
-    text, decoder, at = (
-        recording.node(node).run("nodes-inspect-containers").strip(),
-        json.JSONDecoder(),
-        0,
-    )
-    found = {}
-    while at < len(text):
-        obj, at = decoder.raw_decode(text, at)
-        at += len(text[at:]) - len(text[at:].lstrip())
-        found[
-            obj["status"]["labels"]["io.kubernetes.pod.name"],
-            obj["status"]["metadata"]["name"],
-        ] = obj
-    return found
-
-
-def without_made_up(
+def mounts_by_place(
     mounts: Any, names: Mapping[str, str], freedoms: Counter[str]
 ) -> dict[str, Any]:
     """Mounts by place in the container: host path (uids replaced, what was made up
-    masked) and whether it is read-only.
+    masked), whether it is read-only, and how it propagates.
     """
-    found = {}
+    by_place = {}
     for mount in mounts:
         host = mount["host_path"]
         host = host[host.index("/pods/") + 1 :] if "/pods/" in host else host
         parts = [names.get(part, part) for part in host.split("/")]
-        key = mount["container_path"]
-        found[key] = (
+        by_place[mount["container_path"]] = (
             masked_path("/".join(parts), freedoms),
             bool(mount.get("readonly")),
             mount.get("propagation", ""),
         )
-    return found
-
-
-def container_files(recording: Recording, node: str) -> Iterator[tuple[str, str, str]]:
-    """Resolver configuration, hosts file and host name of each container that has a
-    shell's `cat`.
-    """
-    for part in recording.node(node).run("pod-files").split("== ")[1:]:
-        text = part.partition("\n")[2]
-        if "# Kubernetes-managed hosts file" not in text:
-            continue
-        resolver, _, rest = text.partition("# Kubernetes-managed")
-        hosts, _, name = f"# Kubernetes-managed{rest}".rstrip("\n").rpartition("\n")
-        yield resolver, hosts + "\n", name
+    return by_place
 
 
 def _compare_cgroups(
     recording: Recording, nodes: Mapping[str, PlayedNode]
 ) -> Comparison:
-    rows = Rows()
+    result = Comparison()
     for name, node in nodes.items():
         theirs = recorded_cgroups(recording, name)
         ours = {
@@ -181,19 +88,25 @@ def _compare_cgroups(
             for group, files in node.cgroups.items()
             if "kubepods" in group
         }
-        rows.field(f"{name}/groups", sorted(ours), sorted(theirs))
-        for group in sorted({*ours} & {*theirs}):
-            rows.mapping(f"{name}/{group}", ours[group], theirs[group])
-    return rows.result
+        for side in (ours, theirs):  # what our kubelet was told of the machine
+            for group, files in side.items():
+                if group.endswith(PODS_GROUP):
+                    files.pop("pids.max", None)
+        result.field(f"{name}/groups", sorted(ours), sorted(theirs))
+        for group in sorted({*ours, *theirs}):
+            result.mapping(
+                f"{name}/{group}", ours.get(group, {}), theirs.get(group, {})
+            )
+    return result
 
 
 def _compare_trees(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
-    rows = Rows()
-    freedoms = rows.result.freedoms
+    result = Comparison()
     system = {pod["metadata"]["name"] for pod in system_objects(recording, "pods")}
     for name, node in nodes.items():
         theirs = {
-            masked_path(path, freedoms) for path in recorded_tree(recording, name)
+            masked_path(path, result.freedoms)
+            for path in recorded_tree(recording, name)
         }
         # `find -maxdepth 6` begins at `pods`, and a socket's or image's own files are
         # the system pods' affair
@@ -202,94 +115,124 @@ def _compare_trees(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Com
         }
         for path in sorted(ours | theirs):
             if path.split("/")[1] not in system:
-                rows.field(f"{name}/{path}", path in ours, path in theirs)
-    return rows.result
+                result.field(f"{name}/{path}", path in ours, path in theirs)
+    return result
+
+
+def running_containers(node: PlayedNode) -> dict[tuple[str, str], ContainerConfig]:
+    """Our containers of the scenario that run in the end, by pod and name, as they were
+    created.
+    """
+    running = {
+        (name, status["name"])
+        for name, pod in node.pods.items()
+        if pod["metadata"]["namespace"] == NAMESPACE
+        for key in ("initContainerStatuses", "containerStatuses")
+        for status in pod["status"].get(key) or ()
+        if "running" in status["state"]
+    }
+    return {key: node.containers[key] for key in running if key in node.containers}
 
 
 def _compare_containers(
     recording: Recording, nodes: Mapping[str, PlayedNode]
 ) -> tuple[Comparison, Comparison, Comparison]:
-    """Mounts, environments, limits of every container that ran at the end."""
-    mounts, envs, limits = Rows(), Rows(), Rows()
+    """Mounts, environments, limits of every container that runs in the end on either
+    side.
+    """
+    mounts, envs, limits = Comparison(), Comparison(), Comparison()
+    addresses = {
+        pod["metadata"]["name"]: pod["status"].get("podIP", "")
+        for pod in settled(recording)
+    }
     for name, node in nodes.items():
-        theirs_by_uid = node_pods(recording, name)
-        ours_by_uid = {
+        their_names = node_pods(recording, name)
+        our_names = {
             pod["metadata"]["uid"]: pod_name for pod_name, pod in node.pods.items()
         }
-        for key, obj in inspected(recording, name).items():
-            if (
-                key not in node.containers
-                or node.pods[key[0]]["metadata"]["namespace"] != NAMESPACE
-            ):
+        their_containers = {
+            key: document
+            for key, document in inspected(recording, name).items()
+            if document["status"]["labels"]["io.kubernetes.pod.namespace"] == NAMESPACE
+        }
+        our_containers = running_containers(node)
+        for key in sorted({*our_containers, *their_containers}):
+            ours, document = our_containers.get(key), their_containers.get(key)
+            where = f"{name}/{'/'.join(key)}"
+            if ours is None or document is None:
+                here = NO_CONTAINER if ours is None else "running"
+                there = NO_CONTAINER if document is None else "running"
+                for result in (mounts, envs, limits):
+                    result.field(where, here, there)
                 continue
-            ours, theirs, where = (
-                node.containers[key],
-                obj["info"]["config"],
-                f"{name}/{'/'.join(key)}",
-            )
+            theirs = document["info"]["config"]
             mounts.mapping(
                 where,
-                without_made_up(ours.mounts, ours_by_uid, Counter()),
-                without_made_up(
-                    theirs["mounts"], theirs_by_uid, mounts.result.freedoms
-                ),
+                mounts_by_place(ours.mounts, our_names, Counter()),
+                mounts_by_place(theirs["mounts"], their_names, mounts.freedoms),
             )
             variables = {
                 entry["key"]: entry.get("value", "")
                 for entry in theirs.get("envs") or ()
             }
-            address = obj["status"]["labels"]["io.kubernetes.pod.name"]
-            if node.addresses.get(address) and "IP" in variables:
-                envs.result.freedoms[ADDRESS] += 1
-                variables["IP"] = node.addresses[address]
-            envs.mapping(where, dict(ours.envs), variables)
+            envs.mapping(
+                where,
+                _without_address(dict(ours.envs), node.addresses[key[0]], Counter()),
+                _without_address(variables, addresses[key[0]], envs.freedoms),
+            )
             limits.mapping(where, dict(ours.resources), theirs["linux"]["resources"])
-    return mounts.result, envs.result, limits.result
+    return mounts, envs, limits
+
+
+def _without_address(
+    variables: dict[str, str], address: str, freedoms: Counter[str]
+) -> dict[str, str]:
+    """An environment in which the pod's own address is masked."""
+    freedoms[ADDRESS] += sum(bool(address) and v == address for v in variables.values())
+    return {
+        key: "ADDRESS" if address and value == address else value
+        for key, value in variables.items()
+    }
 
 
 def _compare_files(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
-    """`/etc/hosts`, `/etc/resolv.conf`, the host's name: each container's, by the pod
-    that calls itself so.
-    """
-    rows = Rows()
+    """`/etc/hosts` and `/etc/resolv.conf` of each container of which they were read."""
+    result = Comparison()
+    addresses = {
+        pod["metadata"]["name"]: pod["status"].get("podIP", "")
+        for pod in settled(recording)
+        if not pod["spec"].get("hostNetwork")
+    }
     for name, node in nodes.items():
-        ours: dict[str, tuple[str, str]] = {}
-        for pod_name, config in node.sandboxes.items():
-            pod = node.pods.get(pod_name)
-            if pod is None or pod_name not in node.hosts:
-                continue
-            dns = config.dns_config
-            lines = [f"search {' '.join(dns['searches'])}"] if dns["searches"] else []
-            lines += [*(f"nameserver {server}" for server in dns["servers"])]
-            lines += [f"options {' '.join(dns['options'])}"] if dns["options"] else []
-            hosts = (
-                node.hosts[pod_name].replace(node.addresses[pod_name], "ADDRESS")
-                if config.hostname
-                else node.hosts[pod_name]
-            )
-            ours[config.hostname or f"{name}/{pod_name}"] = (
-                "".join(f"{line}\n" for line in lines),
-                hosts,
-            )
-        for resolver, hosts, hostname in container_files(recording, name):
-            if hostname == name:  # on the node's own network: they all look the same
-                hostname = f"{name}/host-network"
-                if hostname not in ours:
-                    continue
-            else:
-                hosts = re.sub(
-                    r"(?m)^\d+\.\d+\.\d+\.\d+(?=\t\S*" + re.escape(hostname) + r")",
-                    "ADDRESS",
-                    hosts,
-                )
-                rows.result.freedoms[ADDRESS] += 1
-            mine = ours.get(hostname, ("", ""))[0]
-            if mine != resolver and _sorted_options(mine) == _sorted_options(resolver):
-                rows.result.freedoms[OPTIONS] += 1
-                mine = resolver
-            rows.field(f"{hostname}/resolv.conf", mine, resolver)
-            rows.field(f"{hostname}/hosts", ours.get(hostname, ("", ""))[1], hosts)
-    return rows.result
+        for pod, their_resolver, their_hosts in container_files(recording, name):
+            config = node.sandboxes.get(pod)
+            our_resolver = _resolver(config.dns_config) if config else ""
+            our_hosts = node.hosts.get(pod, "")
+            if addresses.get(pod):
+                our_hosts = _without_own(our_hosts, node.addresses[pod], Counter())
+                their_hosts = _without_own(their_hosts, addresses[pod], result.freedoms)
+            if our_resolver != their_resolver and _sorted_options(
+                our_resolver
+            ) == _sorted_options(their_resolver):
+                result.freedoms[OPTIONS] += 1
+                our_resolver = their_resolver
+            result.field(f"{name}/{pod}/resolv.conf", our_resolver, their_resolver)
+            result.field(f"{name}/{pod}/hosts", our_hosts, their_hosts)
+    return result
+
+
+def _without_own(hosts: str, address: str, freedoms: Counter[str]) -> str:
+    """A hosts file in which the pod's own address is masked."""
+    masked = re.sub(rf"(?m)^{re.escape(address)}(?=\t)", "ADDRESS", hosts)
+    freedoms[ADDRESS] += masked != hosts
+    return masked
+
+
+def _resolver(dns: Object) -> str:
+    lines = [f"search {' '.join(dns['searches'])}"] if dns["searches"] else []
+    lines += [*(f"nameserver {server}" for server in dns["servers"])]
+    lines += [f"options {' '.join(dns['options'])}"] if dns["options"] else []
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _sorted_options(resolver: str) -> list[str]:
@@ -300,112 +243,12 @@ def _sorted_options(resolver: str) -> list[str]:
 
 
 def _compare_tmpfs(recording: Recording, nodes: Mapping[str, PlayedNode]) -> Comparison:
-    rows = Rows()
+    result = Comparison()
     for name, node in nodes.items():
-        names = node_pods(recording, name)
-        theirs = {}
-        for line in recording.node(name).run("mounts").splitlines():
-            device, path, _, options, *_ = line.split()
-            size = re.search(r"size=(\d+)k", options)
-            if device == "tmpfs" and "/pods/" in path and size:
-                parts = [
-                    names.get(part, part)
-                    for part in path.removeprefix("/var/lib/kubelet/").split("/")
-                ]
-                theirs[masked_path("/".join(parts), rows.result.freedoms)] = (
-                    int(size[1]) * 1024
-                )
+        theirs = recorded_tmpfs(recording, name, result.freedoms)
         ours = {masked_path(path, Counter()): size for path, size in node.tmpfs.items()}
-        rows.mapping(name, ours, theirs)
-    return rows.result
-
-
-def _compare_volume_listing(
-    recording: Recording, nodes: Mapping[str, PlayedNode]
-) -> Comparison:
-    """What `ls -laR /v` showed inside the pod with one volume of each kind: kind, mode,
-    size or target of every entry.
-    """
-    rows = Rows()
-    log = next(
-        e.response
-        for e in recording.exchanges("kubelet")
-        if e.path.startswith(f"/api/v1/namespaces/{NAMESPACE}/pods/volumes/log")
-    )
-    node = next((n for n in nodes.values() if "volumes" in n.pods), None)
-    if node is None:
-        return rows.result
-    base = {
-        "cm": "configmap/cm",
-        "sec": "secret/sec",
-        "empty": "empty-dir/empty",
-        "down": "downward-api/down",
-        "proj": "projected/proj",
-    }
-    directory = ""
-    for line in str(log).splitlines():
-        words = line.split()
-        if line.startswith("/v"):
-            directory = line.rstrip(":").removeprefix("/v/")
-        elif (
-            len(words) > 8
-            and words[8] not in (".", "..")
-            and directory
-            and "/" not in directory
-        ):
-            here = f"pods/volumes/volumes/kubernetes.io~{base[directory]}"
-            name = masked_path(words[8], rows.result.freedoms)
-            for path, (kind, mode, text) in node.contents.items():
-                if (
-                    path.rpartition("/")[0] == here
-                    and masked_path(path.rpartition("/")[2], Counter()) == name
-                ):
-                    rows.field(
-                        f"{directory}/{name}/kind",
-                        {"l": "link", "d": "directory", "-": "file"}[words[0][0]],
-                        kind,
-                    )
-                    if kind == "link":
-                        rows.field(
-                            f"{directory}/{name}/target",
-                            masked_path(text, Counter()),
-                            masked_path(words[10], Counter()),
-                        )
-                    else:
-                        rows.field(
-                            f"{directory}/{name}/mode", _bits(mode), words[0][1:]
-                        )
-                    break
-            else:
-                rows.field(f"{directory}/{name}", None, words[0])
-        elif len(words) > 8 and words[0].startswith("-"):
-            top = directory.partition("/")[0]
-            stem = f"pods/volumes/volumes/kubernetes.io~{base[top]}/"
-            match = next(
-                (
-                    v
-                    for p, v in node.contents.items()
-                    if p.startswith(f"{stem}..2") and p.endswith(f"/{words[8]}")
-                ),
-                None,
-            )
-            rows.field(
-                f"{top}/{words[8]}/file",
-                (_bits(match[1]), len(match[2])) if match else None,
-                (words[0][1:], int(words[4])),
-            )
-    return rows.result
-
-
-def _bits(mode: int) -> str:
-    letters = "".join(
-        letter if mode >> (8 - i) & 1 else "-" for i, letter in enumerate("rwxrwxrwx")
-    )
-    return (
-        letters[:-1] + ("t" if letters[-1] == "x" else "T")
-        if mode & 0o1000
-        else letters
-    )
+        result.mapping(name, ours, theirs)
+    return result
 
 
 def pod_sync_agreement(
@@ -413,10 +256,27 @@ def pod_sync_agreement(
 ) -> AgreementTable:
     """All of it. `nodes`: the played nodes, if they were played already."""
     nodes = played(recording) if nodes is None else nodes
+    pods = sum(
+        pod["metadata"]["namespace"] == NAMESPACE
+        for node in nodes.values()
+        for pod in node.pods.values()
+    )
+
+    def opening(table: AgreementTable) -> str:
+        containers = sum(len(running_containers(node)) for node in nodes.values())
+        return (
+            f"{pods} recorded pods, run again by our kubelets on {len(nodes)} nodes: of"
+            f" {table.total:,} cgroup values, paths, mounts, variables and limits that"
+            f" were read on the real nodes, {table.fields_equal:,} are the same;"
+            f" {containers} containers ran in the end."
+        )
+
     table = AgreementTable(
         "Pod sync",
         "the recorded pods on our kubelets, with a disk",
         str(recording.provenance),
+        opening,
+        telling=MOUNTS,
     )
     mounts, envs, limits = _compare_containers(recording, nodes)
     for question, result in (
@@ -425,7 +285,7 @@ def pod_sync_agreement(
             _compare_cgroups(recording, nodes),
         ),
         ("every path below /var/lib/kubelet/pods", _compare_trees(recording, nodes)),
-        ("mounts of each running container", mounts),
+        (MOUNTS, mounts),
         ("environment of each running container", envs),
         ("limits of each running container", limits),
         (
@@ -435,7 +295,7 @@ def pod_sync_agreement(
         ("size of each tmpfs", _compare_tmpfs(recording, nodes)),
         (
             "one volume of each kind, listed from inside",
-            _compare_volume_listing(recording, nodes),
+            compare_volume_listing(recording, nodes),
         ),
     ):
         table.add(

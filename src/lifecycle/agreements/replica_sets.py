@@ -37,7 +37,9 @@ from lifecycle.controllers.replicaset.status import calculate_status
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 from lifecycle.inspector import Recording
 
+VICTIMS = "each pod it chose to delete"
 LOOK_BACK = 12
+AGE_OF_CACHE = "age of a controller's cache"
 REPLICA_SETS, COLLECTOR = "replicaset-controller", "generic-garbage-collector"
 SERVER_DEFAULTS = {"enableServiceLinks": True}
 """The audit log shows objects as the server decoded them, defaults included; a pod
@@ -79,7 +81,7 @@ class RecordedJourney:
         """Plural → (revision, event type, object), as informers keep it: without
         managed fields.
         """
-        found: dict[str, list[tuple[int, str, Object]]] = defaultdict(list)
+        watched: dict[str, list[tuple[int, str, Object]]] = defaultdict(list)
         for line in self.recording.watch("journey"):
             event, obj = line["event"], line["event"]["object"]
             if event["type"] != "BOOKMARK":
@@ -89,14 +91,14 @@ class RecordedJourney:
                     for key, value in obj["metadata"].items()
                     if key != "managedFields"
                 }
-                found[plural].append(
+                watched[plural].append(
                     (
                         int(meta["resourceVersion"]),
                         event["type"],
                         {**obj, "metadata": meta},
                     )
                 )
-        return found
+        return watched
 
     def as_of(self, plural: str, revision: int) -> list[Object]:
         """The objects of a resource as they were just before a revision."""
@@ -110,10 +112,11 @@ class RecordedJourney:
                 state[meta_namespace_key(obj)] = obj
         return list(state.values())
 
-    def at(self, plural: str, revision: str) -> Object:
-        """The object that a revision wrote."""
-        return next(
-            obj for version, _, obj in self._watched[plural] if version == int(revision)
+    def has(self, plural: str, reference: Object, revision: str) -> bool:
+        """Whether it was this object that a revision wrote."""
+        return any(
+            version == int(revision) and obj["metadata"]["uid"] == reference["uid"]
+            for version, _, obj in self._watched[plural]
         )
 
 
@@ -122,19 +125,31 @@ def replica_set_agreement(recording: Recording) -> AgreementTable:
     collector asked for.
     """
     journey = RecordedJourney(recording)
+    created = len(journey.requests(REPLICA_SETS, "create", "/pods", 201))
+    deleted = len(journey.requests(REPLICA_SETS, "delete", "/pods/", 200))
     table = AgreementTable(
-        "ReplicaSets and ownership", "lifecycle", f"recording {recording.provenance}"
+        "ReplicaSets and ownership",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"The real controller made {created} pods and deleted {deleted}; from what"
+            " it saw each time, ours was asked what it would have sent:"
+            f" {table.outcome('kinds of requests')}."
+        ),
+        telling=VICTIMS,
     )
-    for question, count, what, comparison in (
+    for question, count, things, comparison in (
         ("owner reference of each new ReplicaSet", *_owner_references(journey)),
         ("each new pod, as it was posted", *_pods(journey)),
         ("sizes of the batches they came in", *_batches(journey)),
         ("each status it wrote", *_statuses(journey)),
-        ("each pod it chose to delete", *_victims(journey)),
+        (VICTIMS, *_victims(journey)),
         ("each event it wrote", *_events(journey)),
         ("requests of the garbage collector", *_collected(journey)),
     ):
-        table.add("journey", question, f"{count} {what}", f"{count} {what}", comparison)
+        table.add(
+            "journey", question, f"{count} {things}", f"{count} {things}", comparison
+        )
     return table
 
 
@@ -250,8 +265,9 @@ def _statuses(journey: RecordedJourney) -> Answer:
             if key != "observedGeneration"
         }
         newest = int(event["responseObject"]["metadata"]["resourceVersion"])
-        possible = []
-        for revision in range(int(meta["resourceVersion"]) - LOOK_BACK, newest + 1):
+        possible: list[Object] = []
+        oldest = int(meta["resourceVersion"]) - LOOK_BACK
+        for revision in range(newest, oldest - 1, -1):
             mine = [
                 pod
                 for pod in journey.as_of("pods", revision)
@@ -267,7 +283,10 @@ def _statuses(journey: RecordedJourney) -> Answer:
                     0.0,
                 )
             )
-        ours = recorded if recorded in possible else possible[-1]
+        ours = possible[0]
+        if recorded != ours and recorded in possible:
+            ours = recorded
+            total.freedoms[AGE_OF_CACHE] += 1
         total += compare(
             ours, recorded, path=f"/{meta['name']} {event['requestReceivedTimestamp']}"
         )
@@ -286,9 +305,8 @@ def _victims(journey: RecordedJourney) -> Answer:
             parse_time(event["requestReceivedTimestamp"]),
         )
         ours: Any = "nobody"
-        for revision in range(
-            int(gone["resourceVersion"]) - LOOK_BACK, int(gone["resourceVersion"]) + 1
-        ):
+        newest = int(gone["resourceVersion"])
+        for revision in range(newest, newest - LOOK_BACK - 1, -1):
             pods = [
                 pod
                 for pod in journey.as_of("pods", revision)
@@ -308,6 +326,7 @@ def _victims(journey: RecordedJourney) -> Answer:
                 ]
                 ours = name if name in chosen else chosen[0]
             if ours == name:
+                total.freedoms[AGE_OF_CACHE] += revision != newest
                 break
         total += compare(ours, name, path=f"/{event['requestReceivedTimestamp']}")
     return len(deleted), "pods", total
@@ -325,7 +344,7 @@ class _Answers:
 
     def __init__(self, created: Object) -> None:
         self.created = created
-        self.said: Object = {}
+        self.event_written: Object = {}
 
     async def create(self, row: Resource, obj: Object, namespace: str) -> Object:
         return self.created
@@ -334,7 +353,7 @@ class _Answers:
         return {}
 
     def event(self, obj: Object, event_type: str, reason: str, message: str) -> None:
-        self.said = {
+        self.event_written = {
             "involvedObject": object_reference(obj),
             "type": event_type,
             "reason": reason,
@@ -371,7 +390,7 @@ def _events(journey: RecordedJourney) -> Answer:
             )
         moment = act["requestReceivedTimestamp"]
         raw = {
-            **answers.said,
+            **answers.event_written,
             "count": 1,
             "metadata": {"namespace": namespace, "name": act["auditID"]},
         }
@@ -381,21 +400,21 @@ def _events(journey: RecordedJourney) -> Answer:
             correlator.update_state(combined.event)
             if combined.patch is None:
                 ours[combined.event["message"]] = combined.event
-    for message in (
-        ours.keys() & recorded.keys()
-        # at which revision it saw its ReplicaSet is the cache's; everything else
-        # follows
-    ):
-        seen = journey.at(
-            "replicasets", recorded[message]["involvedObject"]["resourceVersion"]
-        )
-        ours[message]["involvedObject"] = object_reference(seen)
-    told = ("involvedObject", "type", "reason", "message", "source")
+    total = Comparison()
+    for message in ours.keys() & recorded.keys():
+        mine = ours[message]["involvedObject"]
+        version = recorded[message]["involvedObject"]["resourceVersion"]
+        lag = int(mine["resourceVersion"]) - int(version)
+        if lag and lag <= LOOK_BACK and journey.has("replicasets", mine, version):
+            total.freedoms[AGE_OF_CACHE] += 1
+            ours[message] |= {"involvedObject": {**mine, "resourceVersion": version}}
+    fields = ("involvedObject", "type", "reason", "message", "source")
     here, there = (
-        {m: {key: e[key] for key in told} for m, e in side.items()}
+        {m: {key: e[key] for key in fields} for m, e in side.items()}
         for side in (ours, recorded)
     )
-    return len(recorded), "events", compare(here, there)
+    total += compare(here, there)
+    return len(recorded), "events", total
 
 
 def _collected(journey: RecordedJourney) -> Answer:
@@ -445,13 +464,13 @@ async def _end_of_the_journey(cluster: RehearsedCluster) -> list[Any]:
     }
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
     deployments, services = resource("deployments.apps"), resource("services")
-    made: Object = {
+    deployment: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "nginx"},
         "spec": spec,
     }
-    await user.create(deployments, made, "default")
+    await user.create(deployments, deployment, "default")
     service: Object = {
         "apiVersion": "v1",
         "kind": "Service",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,21 @@ class Comparison:
     def agrees(self) -> bool:
         """No difference at all."""
         return not self.differences
+
+    def field(self, path: str, ours: object, theirs: object) -> None:
+        """One more field: as a whole, freedoms aside."""
+        self.total += 1
+        if ours == theirs:
+            self.equal += 1
+        else:
+            self.differences.append(Difference(f"/{path}", ours, theirs))
+
+    def mapping(
+        self, path: str, ours: Mapping[str, object], theirs: Mapping[str, object]
+    ) -> None:
+        """Field by field; one that only one side has is a difference too."""
+        for key in sorted({*ours, *theirs}):
+            self.field(f"{path}/{key}", ours.get(key), theirs.get(key))
 
     def __iadd__(self, other: Comparison) -> Comparison:
         self.total += other.total

@@ -36,9 +36,6 @@ _OTHERS = {
     "place of the kubelet's jump: whoever came first": (
         "kubelet and kube-proxy both make this jump, and each puts its own in front"
     ),
-    "a Service of the scenario before, still there": (
-        "its namespace was still on its way out when the next scenario began"
-    ),
     "order of CNI arguments, from a Go map": (
         "containerd collects a pod's labels for CNI in a map and writes them in any"
         " order"
@@ -51,6 +48,39 @@ _OTHERS = {
     ),
     "serial of the zone: when it last changed": (
         "the second in which CoreDNS last heard of a change"
+    ),
+    "directory named after the time it was made": (
+        "a volume is written into a directory named after the moment of its writing"
+    ),
+    "file for last words, named at random": (
+        "the kubelet names the file for a container's last words at random, a new one"
+        " for each start"
+    ),
+    "address of a pod": (
+        "which of its node's addresses a pod gets depends on the pods before it; it has"
+        " to be the pod's own wherever it stands"
+    ),
+    "order of resolver options, which upstream keeps in a map": (
+        "the kubelet merges resolver options in a Go map, and writes them in any order"
+    ),
+    "suffix of the token volume, made up at creation": (
+        "admission names the volume of the account's token with five random letters"
+    ),
+    "order of endpoints within a slice: a Go map's": (
+        "the controller collects a slice's endpoints in a Go set, and writes them in"
+        " any order"
+    ),
+    "order of nodes that were created in the same second": (
+        "the controller gives out pieces as it hears of nodes, and which of them it"
+        " heard of first no second tells"
+    ),
+    "age of a controller's cache": (
+        "a controller decides from its cache, and how old that was nobody recorded: an"
+        " older state of the last dozen revisions gives the recorded answer"
+    ),
+    "times from a controller's own clock": (
+        "which second it was when the controller wrote is its machine's; it has to be"
+        " one of the two before the request came in"
     ),
     "a namespace made for the recording": (
         "on somebody's machine nothing is changed in `default`: a namespace made for it"
