@@ -19,7 +19,7 @@ RETRIED_START = "container start retried"
 UNLIMITED_MEMORY = "unlimited memory read back"
 BOOT = "order of start-up"
 BOOKMARK = "bookmarks sent by the clock"
-_START_FAILED = re.compile(
+START_FAILED = re.compile(
     r"failed to (create|start) containerd task|failed to create shim task"
 )
 _UNLIMITED = {"memory": "9007199254740988Ki"}
@@ -61,7 +61,7 @@ def _failed_start_event(value: dict[str, Any], key: str, kind: str) -> bool:
     return (
         kind == "Event"
         and value.get("reason") == "Failed"
-        and bool(_START_FAILED.search(value.get("message", "")))
+        and bool(START_FAILED.search(value.get("message", "")))
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from lifecycle.compare import compare, in_flight, watches
+from lifecycle.compare import compare, in_flight, watch_freedoms
 from lifecycle.compare.accidents import ACCIDENTS
 from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES
 
@@ -90,17 +90,18 @@ _OTHERS = {
         "the answer was given while a controller or the kubelet, named in its managed"
         " fields, was writing"
     ),
-    watches.COALESCED: (
-        "several updates were folded into one write: one side's values are a"
-        " subsequence of the other's"
+    watch_freedoms.EARLY: (
+        "whether an endpoint is written down between the moment its pod has an address"
+        " and the moment it is ready follows from how long that takes"
     ),
-    watches.INTERLEAVED: (
-        "several writers were at work at once: the way differs, beginning and end are"
-        " equal"
+    watch_freedoms.STEPS: (
+        "how many steps a rollout takes follows from how fast pods become ready;"
+        " between equal ends every count only rises or only falls, and each step is"
+        " held to maxSurge and maxUnavailable"
     ),
-    watches.SIBLINGS: (
-        "how many siblings went through this depends on the steps the rollout happened"
-        " to take"
+    watch_freedoms.COUNTS: (
+        "sums over pods that come and go at once: same ends, and in between within"
+        " what maxSurge and maxUnavailable allow"
     ),
 }
 

@@ -22,6 +22,7 @@ from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.pairing import pair_siblings
 from lifecycle.compare.placements import Placements
+from lifecycle.compare.rollouts import Rollouts, compare_rollouts
 from lifecycle.compare.told import Told, told_by
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, Recording
@@ -83,6 +84,7 @@ def compare_told(
         placements=placements,
     )
     if scenario in BY_MOMENT and ours.lines and theirs.lines:
+        add_rollouts(table, scenario, ours, theirs)
         add_watches(table, scenario, ours, theirs)
     return table
 
@@ -128,6 +130,21 @@ def add_watches(table: AgreementTable, scenario: str, ours: Told, theirs: Told) 
             "the same",
             comparison,
         )
+
+
+def add_rollouts(
+    table: AgreementTable, scenario: str, ours: Told, theirs: Told
+) -> None:
+    """Hold each side's rollouts to the arithmetic of its own strategy."""
+    sides = [Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs)]
+    answers = (
+        f"{len(side.steps)} steps, {side.checks - len(side.complaints)} of"
+        f" {side.checks} checks hold"
+        for side in sides
+    )
+    table.add(
+        f"{scenario}: watch", "steps of rollouts", *answers, compare_rollouts(*sides)
+    )
 
 
 def compare_exchanges(

@@ -129,7 +129,7 @@ def _created(pod: dict[str, Any]) -> datetime:
 
 
 def _about_a_pod(event: dict[str, Any]) -> bool:
-    return (event.get("object") or {}).get("kind") == "Pod" and event["type"] in (
+    return (event.get("object") or {}).get("kind") == "Pod" and event.get("type") in (
         "ADDED",
         "MODIFIED",
         "DELETED",

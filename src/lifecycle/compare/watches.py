@@ -1,16 +1,15 @@
 """Comparing what watchers saw.
 
-Two watch streams of the same journey are never the same list. The order across objects
-is free; a controller may fold two updates into one; while pods start in parallel,
-counters take different ways to the same end. What must hold is the contract of a watch:
-per object, every field runs through its values in order, from the same first value to
-the same last one.
+Two watch streams of the same journey are never the same list: the order across objects
+is free. What must hold is a partial order: every object, and every endpoint of a
+Service, runs through the values of each of its fields in order, the values in between
+included.
 
 So each object's stream becomes, field by field, a sequence of distinct values, per
 segment of the journey (between two moments, when everything has settled). Two sequences
-are equal, or one is a subsequence of the other (`COALESCED`), or only the way between
-the same two ends differs (`INTERLEAVED`, for status and what follows from it). Siblings
-with random names are compared by kind of life: born and gone in the same segments.
+have to be equal; the few that need not be are in `watch_freedoms`, each bounded by what
+arithmetic allows. Siblings with random names are compared by kind of life: born and
+gone in the same segments. One that has no partner is a difference.
 """
 
 from __future__ import annotations
@@ -25,14 +24,12 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT, marks_of, optional_rule
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.placements import Placements
+from lifecycle.compare.watch_freedoms import Values, Ways, carried, freedom
 
-COALESCED = "updates folded together"
-INTERLEAVED = "order of concurrent writers"
-SIBLINGS = "number of siblings in a rollout"
 _SEQUENCED = frozenset(
     {"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"}
 )
-_Values = dict[str, list[str]]
+_WITH_ENDPOINTS = frozenset({"Endpoints", "EndpointSlice"})
 _Life = tuple[str, int, int]
 
 
@@ -56,63 +53,97 @@ def compare_watches(
         kind = life[0].partition(" ")[0]
         comparison = result[kind]
         if life not in mine or life not in yours:
-            comparison.total += 1
-            short_lived = "<random>" in life[0] and any(
-                life[0] == other[0] for other in (yours if life in mine else mine)
-            )
-            if short_lived:
-                comparison.equal += 1
-                comparison.freedoms[SIBLINGS] += 1
-            else:
-                seen = ("seen", ABSENT) if life in mine else (ABSENT, "seen")
-                comparison.differences.append(Difference(f"/{life[0]}", *seen))
+            _lacking(life, mine.get(life, []), yours.get(life, []), comparison)
             continue
-        if len(mine[life]) != len(yours[life]):
-            comparison.freedoms[SIBLINGS] += 1
-        for a, b in _partners(mine[life], yours[life]):
+        pairs, ours_left, theirs_left = _partners(mine[life], yours[life])
+        _lacking(life, ours_left, theirs_left, comparison)
+        for a, b in pairs:
             _compare_values(a, b, f"/{life[0]}", comparison)
     return dict(result)
+
+
+def _lacking(
+    life: _Life, ours: list[Values], theirs: list[Values], comparison: Comparison
+) -> None:
+    """What led a life that nobody led on the other side."""
+    comparison.total += len(ours) + len(theirs)
+    sides = [("seen", ABSENT)] * len(ours) + [(ABSENT, "seen")] * len(theirs)
+    comparison.differences += [Difference(f"/{life[0]}", *side) for side in sides]
 
 
 def _lives(
     lines: list[dict[str, Any]],
     moments: Sequence[float],
     placements: Placements | None,
-) -> dict[_Life, list[_Values]]:
+) -> dict[_Life, list[Values]]:
     """Kind of life (label, first and last segment) → the value sequences of each object
     that led it.
     """
     documents = [line["event"].get("object") for line in lines]
     normaliser = Normaliser(placements).learn(*documents)
     stories: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
+    labels: dict[str, str] = {}
+    present: dict[str, set[str]] = defaultdict(set)
     for line, document in zip(lines, documents, strict=True):
         kind = (document or {}).get("kind", "")
-        if (
-            line["event"].get("type") in ("ADDED", "MODIFIED", "DELETED")
-            and kind in _SEQUENCED
-        ):
-            segment = bisect.bisect_left(list(moments), line["t"])
-            meta = document["metadata"]
-            key = f"{kind}/{meta.get('namespace', '')}/{meta['name']}"
-            stories[key].append(
-                (segment, line["event"]["type"], normaliser.normalise(document))
-            )
-    lives: dict[_Life, list[_Values]] = defaultdict(list)
+        change = line["event"].get("type")
+        if change not in ("ADDED", "MODIFIED", "DELETED") or kind not in _SEQUENCED:
+            continue
+        segment = bisect.bisect_left(list(moments), line["t"])
+        meta = document["metadata"]
+        key = f"{kind}/{meta.get('namespace', '')}/{meta['name']}"
+        labels[key] = normaliser.known.by_name[
+            kind, meta.get("namespace", ""), meta["name"]
+        ].label
+        shown = normaliser.normalise(document)
+        stories[key].append((segment, change, shown))
+        if kind not in _WITH_ENDPOINTS:
+            continue
+        entries = {} if change == "DELETED" else _endpoints_of(document, shown)
+        for name in present[key] - set(entries):
+            stories[name].append((segment, "DELETED", {}))
+        for name, entry in entries.items():
+            earlier = stories[name]
+            back = not earlier or earlier[-1][1] == "DELETED"
+            earlier.append((segment, "ADDED" if back else "MODIFIED", entry))
+            labels[name] = f"{labels[key]} endpoint {entry['of']}"
+        present[key] = set(entries)
+    lives: dict[_Life, list[Values]] = defaultdict(list)
     for key, story in stories.items():
-        kind, namespace, name = key.split("/", 2)
-        entity = normaliser.known.by_name[kind, namespace, name]
-        life = (
-            entity.label,
-            story[0][0],
-            story[-1][0] if story[-1][1] == "DELETED" else -1,
-        )
-        lives[life].append(_sequences(story))
+        gone = story[-1][0] if story[-1][1] == "DELETED" else -1
+        lives[labels[key], story[0][0], gone].append(_sequences(story))
     return lives
 
 
-def _sequences(story: list[tuple[int, str, Any]]) -> _Values:
+def _endpoints_of(raw: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+    """Each endpoint of a Service by its address, raw; what is said of it, shown."""
+    found: dict[str, Any] = {}
+    where = f"{raw['kind']}/{raw['metadata']['name']}"
+    for mine, told in zip(
+        raw.get("endpoints") or (), shown.get("endpoints") or (), strict=True
+    ):
+        found[f"{where} {' '.join(mine['addresses'])}"] = {
+            "of": str((told.get("targetRef") or {}).get("name", "")),
+            "endpoint": _firm(told),
+        }
+    for mine, told in zip(
+        raw.get("subsets") or (), shown.get("subsets") or (), strict=True
+    ):
+        for state in ("addresses", "notReadyAddresses"):
+            for address, entry in zip(
+                mine.get(state) or (), told.get(state) or (), strict=True
+            ):
+                found[f"{where} {address['ip']}"] = {
+                    "of": str((entry.get("targetRef") or {}).get("name", "")),
+                    "state": state,
+                    "endpoint": _firm(entry),
+                }
+    return found
+
+
+def _sequences(story: list[tuple[int, str, Any]]) -> Values:
     """Field and segment → its distinct values in order."""
-    values: _Values = defaultdict(list)
+    values: Values = defaultdict(list)
     last: dict[str, str] = {}
     for segment, _, document in story:
         flat = dict(_flatten(document, ""))
@@ -135,9 +166,7 @@ def _sequences(story: list[tuple[int, str, Any]]) -> _Values:
 
 
 def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
-    """Leaves with paths. Lists keep their items' names; sets of endpoints and managed
-    fields are one value each.
-    """
+    """Leaves with paths. Lists keep their items' names."""
     if isinstance(value, dict) and value and optional_rule(value):
         yield path, "{}"
     elif isinstance(value, dict) and value:
@@ -147,14 +176,9 @@ def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
                 # compare them
                 continue
             if key in ("endpoints", "subsets"):
-                yield (
-                    f"{path}/{key}",
-                    json.dumps(
-                        sorted(json.dumps(_firm(i), sort_keys=True) for i in item or ())
-                    ),
-                )
-            else:
-                yield from _flatten(item, f"{path}/{key}")
+                # each endpoint has a story of its own
+                continue
+            yield from _flatten(item, f"{path}/{key}")
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
             name = (
@@ -180,30 +204,36 @@ def _firm(value: Any) -> Any:
 
 
 def _partners(
-    ours: list[_Values], theirs: list[_Values]
-) -> list[tuple[_Values, _Values]]:
-    """Siblings paired by how much of their sequences is equal."""
+    ours: list[Values], theirs: list[Values]
+) -> tuple[list[tuple[Values, Values]], list[Values], list[Values]]:
+    """Siblings paired by how much of their sequences is equal, and who was left."""
     counters = [Counter((k, *v) for k, v in values.items()) for values in theirs]
-    pairs: list[tuple[_Values, _Values]] = []
+    pairs: list[tuple[Values, Values]] = []
+    left: list[Values] = []
     free = set(range(len(theirs)))
     for values in ours:
-        if free:
-            own = Counter((k, *v) for k, v in values.items())
-            best = max(sorted(free), key=lambda j: (own & counters[j]).total())
-            free.discard(best)
-            pairs.append((values, theirs[best]))
-    return pairs
+        if not free:
+            left.append(values)
+            continue
+        own = Counter((k, *v) for k, v in values.items())
+        best = max(sorted(free), key=lambda j: (own & counters[j]).total())
+        free.discard(best)
+        pairs.append((values, theirs[best]))
+    return pairs, left, [theirs[j] for j in sorted(free)]
 
 
 def _compare_values(
-    ours: _Values, theirs: _Values, path: str, comparison: Comparison
+    ours: Values, theirs: Values, path: str, comparison: Comparison
 ) -> None:
+    kind = path[1:].partition(" ")[0]
     for where in sorted(set(ours) | set(theirs)):
         segment, _, name = where.partition(":")
-        a, b = _carried(ours, where), _carried(theirs, where)
+        a, b = carried(ours, where), carried(theirs, where)
         comparison.total += 1
-        freedom = _freedom(a, b, name)
-        if freedom is None:
+        granted = (
+            "" if a == b else freedom(kind, name, Ways(a, b, segment, (ours, theirs)))
+        )
+        if granted is None:
             comparison.differences.append(
                 Difference(
                     f"{path} segment {segment}{name}", " → ".join(a), " → ".join(b)
@@ -211,46 +241,5 @@ def _compare_values(
             )
             continue
         comparison.equal += 1
-        if freedom:
-            comparison.freedoms[freedom] += 1
-
-
-def _carried(values: _Values, where: str) -> list[str]:
-    """The values in a segment; untouched there, the value carried over from the segment
-    before.
-    """
-    if where in values:
-        return values[where]
-    segment, _, path = where.partition(":")
-    for before in range(int(segment) - 1, -1, -1):
-        if f"{before}:{path}" in values:
-            return values[f"{before}:{path}"][-1:]
-    return [ABSENT]
-
-
-def _freedom(ours: list[str], theirs: list[str], path: str) -> str | None:
-    """The freedom two sequences need: none (`""`), a named one, or None if nothing
-    excuses them.
-    """
-    if ours == theirs:
-        return ""
-    if ours[-1] != theirs[-1]:
-        return None
-    if _is_subsequence(ours, theirs) or _is_subsequence(theirs, ours):
-        return COALESCED
-    follows = path.startswith(
-        (
-            "/status",
-            "/endpoints",
-            "/subsets",
-            "/metadata/annotations",
-            "/metadata/generation",
-            "/spec/replicas",
-        )
-    )
-    return INTERLEAVED if follows and ours[0] == theirs[0] else None
-
-
-def _is_subsequence(short: list[str], long: list[str]) -> bool:
-    rest = iter(long)
-    return all(value in rest for value in short)
+        if granted:
+            comparison.freedoms[granted] += 1
