@@ -40,7 +40,7 @@ from lifecycle.agreements.recorded_disk import (
 from lifecycle.agreements.volume_listing import compare_volume_listing
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable, Comparison
-from lifecycle.cri.runtime import ContainerConfig
+from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.inspector import Recording
 
 STAGE = "pod sync"
@@ -228,7 +228,7 @@ def _without_own(hosts: str, address: str, freedoms: Counter[str]) -> str:
     return masked
 
 
-def _resolver(dns: Object) -> str:
+def _resolver(dns: Mapping[str, Any]) -> str:
     lines = [f"search {' '.join(dns['searches'])}"] if dns["searches"] else []
     lines += [*(f"nameserver {server}" for server in dns["servers"])]
     lines += [f"options {' '.join(dns['options'])}"] if dns["options"] else []

@@ -137,13 +137,17 @@ def add_rollouts(
 ) -> None:
     """Hold each side's rollouts to the arithmetic of its own strategy."""
     sides = [Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs)]
-    answers = (
+    our_steps, their_steps = (
         f"{len(side.steps)} steps, {side.checks - len(side.complaints)} of"
         f" {side.checks} checks hold"
         for side in sides
     )
     table.add(
-        f"{scenario}: watch", "steps of rollouts", *answers, compare_rollouts(*sides)
+        f"{scenario}: watch",
+        "steps of rollouts",
+        our_steps,
+        their_steps,
+        compare_rollouts(*sides),
     )
 
 
