@@ -10,11 +10,11 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
-    not_supported,
     required,
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
 
 
@@ -25,10 +25,7 @@ def validate_conversion(conversion: Object | None) -> list[FieldError]:
     strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
     here = "spec.conversion"
     errors: list[FieldError] = []
-    if not strategy:
-        errors.append(required(f"{here}.strategy"))
-    elif strategy not in ("None", "Webhook"):
-        errors.append(not_supported(f"{here}.strategy", strategy, ("None", "Webhook")))
+    errors += validate_required_enum(f"{here}.strategy", strategy, ("None", "Webhook"))
     config = (webhook or {}).get("clientConfig")
     versions = (webhook or {}).get("conversionReviewVersions") or []
     if strategy != "Webhook":

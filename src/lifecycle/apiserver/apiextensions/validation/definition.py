@@ -14,7 +14,6 @@ from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.field_errors import (
     FieldError,
     invalid,
-    not_supported,
     required,
 )
 from lifecycle.api.validation import content
@@ -30,6 +29,7 @@ from lifecycle.apiserver.apiextensions.validation.versions import (
     validate_shared_fields,
     validate_versions,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
@@ -102,10 +102,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         errors.append(
             invalid("spec.group", group, "should be a domain with at least one dot")
         )
-    if not scope:
-        errors.append(required("spec.scope"))
-    elif scope not in ("Cluster", "Namespaced"):
-        errors.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
+    errors += validate_required_enum("spec.scope", scope, ("Cluster", "Namespaced"))
     inner = internal_form(spec)
     errors += validate_versions(inner, kept=bool(spec.get("preserveUnknownFields")))
     errors += [

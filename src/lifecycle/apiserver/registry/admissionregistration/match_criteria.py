@@ -27,6 +27,7 @@ from lifecycle.apiserver.admission.policy_expressions import (
 )
 from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -80,8 +81,7 @@ def validate_rule(rule: Object, path: str) -> list[FieldError]:
             ]
     errors += _validate_resources(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope")
-    if scope is not None and scope not in SCOPES:
-        errors.append(not_supported(f"{path}.scope", scope, SCOPES))
+    errors += validate_enum(f"{path}.scope", scope, SCOPES)
     return errors
 
 

@@ -29,6 +29,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Column,
     Printer,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
@@ -86,12 +87,9 @@ def _validate_mutations(composition: Composition, spec: Object) -> list[FieldErr
                     f"{path}.{key}.expression",
                 )
     policy = spec.get("reinvocationPolicy")
-    if not policy:
-        errors.append(required("spec.reinvocationPolicy"))
-    elif policy not in ("IfNeeded", "Never"):
-        errors.append(
-            not_supported("spec.reinvocationPolicy", policy, ("IfNeeded", "Never"))
-        )
+    errors += validate_required_enum(
+        "spec.reinvocationPolicy", policy, ("IfNeeded", "Never")
+    )
     return errors
 
 

@@ -14,7 +14,6 @@ from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
     invalid,
-    not_supported,
     required,
 )
 from lifecycle.api.validation import content
@@ -34,6 +33,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Printer,
 )
 from lifecycle.apiserver.registry.rest import update
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 
@@ -138,8 +138,7 @@ def _validate_validation(
             invalid(f"{path}.message", message, "message must not contain line breaks")
         )
     reason = validation.get("reason")
-    if reason is not None and reason not in REASONS:
-        errors.append(not_supported(f"{path}.reason", reason, REASONS))
+    errors += validate_enum(f"{path}.reason", reason, REASONS)
     return errors
 
 

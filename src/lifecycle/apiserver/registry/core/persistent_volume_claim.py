@@ -41,6 +41,7 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.differences import internal_difference
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -186,8 +187,7 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
             for why in content.dns1123_subdomain(name)
         ]
     mode = spec.get("volumeMode")
-    if mode is not None and mode not in VOLUME_MODES:
-        errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+    errors += validate_enum(f"{path}.volumeMode", mode, VOLUME_MODES)
     for key in ("dataSource", "dataSourceRef"):
         source = spec.get(key)
         if source is not None:

@@ -38,6 +38,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     list_with_more,
 )
 from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -89,10 +90,7 @@ def _validate_endpoint_slice(
         endpoint_slice.get("metadata") or {}, True, content.name_is_dns_subdomain
     )
     type_ = endpoint_slice.get("addressType", "")
-    if not type_:
-        errors.append(required("addressType"))
-    elif type_ not in _ADDRESS_TYPES:
-        errors.append(not_supported("addressType", type_, _ADDRESS_TYPES))
+    errors += validate_required_enum("addressType", type_, _ADDRESS_TYPES)
     errors += _validate_ports(endpoint_slice.get("ports") or [])
     endpoints = endpoint_slice.get("endpoints") or []
     if len(endpoints) > _SLICE_LIMIT:

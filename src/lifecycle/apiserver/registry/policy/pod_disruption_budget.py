@@ -10,7 +10,6 @@ from __future__ import annotations
 from lifecycle.api.field_errors import (
     FieldError,
     invalid,
-    not_supported,
 )
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
@@ -24,6 +23,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Printer,
 )
 from lifecycle.apiserver.registry.rest import update
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.numbers import (
@@ -51,14 +51,9 @@ def validate(budget: Object) -> list[FieldError]:
             errors += validate_not_over_100_percent(spec[field], f"spec.{field}")
     errors += validate_label_selector(spec.get("selector"), "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
-    if policy is not None and policy not in ("AlwaysAllow", "IfHealthyBudget"):
-        errors.append(
-            not_supported(
-                "spec.unhealthyPodEvictionPolicy",
-                policy,
-                ("AlwaysAllow", "IfHealthyBudget"),
-            )
-        )
+    errors += validate_enum(
+        "spec.unhealthyPodEvictionPolicy", policy, ("AlwaysAllow", "IfHealthyBudget")
+    )
     return errors or validate_object_meta(
         budget.get("metadata") or {}, True, content.name_is_path_segment
     )

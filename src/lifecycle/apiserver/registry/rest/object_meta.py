@@ -20,9 +20,9 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.validation import content
 from lifecycle.api.validation.content import NameFunction
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 
 IMMUTABLE = "field is immutable"
-NOT_NEGATIVE = "must be greater than or equal to 0"
 ANNOTATIONS_LIMIT = 256 * 1024
 
 

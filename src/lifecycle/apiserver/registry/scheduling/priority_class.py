@@ -12,8 +12,6 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
-    not_supported,
-    required,
 )
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
@@ -27,6 +25,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     field,
 )
 from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -73,11 +72,9 @@ def validate(priority_class: Object) -> list[FieldError]:
             )
         )
     policy = priority_class.get("preemptionPolicy")
-    if policy is not None and policy not in ("PreemptLowerPriority", "Never"):
-        errors.append(
-            not_supported("preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
-            if policy
-            else required("preemptionPolicy")
+    if policy is not None:
+        errors += validate_required_enum(
+            "preemptionPolicy", policy, ("PreemptLowerPriority", "Never")
         )
     return errors
 

@@ -27,6 +27,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     field,
 )
 from lifecycle.apiserver.registry.rest.defaults import set_default
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
@@ -106,8 +107,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         spec.get("fsGroupPolicy"),
         ("File", "None", "ReadWriteOnceWithFSType"),
     )
-    if policy is not None and policy not in policies:
-        errors.append(not_supported("spec.fsGroupPolicy", policy, policies))
+    errors += validate_enum("spec.fsGroupPolicy", policy, policies)
     errors += _validate_token_requests(
         spec.get("tokenRequests") or [], "spec.tokenRequests"
     )

@@ -22,9 +22,9 @@ from lifecycle.apiserver.registry.printers.printer import (
     Column,
     Printer,
 )
+from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
-    NOT_NEGATIVE,
     validate_core_object_meta,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy

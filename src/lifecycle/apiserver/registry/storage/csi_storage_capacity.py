@@ -19,9 +19,9 @@ from lifecycle.apiserver.registry.printers.printer import (
     field,
 )
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
+from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
-    NOT_NEGATIVE,
     validate_core_object_meta,
     validate_core_object_meta_update,
 )

@@ -20,6 +20,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.resources import (
     validate_container_resource_name,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
@@ -260,10 +261,7 @@ def _validate_scaling_rules(rules: Object, path: str) -> list[FieldError]:
                 "must be less than or equal to 3600",
             )
         )
-    if select is not None and select not in ("Disabled", "Max", "Min"):
-        errors.append(
-            not_supported(f"{path}.selectPolicy", select, ("Disabled", "Max", "Min"))
-        )
+    errors += validate_enum(f"{path}.selectPolicy", select, ("Disabled", "Max", "Min"))
     if not policies:
         errors.append(required(f"{path}.policies", "must specify at least one Policy"))
     for index, policy in enumerate(policies):

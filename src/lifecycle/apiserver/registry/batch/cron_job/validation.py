@@ -21,6 +21,7 @@ from lifecycle.apiserver.registry.batch.cron_job.schedule import (
     schedule_problem,
 )
 from lifecycle.apiserver.registry.batch.job.validation import validate_job_spec
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.numbers import not_negative
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
@@ -80,14 +81,9 @@ def _validate_spec(
         errors += _validate_time_zone(zone, f"{path}.timeZone")
     errors += not_negative(spec, "startingDeadlineSeconds", path=path)
     concurrency = spec.get("concurrencyPolicy", "")
-    if not concurrency:
-        errors.append(required(f"{path}.concurrencyPolicy"))
-    elif concurrency not in _CONCURRENCY_POLICIES:
-        errors.append(
-            not_supported(
-                f"{path}.concurrencyPolicy", concurrency, _CONCURRENCY_POLICIES
-            )
-        )
+    errors += validate_required_enum(
+        f"{path}.concurrencyPolicy", concurrency, _CONCURRENCY_POLICIES
+    )
     template = (spec.get("jobTemplate") or {}).get("spec") or {}
     errors += validate_job_spec(template, f"{path}.jobTemplate.spec")
     if template.get("selector") is not None:

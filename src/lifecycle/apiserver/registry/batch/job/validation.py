@@ -26,6 +26,7 @@ from lifecycle.apiserver.registry.core.pod.spec import (
     validate_pod_template_spec,
 )
 from lifecycle.apiserver.registry.core.pod.template import MISMATCH, sorted_map
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_usable,
     selector_matches,
@@ -149,10 +150,7 @@ def validate_job_spec(spec: Object, path: str) -> list[FieldError]:
         errors += validate_domain_prefixed_path(manager, f"{path}.managedBy")
         if len(manager) > _MAX_MANAGED_BY_LENGTH:
             errors.append(too_long(f"{path}.managedBy", _MAX_MANAGED_BY_LENGTH))
-    if mode is not None and mode not in ("NonIndexed", "Indexed"):
-        errors.append(
-            not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
-        )
+    errors += validate_enum(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
     if mode == "Indexed":
         errors += _validate_indexed(spec, path)
     if mode in (None, "NonIndexed"):

@@ -25,6 +25,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
@@ -195,10 +196,7 @@ def _validate_conditions(request: Object) -> list[FieldError]:
         if not type_:
             errors.append(required(f"{here}.type"))
         allowed = ("True",) if type_ in _FINAL else ("False", "True", "Unknown")
-        if not status:
-            errors.append(required(f"{here}.status"))
-        elif status not in allowed:
-            errors.append(not_supported(f"{here}.status", status, allowed))
+        errors += validate_required_enum(f"{here}.status", status, allowed)
         if {"Approved": "Denied", "Denied": "Approved"}.get(type_) in seen:
             why = "Approved and Denied conditions are mutually exclusive"
             errors.append(invalid(f"{here}.type", type_, why))

@@ -38,6 +38,7 @@ from lifecycle.apiserver.registry.core.pod.volume_mounts import (
     validate_volume_devices,
     validate_volume_mounts,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -96,12 +97,9 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
     if not container.get("image"):
         errors.append(required(f"{path}.image"))
     policy = container.get("terminationMessagePolicy", "")
-    if not policy:
-        errors.append(required(f"{path}.terminationMessagePolicy"))
-    elif policy not in _MESSAGE_POLICIES:
-        errors.append(
-            not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES)
-        )
+    errors += validate_required_enum(
+        f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES
+    )
     if container.get("ports"):
         errors += _validate_ports(container["ports"], f"{path}.ports")
     if container.get("env"):
@@ -115,10 +113,7 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
             container, pod.volumes, f"{path}.volumeDevices"
         )
     pull = container.get("imagePullPolicy", "")
-    if not pull:
-        errors.append(required(f"{path}.imagePullPolicy"))
-    elif pull not in _PULL_POLICIES:
-        errors.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
+    errors += validate_required_enum(f"{path}.imagePullPolicy", pull, _PULL_POLICIES)
     if container.get("resources"):
         errors += validate_resource_requirements(
             container["resources"], f"{path}.resources", pod.claims
@@ -161,10 +156,7 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
                 for why in content.port_number(port["hostPort"])
             ]
         protocol = port.get("protocol", "")
-        if not protocol:
-            errors.append(required(f"{here}.protocol"))
-        elif protocol not in PROTOCOLS:
-            errors.append(not_supported(f"{here}.protocol", protocol, PROTOCOLS))
+        errors += validate_required_enum(f"{here}.protocol", protocol, PROTOCOLS)
     return errors
 
 
@@ -185,10 +177,7 @@ def _validate_resize_policy(
             (resource, ("cpu", "memory")),
             (restart, ("NotRequired", "RestartContainer")),
         ):
-            if not value:
-                errors.append(required(path))
-            elif value not in known:
-                errors.append(not_supported(path, value, known))
+            errors += validate_required_enum(path, value, known)
         if restart_policy == "Never" and restart != "NotRequired":
             errors.append(
                 invalid(

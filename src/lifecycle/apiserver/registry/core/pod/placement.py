@@ -17,6 +17,7 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.label_selectors import (
     validate_label_selector,
     validate_requirement,
@@ -287,10 +288,7 @@ def validate_topology_spread_constraints(
                 errors.append(invalid(f"{here}.minDomains", domains, why))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(name)
-            if policy is not None and policy not in ("Honor", "Ignore"):
-                errors.append(
-                    not_supported(f"{here}.{name}", policy, ("Honor", "Ignore"))
-                )
+            errors += validate_enum(f"{here}.{name}", policy, ("Honor", "Ignore"))
         errors += _validate_label_keys(constraint, here)
         errors += validate_label_selector(
             constraint.get("labelSelector"), f"{here}.labelSelector"

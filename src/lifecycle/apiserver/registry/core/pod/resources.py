@@ -22,6 +22,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 
 NOT_POSITIVE = "must be greater than zero"
 HUGE_PAGES = "hugepages-"
@@ -156,7 +157,7 @@ def _quantity_errors(name: str, amount: str, path: str) -> list[FieldError]:
     errors = []
     value = parse_quantity(amount)
     if value < parse_quantity("0"):
-        errors.append(invalid(path, amount, "must be greater than or equal to 0"))
+        errors.append(invalid(path, amount, NOT_NEGATIVE))
     if (name in _OBJECT_COUNTS or is_extended(name)) and value.milli() % 1000:
         errors.append(invalid(path, amount, "must be an integer"))
     return errors

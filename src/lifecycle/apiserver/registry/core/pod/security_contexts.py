@@ -30,6 +30,7 @@ from lifecycle.apiserver.registry.core.pod.operating_systems import (
 from lifecycle.apiserver.registry.core.pod.windows_options import (
     validate_windows_options,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -112,12 +113,9 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
     if context.get("sysctls"):
         errors += _validate_sysctls(context["sysctls"], spec, f"{here}.sysctls")
     change = context.get("fsGroupChangePolicy")
-    if change is not None and change not in ("Always", "OnRootMismatch"):
-        errors.append(
-            not_supported(
-                f"{here}.fsGroupChangePolicy", change, ("Always", "OnRootMismatch")
-            )
-        )
+    errors += validate_enum(
+        f"{here}.fsGroupChangePolicy", change, ("Always", "OnRootMismatch")
+    )
     errors += validate_seccomp_profile(
         context.get("seccompProfile"), f"{here}.seccompProfile"
     )
@@ -128,19 +126,13 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
         context.get("appArmorProfile"), f"{here}.appArmorProfile"
     )
     groups = context.get("supplementalGroupsPolicy")
-    if groups is not None and groups not in ("Merge", "Strict"):
-        errors.append(
-            not_supported(
-                f"{here}.supplementalGroupsPolicy", groups, ("Merge", "Strict")
-            )
-        )
+    errors += validate_enum(
+        f"{here}.supplementalGroupsPolicy", groups, ("Merge", "Strict")
+    )
     relabel = context.get("seLinuxChangePolicy")
-    if relabel is not None and relabel not in ("MountOption", "Recursive"):
-        errors.append(
-            not_supported(
-                f"{here}.seLinuxChangePolicy", relabel, ("MountOption", "Recursive")
-            )
-        )
+    errors += validate_enum(
+        f"{here}.seLinuxChangePolicy", relabel, ("MountOption", "Recursive")
+    )
     return errors
 
 

@@ -14,7 +14,6 @@ from lifecycle.api.field_errors import (
     forbidden,
     invalid,
     not_found,
-    not_supported,
     required,
     too_long,
 )
@@ -48,6 +47,7 @@ from lifecycle.apiserver.registry.core.pod.security_contexts import (
     validate_pod_security_context,
 )
 from lifecycle.apiserver.registry.core.pod.volumes import validate_volumes
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_annotations,
     validate_labels,
@@ -115,8 +115,12 @@ def validate_pod_spec(
         errors += _validate_pod_resources(spec, claims, f"{path}.resources")
     if spec.get("hostNetwork"):
         errors += _validate_host_network_ports(containers, in_pod, f"{path}.containers")
-    errors += _choice(restart_policy, RESTART_POLICIES, f"{path}.restartPolicy")
-    errors += _choice(spec.get("dnsPolicy", ""), DNS_POLICIES, f"{path}.dnsPolicy")
+    errors += validate_required_enum(
+        f"{path}.restartPolicy", restart_policy, RESTART_POLICIES
+    )
+    errors += validate_required_enum(
+        f"{path}.dnsPolicy", spec.get("dnsPolicy"), DNS_POLICIES
+    )
     if spec.get("nodeSelector"):
         errors += validate_labels(spec["nodeSelector"], f"{path}.nodeSelector")
     errors += validate_pod_security_context(spec, path)
@@ -145,12 +149,6 @@ def validate_pod_spec(
         + _validate_names_and_limits(spec, path)
         + _validate_file_key_volumes(spec, path)
     )
-
-
-def _choice(value: str, known: tuple[str, ...], path: str) -> list[FieldError]:
-    if value in known:
-        return []
-    return [not_supported(path, value, known)] if value else [required(path)]
 
 
 def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
@@ -199,7 +197,9 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
         ]
     policy = spec.get("preemptionPolicy")
     if policy is not None:
-        errors += _choice(policy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
+        errors += validate_required_enum(
+            f"{path}.preemptionPolicy", policy, PREEMPTION_POLICIES
+        )
     if spec.get("overhead"):
         errors += validate_resource_requirements(
             {"limits": spec["overhead"]}, f"{path}.overhead"

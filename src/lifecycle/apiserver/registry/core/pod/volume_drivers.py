@@ -16,6 +16,7 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 
 Rule = Callable[[Object, str], list[FieldError]]
 
@@ -162,10 +163,8 @@ def azure_disk(source: Object, path: str) -> list[FieldError]:
         source.get("kind"),
         source.get("diskURI", ""),
     )
-    if caching is not None and caching not in _CACHING:
-        errors.append(not_supported(f"{path}.cachingMode", caching, _CACHING))
-    if kind is not None and kind not in _DISKS:
-        errors.append(not_supported(f"{path}.kind", kind, _DISKS))
+    errors += validate_enum(f"{path}.cachingMode", caching, _CACHING)
+    errors += validate_enum(f"{path}.kind", kind, _DISKS)
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         errors.append(not_supported(f"{path}.diskURI", uri, (_MANAGED,)))
     if kind is not None and kind != "Managed" and not uri.startswith("https://"):

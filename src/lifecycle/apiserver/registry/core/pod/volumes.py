@@ -14,7 +14,6 @@ from lifecycle.api.field_errors import (
     duplicate,
     forbidden,
     invalid,
-    not_supported,
     required,
     too_long,
 )
@@ -36,6 +35,7 @@ from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_mode,
     validate_no_backsteps,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_enum, validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_annotations,
     validate_labels,
@@ -153,8 +153,7 @@ def validate_host_path(source: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.path")]
     errors = validate_no_backsteps(source["path"], f"{path}.path")
     type_ = source.get("type")
-    if type_ is not None and type_ not in HOST_PATH_TYPES:
-        errors.append(not_supported(f"{path}.type", type_, HOST_PATH_TYPES))
+    errors += validate_enum(f"{path}.type", type_, HOST_PATH_TYPES)
     return errors
 
 
@@ -341,16 +340,11 @@ def _ephemeral(source: Object, path: str) -> list[FieldError]:
 
 def _image(source: Object, path: str) -> list[FieldError]:
     errors = [] if source.get("reference") else [required(f"{path}.reference")]
-    policy = source.get("pullPolicy", "")
-    if policy not in ("Always", "IfNotPresent", "Never"):
-        errors.append(
-            not_supported(
-                f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never")
-            )
-            if policy
-            else required(f"{path}.pullPolicy")
-        )
-    return errors
+    return errors + validate_required_enum(
+        f"{path}.pullPolicy",
+        source.get("pullPolicy"),
+        ("Always", "IfNotPresent", "Never"),
+    )
 
 
 _SOURCES: dict[str, Callable[[Object, str], list[FieldError]]] = {

@@ -19,6 +19,7 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.validation.addresses import is_ipv6, validate_legacy_ip
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 
 IMMUTABLE_ONCE_SET = "may not change once set"
 
@@ -64,8 +65,7 @@ def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldE
             errors.append(duplicate(f"spec.ipFamilies[{index}]", family))
     policy = spec.get("ipFamilyPolicy")
     policies = ("PreferDualStack", "RequireDualStack", "SingleStack")
-    if policy is not None and policy not in policies:
-        errors.append(not_supported("spec.ipFamilyPolicy", policy, policies))
+    errors += validate_enum("spec.ipFamilyPolicy", policy, policies)
     broken = False
     for index, address in enumerate(ips):
         if index == 0 and address == "None":

@@ -22,6 +22,7 @@ from lifecycle.api.validation.addresses import (
 )
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.types import externally_accessible
+from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
@@ -116,10 +117,7 @@ def validate_traffic(spec: Object, type_: str) -> list[FieldError]:
             not_supported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
         )
     distribution = spec.get("trafficDistribution")
-    if distribution is not None and distribution not in _DISTRIBUTIONS:
-        errors.append(
-            not_supported("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
-        )
+    errors += validate_enum("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
     return errors
 
 

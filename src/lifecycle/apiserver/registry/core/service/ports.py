@@ -6,10 +6,11 @@ Upstream: `pkg/apis/core/validation/validation.go` (`validateServicePort`,
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 
 
 def validate_number_and_protocol(port: Object, path: str) -> list[FieldError]:
@@ -18,10 +19,7 @@ def validate_number_and_protocol(port: Object, path: str) -> list[FieldError]:
     errors = [
         invalid(f"{path}.port", number, why) for why in content.port_number(number)
     ]
-    if not protocol:
-        errors.append(required(f"{path}.protocol"))
-    elif protocol not in PROTOCOLS:
-        errors.append(not_supported(f"{path}.protocol", protocol, PROTOCOLS))
+    errors += validate_required_enum(f"{path}.protocol", protocol, PROTOCOLS)
     return errors
 
 

@@ -12,7 +12,6 @@ from lifecycle.api.field_errors import (
     duplicate,
     forbidden,
     invalid,
-    not_supported,
     required,
 )
 from lifecycle.api.schema.internal_types import internal_value
@@ -40,6 +39,7 @@ from lifecycle.apiserver.registry.core.service.ports import (
     validate_app_protocol,
     validate_number_and_protocol,
 )
+from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
@@ -88,10 +88,7 @@ def _validate_service(service: Object, old: Object) -> list[FieldError]:
             address, here, before.get("externalIPs") or ()
         )
         errors += address_errors or validate_non_special_ip(address, here)
-    if not type_:
-        errors.append(required("spec.type"))
-    elif type_ not in TYPES:
-        errors.append(not_supported("spec.type", type_, TYPES))
+    errors += validate_required_enum("spec.type", type_, TYPES)
     errors += _validate_port_numbers(ports, type_)
     errors += validate_load_balancer(meta, spec, type_, old)
     return errors + validate_traffic(spec, type_)
@@ -160,12 +157,9 @@ def _validate_affinity(spec: Object) -> list[FieldError]:
         spec.get("sessionAffinity", ""),
         spec.get("sessionAffinityConfig"),
     )
-    if not affinity:
-        errors.append(required("spec.sessionAffinity"))
-    elif affinity not in ("ClientIP", "None"):
-        errors.append(
-            not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
-        )
+    errors += validate_required_enum(
+        "spec.sessionAffinity", affinity, ("ClientIP", "None")
+    )
     here = "spec.sessionAffinityConfig"
     if affinity == "ClientIP":
         why = "when session affinity type is ClientIP"
