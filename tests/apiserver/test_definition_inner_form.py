@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.internal_form import internal_form, shown_versions
+from lifecycle.apiserver.apiextensions.internal_form import go_versions, internal_form
 from lifecycle.apiserver.apiextensions.validation.definition import validate_definition
 from tests.apiserver.asked_server import Asked, asked
 from tests.apiserver.custom_server import CRONTABS, DEFINITIONS, crontab, definition
@@ -59,10 +59,10 @@ def test_columns_and_subresources_are_shared_by_themselves() -> None:
 
 def test_versions_are_shown_in_the_inner_form() -> None:
     made = two_versions({"type": "object"}, {"type": "object"})
-    shown = shown_versions(internal_form(made["spec"])["versions"])
+    shown = go_versions(internal_form(made["spec"])["versions"])
     assert [each["Name"] for each in shown] == ["v1", "v2"]
     assert all(each["Schema"] is each["Subresources"] is None for each in shown)
-    (alone,) = shown_versions(definition()["spec"]["versions"])
+    (alone,) = go_versions(definition()["spec"]["versions"])
     spec = alone["Schema"]["OpenAPIV3Schema"]["Properties"]["spec"]
     assert spec["Required"] == ["cronSpec"]
     assert spec["Properties"]["hosts"]["Items"]["Schema"]["Type"] == "string"

@@ -14,7 +14,7 @@ from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, 
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.filters.cors import check_allowed_origins, with_cors
-from lifecycle.apiserver.filters.impersonation import wanted_user
+from lifecycle.apiserver.filters.impersonation import process_impersonation_headers
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user, wrong_with_extra
 from lifecycle.apiserver.filters.max_in_flight import with_max_in_flight_limit
 from lifecycle.apiserver.filters.shutdown import with_retry_after
@@ -198,10 +198,10 @@ def test_headers_say_whom_to_be_and_a_group_alone_is_an_error() -> None:
         ("Impersonate-Group", "b"),
         ("Impersonate-Extra-A%2fb", "c"),
     ]
-    assert wanted_user(joined_headers(lines)) == UserInfo("jane", ("a", "b"), "", {"a/b": ("c",)})
-    assert wanted_user({"accept": "x"}) is None
+    assert process_impersonation_headers(joined_headers(lines)) == UserInfo("jane", ("a", "b"), "", {"a/b": ("c",)})
+    assert process_impersonation_headers({"accept": "x"}) is None
     with pytest.raises(StatusError) as refused:
-        wanted_user({"impersonate-group": "a"})
+        process_impersonation_headers({"impersonate-group": "a"})
     assert refused.value.message == (
         'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"a"}, Extra:map[string][]string(nil)} '
         "without impersonating a user name"

@@ -13,7 +13,7 @@ from lifecycle.apiserver.audit.log_file import Rotation
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.non_resource.flagz import Flagz, shown
+from lifecycle.apiserver.non_resource.flagz import Flagz, flag_string
 from lifecycle.apiserver.server.flags import server_flags
 from tests.apiserver.asked_server import Asked, asked
 
@@ -87,7 +87,7 @@ def test_flags_are_what_the_options_say() -> None:
         ["//a$", "//b$"],
         90,
     )
-    printed = {name: shown(value) for name, value in flags.items()}
+    printed = {name: flag_string(value) for name, value in flags.items()}
     assert {
         "token-auth-file": "/tokens",
         "anonymous-auth": "false",

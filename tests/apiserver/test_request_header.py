@@ -13,7 +13,7 @@ from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.apiserver.authn.request_header import RequestHeaderAuthenticator, RequestHeaderConfig
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.filters.authentication import with_authentication
-from lifecycle.apiserver.filters.impersonation import wanted_user
+from lifecycle.apiserver.filters.impersonation import process_impersonation_headers
 from lifecycle.apiserver.http.headers import joined_headers, unescaped_extra_key
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
@@ -121,7 +121,7 @@ def test_the_proxys_headers_name_a_user(
 )
 def test_keys_of_extras_are_unescaped_whole_or_not_at_all(key: str, meant: str) -> None:
     assert unescaped_extra_key(key) == meant
-    found = wanted_user({"impersonate-user": "jane", f"impersonate-extra-{key}": "x"})
+    found = process_impersonation_headers({"impersonate-user": "jane", f"impersonate-extra-{key}": "x"})
     assert found is not None
     assert found.extra == {meant: ("x",)}
 

@@ -50,7 +50,7 @@ def parse_error(pattern: str) -> str:
     except re2.error as error:
         return (
             "error parsing regexp: "
-            f"{_in_go_words(error.args[0].decode('utf-8', 'replace'), pattern)}"
+            f"{_go_error(error.args[0].decode('utf-8', 'replace'), pattern)}"
         )
     if _ANY_BYTE.match(_QUOTED.sub("", pattern)):  # RE2 has it, Go has not
         return r"error parsing regexp: invalid escape sequence: `\C`"
@@ -70,7 +70,7 @@ def _compiled(pattern: str) -> Any:
     return compiled
 
 
-def _in_go_words(error: str, pattern: str) -> str:
+def _go_error(error: str, pattern: str) -> str:
     words, _, piece = error.partition(": ")
     if words == "trailing \\":
         return "trailing backslash at end of expression: ``"

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lifecycle.api.go_json.scanner import json_complaint
+from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.server.https import MAX_BODY
 
@@ -55,7 +55,7 @@ COMPLAINTS = {
 
 @pytest.mark.parametrize("body", COMPLAINTS)
 def test_complaints_are_go_s(body: bytes) -> None:
-    assert json_complaint(body) == COMPLAINTS[body]
+    assert syntax_error_message(body) == COMPLAINTS[body]
     with pytest.raises(ValueError, match=re.escape(COMPLAINTS[body])):
         read_json(body)
 
@@ -64,7 +64,7 @@ def test_complaints_are_go_s(body: bytes) -> None:
     "body", [b" [] ", b'{"a": [1, -0.5e+3, true, null, {"b": {}}], "c": "\\u00e9"}', b"[[],[{}],1]"]
 )
 def test_json_has_no_complaint(body: bytes) -> None:
-    assert json_complaint(body) == ""
+    assert syntax_error_message(body) == ""
 
 
 def test_what_is_not_utf8_is_read_all_the_same() -> None:
@@ -75,7 +75,7 @@ def test_what_is_not_utf8_is_read_all_the_same() -> None:
 def test_a_large_text_is_complained_of_in_seconds(item: bytes) -> None:
     body = b"[" + item * (MAX_BODY // len(item)) + b"x"
     start = time.process_time()
-    assert json_complaint(body) == "invalid character 'x' looking for beginning of value"
+    assert syntax_error_message(body) == "invalid character 'x' looking for beginning of value"
     assert time.process_time() - start < 3  # some 0.2; it was 4.4 for the first
 
 
@@ -83,10 +83,10 @@ def test_what_nests_deeper_than_a_stride_is_complained_of_all_the_same() -> None
     for depth in range(1, 12):
         for opening, closing in ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a": ', b"} ] ")):
             good = opening * depth + b"[]" + closing * depth
-            assert json_complaint(b"[1," + good + b", " + good + b"]") == ""
-            assert json_complaint(b"[" + good + b"]]") == "invalid character ']' after top-level value"
+            assert syntax_error_message(b"[1," + good + b", " + good + b"]") == ""
+            assert syntax_error_message(b"[" + good + b"]]") == "invalid character ']' after top-level value"
             wrong = opening * depth + b"x" + closing * depth
-            assert json_complaint(wrong) == "invalid character 'x' looking for beginning of value"
+            assert syntax_error_message(wrong) == "invalid character 'x' looking for beginning of value"
             mixed = opening * depth + b"1" + closing * (depth - 1) + b":"
-            assert json_complaint(mixed).startswith("invalid character ':' after ")
-    assert json_complaint(b"[" * 9_998 + b"[[[[]]]]") == "invalid character '[' exceeded max depth"
+            assert syntax_error_message(mixed).startswith("invalid character ':' after ")
+    assert syntax_error_message(b"[" * 9_998 + b"[[[[]]]]") == "invalid character '[' exceeded max depth"

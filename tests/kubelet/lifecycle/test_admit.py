@@ -102,7 +102,7 @@ def test_exclusive_cpus_that_are_not_there_and_a_node_that_goes_down() -> None:
 
 def test_administrators_may_allow_more_sysctls_but_only_of_namespaces() -> None:
     allowed = SysctlAllowlist(["kernel.msg*"])
-    assert allowed.complaint("kernel.msgmax", False, False) == ""
-    assert allowed.complaint("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
+    assert allowed.validate_sysctl("kernel.msgmax", False, False) == ""
+    assert allowed.validate_sysctl("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
     with pytest.raises(ValueError, match="not known to be namespaced"):
         SysctlAllowlist(["vm.swappiness"])

@@ -18,7 +18,7 @@ import math
 import re
 from typing import Any
 
-from lifecycle.api.go_json.scanner import json_complaint
+from lifecycle.api.go_json.scanner import syntax_error_message
 
 _LONGEST_INTEGER = len("-9223372036854775808")
 _SURROGATES = re.compile(
@@ -35,10 +35,10 @@ def unmarshal(data: bytes | str) -> Any:
     try:
         return _DECODER.decode(_without_lone_surrogates(data))
     except ValueError as error:
-        complaint = json_complaint(_bytes(data)) or str(error)
+        complaint = syntax_error_message(_bytes(data)) or str(error)
         raise ValueError(complaint) from None
     except RecursionError:
-        complaint = json_complaint(_bytes(data))
+        complaint = syntax_error_message(_bytes(data))
         raise ValueError(
             complaint or "invalid character '[' exceeded max depth"
         ) from None

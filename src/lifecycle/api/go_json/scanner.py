@@ -88,7 +88,7 @@ class _ComplaintError(Exception):
     """Ends the reading; carries what Go says."""
 
 
-def json_complaint(body: bytes) -> str:
+def syntax_error_message(body: bytes) -> str:
     """What Go's JSON decoder says of a text; empty if it is JSON after all."""
     try:
         _read(body)

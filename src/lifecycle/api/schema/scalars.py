@@ -64,7 +64,7 @@ def _parse_time(value: Any, micro: bool = False) -> datetime | None:
         raise ValueError(wrong_type(value, "string"))
     match = _RFC3339.fullmatch(value)
     if match is None or (micro and len(match[7] or "") != 6):
-        raise ValueError(_time_complaint(value, micro))
+        raise ValueError(_time_error(value, micro))
     year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
     if not 1 <= month <= 12:
         raise ValueError(f'parsing time "{value}": month out of range')
@@ -102,7 +102,7 @@ _FRACTION, _ZONE = (r"(?:[.,]\d+)?", "05"), (r"Z|[+-]\d\d:\d\d", "Z07:00")
 _MICROSECONDS = (r"[.,]\d{6}", ".000000")
 
 
-def _time_complaint(value: str, micro: bool) -> str:
+def _time_error(value: str, micro: bool) -> str:
     layout = (
         "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
     )

@@ -19,7 +19,7 @@ _OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOpt
 
 def admission_request(attributes: Attributes, row: Resource) -> Object:
     """Everything but the objects. `row` is what the rule knows the resource as."""
-    asked, subresource = attributes.resource, attributes.subresource
+    request_resource, subresource = attributes.resource, attributes.subresource
     request: Object = {
         "kind": _kind(row, subresource),
         "resource": {
@@ -28,11 +28,11 @@ def admission_request(attributes: Attributes, row: Resource) -> Object:
             "resource": row.plural,
         },
         "subResource": subresource,
-        "requestKind": _kind(asked, subresource),
+        "requestKind": _kind(request_resource, subresource),
         "requestResource": {
-            "group": asked.group,
-            "version": asked.version,
-            "resource": asked.plural,
+            "group": request_resource.group,
+            "version": request_resource.version,
+            "resource": request_resource.plural,
         },
         "requestSubResource": subresource,
         "name": attributes.name,
@@ -68,9 +68,9 @@ def admission_review(
 
 
 def _kind(row: Resource, subresource: str) -> Object:
-    found = row.subresource(subresource) if subresource else None
-    if found is not None:
-        return {"group": found.group, "version": found.version, "kind": found.kind}
+    sub = row.subresource(subresource) if subresource else None
+    if sub is not None:
+        return {"group": sub.group, "version": sub.version, "kind": sub.kind}
     return {"group": row.group, "version": row.version, "kind": row.kind}
 
 

@@ -168,7 +168,7 @@ class AdmissionChain:
         self, resource: Resource, subresource: str, operation: str
     ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         """The mutating and the validating steps for an operation on a resource."""
-        wanted = [
+        handling = [
             plugin
             for plugin in self.plugins
             if plugin.handles(resource, subresource, operation)
@@ -177,7 +177,7 @@ class AdmissionChain:
         phases = []
         for phase in ("admit", "validate"):
             methods = [
-                getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)
+                getattr(plugin, phase) for plugin in handling if hasattr(plugin, phase)
             ]
             phases.append(tuple(methods))
         return phases[0], phases[1]
@@ -189,7 +189,7 @@ class AdmissionChain:
         steps = self._plan(attributes)[0]
         await _run(steps, attributes)
         rounds = attributes.reinvocation
-        if rounds is not None and rounds.wanted and not rounds.second:
+        if rounds is not None and rounds.should_reinvoke and not rounds.second:
             rounds.second = True
             await _run(steps, attributes)
 

@@ -93,17 +93,17 @@ def converted(obj: Object | None, row: Resource) -> Object | None:
     return conversions[row.api_version](obj)
 
 
-def _named(names: Sequence[str], wanted: str) -> bool:
-    return "*" in names or wanted in names
+def _exact_or_wildcard(items: Sequence[str], requested: str) -> bool:
+    return "*" in items or requested in items
 
 
 def rule_matches(rule: Object, attributes: Attributes, row: Resource) -> bool:
     """Whether a `RuleWithOperations` is about a request, its resource being `row`."""
-    if not _named(rule.get("operations") or (), attributes.operation):
+    if not _exact_or_wildcard(rule.get("operations") or (), attributes.operation):
         return False
-    if not _named(rule.get("apiGroups") or (), row.group) or not _named(
-        rule.get("apiVersions") or (), row.version
-    ):
+    if not _exact_or_wildcard(
+        rule.get("apiGroups") or (), row.group
+    ) or not _exact_or_wildcard(rule.get("apiVersions") or (), row.version):
         return False
     scope = rule.get("scope") or "*"
     if scope != "*" and (scope == "Namespaced") != (
@@ -126,10 +126,10 @@ class Matcher:
 
     def namespace(self, name: str) -> Object:
         """A namespace. Raises StatusError 404."""
-        found = self._reader.get(self._namespaces, "", name)
-        if found is None:
+        namespace_obj = self._reader.get(self._namespaces, "", name)
+        if namespace_obj is None:
             raise not_found("namespaces", name)
-        return found
+        return namespace_obj
 
     def selects(self, criteria: Object, attributes: Attributes) -> bool:
         """Whether both selectors let the request through. Raises StatusError 404 for a
@@ -151,10 +151,10 @@ class Matcher:
             and not attributes.subresource
             and attributes.operation in (CREATE, UPDATE)
         ):
-            found: Object = attributes.obj or {}
+            namespace_obj: Object = attributes.obj or {}
         else:
-            found = self.namespace(attributes.namespace or attributes.name)
-        return selector.matches(found.get("metadata", {}).get("labels"))
+            namespace_obj = self.namespace(attributes.namespace or attributes.name)
+        return selector.matches(namespace_obj.get("metadata", {}).get("labels"))
 
     def rules(self, criteria: Object, attributes: Attributes, key: str) -> Match | None:
         """The resource that one of the rules under `key` knows the request by.
@@ -180,21 +180,21 @@ class Matcher:
 
     def webhook(self, hook: Object, attributes: Attributes) -> Match | None:
         """Whether a webhook is to be called, match conditions apart."""
-        found = self.rules(hook, attributes, "rules")
-        return found if found is not None and self.selects(hook, attributes) else None
+        match = self.rules(hook, attributes, "rules")
+        return match if match is not None and self.selects(hook, attributes) else None
 
     def resources(self, criteria: Object, attributes: Attributes) -> Match | None:
         """Whether `matchConstraints` or `matchResources` let the request through."""
         if self.rules(criteria, attributes, "excludeResourceRules") is not None:
             return None
         rules = criteria.get("resourceRules")
-        found = (
+        match = (
             self.rules(criteria, attributes, "resourceRules")
             if rules
             else Match(attributes.resource)
         )
         return (
-            found if found is not None and self.selects(criteria, attributes) else None
+            match if match is not None and self.selects(criteria, attributes) else None
         )
 
 

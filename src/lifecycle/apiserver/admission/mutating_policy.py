@@ -139,9 +139,9 @@ class MutatingAdmissionPolicy(Plugin):
     ) -> None:
         problems: list[tuple[Hook[Mutator], Object, str, str]] = []
         invocations = [
-            found
+            relevant
             for hook in hooks
-            for found in self._invocations(hook, attributes, problems)
+            for relevant in self._invocations(hook, attributes, problems)
         ]
         rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
         memory = rounds.of(self.name)
@@ -160,7 +160,7 @@ class MutatingAdmissionPolicy(Plugin):
         match = self._matcher.resources(
             hook.policy["spec"].get("matchConstraints") or {}, attributes
         )
-        found: list[Invocation] = []
+        invocations: list[Invocation] = []
         for binding in hook.bindings if match is not None else ():
             criteria = binding["spec"].get("matchResources")
             if criteria and self._matcher.resources(criteria, attributes) is None:
@@ -173,8 +173,8 @@ class MutatingAdmissionPolicy(Plugin):
                 )
                 continue
             assert match is not None
-            found += [Invocation(hook, binding, one, match) for one in params]
-        return found
+            invocations += [Invocation(hook, binding, one, match) for one in params]
+        return invocations
 
     async def _invoke(
         self,
@@ -211,7 +211,7 @@ class MutatingAdmissionPolicy(Plugin):
                 problems.append((hook, invocation.binding, str(error), "Invalid"))
         if changed:
             memory.require()
-            rounds.wanted = True
+            rounds.should_reinvoke = True
         if hook.policy["spec"].get("reinvocationPolicy") == "IfNeeded":
             memory.called.add(invocation.key)
 
@@ -248,16 +248,18 @@ class MutatingAdmissionPolicy(Plugin):
                 if any(op.get("op") == "test" for op in value):
                     return False  # a test that fails calls the patch off
                 raise MutationError(f"JSON Patch: {error.message}") from None
-        wanted = object_literals.plain(value)
+        apply_configuration = object_literals.plain(value)
         whole = type_for(obj["apiVersion"], obj["kind"])
-        atomics = list(_atomics(whole, wanted, ""))
+        atomics = list(_atomics(whole, apply_configuration, ""))
         if atomics:
             why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
             raise MutationError(
                 f"error applying patch: invalid ApplyConfiguration: {why}"
             )
-        wanted.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
-        return replace_object(attributes, merge(whole, obj, wanted), self._defaulter)
+        apply_configuration.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
+        return replace_object(
+            attributes, merge(whole, obj, apply_configuration), self._defaulter
+        )
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:

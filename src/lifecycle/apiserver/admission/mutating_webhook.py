@@ -79,7 +79,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 changed = False
             if changed:
                 memory.require()
-                rounds.wanted = True
+                rounds.should_reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
                 memory.called.add(hook.uid)
         memory.output = orjson.loads(orjson.dumps(attributes.obj))
@@ -102,7 +102,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 raise denied(hook.name, answer.result)
             if answer.patch:
                 changed = self._apply(hook, match, attributes, answer.patch)
-                shown = {
+                annotation = {
                     "configuration": hook.configuration,
                     "webhook": hook.name,
                     "patch": answer.patch,
@@ -110,7 +110,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 annotate(
                     PATCH + place,
                     json.dumps(
-                        {**shown, "patchType": "JSONPatch"}, separators=(",", ":")
+                        {**annotation, "patchType": "JSONPatch"}, separators=(",", ":")
                     ),
                 )
             return changed
@@ -125,15 +125,15 @@ class MutatingAdmissionWebhook(WebhookPlugin):
     def _apply(
         self, hook: Webhook, match: Any, attributes: Attributes, patch: Any
     ) -> bool:
-        shown = converted(attributes.obj, match.resource)
-        if shown is None or attributes.obj is None:
+        versioned = converted(attributes.obj, match.resource)
+        if versioned is None or attributes.obj is None:
             why = (
                 f'admission webhook "{hook.name}" attempted to modify the object, which'
                 " is not supported for this operation"
             )
             raise internal_error(why)
         try:
-            patched = apply_json_patch(shown, patch)
+            patched = apply_json_patch(versioned, patch)
         except StatusError as error:
             raise internal_error(error.message) from None
         return replace_object(attributes, patched, self._defaulter)

@@ -36,8 +36,8 @@ class PersistentVolumeClaimResize(Plugin):
                 "Only bound persistent volume claims can be expanded"
             )
         name = old["spec"].get("storageClassName") or ""
-        found = self._reader.get(self._classes, "", name) if name else None
-        if found is None or not found.get("allowVolumeExpansion"):
+        storage_class = self._reader.get(self._classes, "", name) if name else None
+        if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             raise attributes.forbidden(
                 "only dynamically provisioned pvc can be resized and the storageclass"
                 " that provisions the pvc must support resize"

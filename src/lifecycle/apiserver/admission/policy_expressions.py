@@ -89,13 +89,13 @@ class Composition:
         return self._environment(authorizer).compile(expression, returns)
 
     def _environment(self, authorizer: bool) -> Environment:
-        found = self._environments.get(authorizer)
-        if found is None:
+        environment = self._environments.get(authorizer)
+        if environment is None:
             base = base_environment(self._params, authorizer, self._literals)
-            found = self._environments[authorizer] = (
+            environment = self._environments[authorizer] = (
                 base.extended(self._types) if self._types else base
             )
-        return found
+        return environment
 
 
 class Evaluation:

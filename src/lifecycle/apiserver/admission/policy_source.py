@@ -102,9 +102,10 @@ class PolicySource(Generic[E]):
             return [None]
         row = resource_for_kind(kind["apiVersion"], kind["kind"])
         if row is None:
-            shown = f"{kind['apiVersion']}, Kind={kind['kind']}"
+            group_version_kind = f"{kind['apiVersion']}, Kind={kind['kind']}"
             raise ConfigurationError(
-                f"failed to find resource referenced by paramKind: '{shown}'"
+                "failed to find resource referenced by paramKind:"
+                f" '{group_version_kind}'"
             )
         return self._collect(row, reference, namespace)
 
@@ -126,16 +127,16 @@ class PolicySource(Generic[E]):
             )
         if reference.get("name"):
             one = self._reader.get(row, where, reference["name"])
-            found = [one] if one is not None else []
+            params = [one] if one is not None else []
         else:
             selector = selector_from_label_selector(reference.get("selector") or {})
-            found = [
+            params = [
                 obj
                 for obj in self._reader.list(row, where)
                 if selector.matches(obj["metadata"].get("labels"))
             ]
-        if not found and reference.get("parameterNotFoundAction") == "Deny":
+        if not params and reference.get("parameterNotFoundAction") == "Deny":
             raise ConfigurationError(
                 "no params found for policy binding with `Deny` parameterNotFoundAction"
             )
-        return found
+        return params

@@ -44,20 +44,20 @@ class Priority(Plugin):
             return
         name = spec.get("priorityClassName")
         if name:
-            found = self._reader.get(self._classes, "", name)
-            if found is None:
+            priority_class = self._reader.get(self._classes, "", name)
+            if priority_class is None:
                 raise attributes.forbidden(
                     f"no PriorityClass with name {name} was found"
                 )
         else:
-            found = self.default_class()
-            if found is not None:
-                spec["priorityClassName"] = found["metadata"]["name"]
+            priority_class = self.default_class()
+            if priority_class is not None:
+                spec["priorityClassName"] = priority_class["metadata"]["name"]
         priority, policy = DEFAULT_PRIORITY, PREEMPT_LOWER_PRIORITY
-        if found is not None:
+        if priority_class is not None:
             priority, policy = (
-                found.get("value", 0),
-                found.get("preemptionPolicy") or PREEMPT_LOWER_PRIORITY,
+                priority_class.get("value", 0),
+                priority_class.get("preemptionPolicy") or PREEMPT_LOWER_PRIORITY,
             )
         if spec.get("priority") is not None and spec["priority"] != priority:
             raise attributes.forbidden(

@@ -43,7 +43,7 @@ class Reinvocation:
     """The rounds of one request."""
 
     second: bool = False
-    wanted: bool = False
+    should_reinvoke: bool = False
     plugins: dict[str, PluginRound] = field(default_factory=dict)
 
     def of(self, plugin: str) -> PluginRound:

@@ -39,13 +39,13 @@ class RuntimeClass(Plugin):
         spec = attributes.obj["spec"]
         if not spec.get("runtimeClassName"):
             return
-        found = self._class(attributes, spec)
-        fixed = (found.get("overhead") or {}).get("podFixed")
+        runtime_class = self._class(attributes, spec)
+        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if fixed:
             if spec.get("overhead") and spec["overhead"] != fixed:
                 raise attributes.forbidden(OVERHEAD_DIFFERS)
             spec["overhead"] = dict(fixed)
-        scheduling = found.get("scheduling") or {}
+        scheduling = runtime_class.get("scheduling") or {}
         selector = spec.get("nodeSelector") or {}
         for key, value in (scheduling.get("nodeSelector") or {}).items():
             if selector.get(key, value) != value:
@@ -66,8 +66,10 @@ class RuntimeClass(Plugin):
         spec = attributes.obj["spec"]
         if not spec.get("overhead"):
             return
-        found = self._class(attributes, spec) if spec.get("runtimeClassName") else {}
-        fixed = (found.get("overhead") or {}).get("podFixed")
+        runtime_class = (
+            self._class(attributes, spec) if spec.get("runtimeClassName") else {}
+        )
+        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if not fixed:
             raise attributes.forbidden(OVERHEAD_WITHOUT_CLASS)
         if spec["overhead"] != fixed:
@@ -75,7 +77,7 @@ class RuntimeClass(Plugin):
 
     def _class(self, attributes: Attributes, spec: Object) -> Object:
         name = spec["runtimeClassName"]
-        found = self._reader.get(self._classes, "", name)
-        if found is None:
+        runtime_class = self._reader.get(self._classes, "", name)
+        if runtime_class is None:
             raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
-        return found
+        return runtime_class

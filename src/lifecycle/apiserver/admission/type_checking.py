@@ -118,16 +118,16 @@ def type_check(policy: Object) -> list[Object]:
     for index, validation in enumerate(spec.get("validations") or ()):
         for key in ("expression", "messageExpression"):
             if validation.get(key):
-                found = [
-                    _complaint(row, environment, validation[key])
+                results = [
+                    _check_expression(row, environment, validation[key])
                     for row, environment in environments
                 ]
-                if any(found):
+                if any(results):
                     where = f"spec.validations[{index}].{key}"
                     warnings.append(
                         {
                             "fieldRef": where,
-                            "warning": "\n".join(each for each in found if each),
+                            "warning": "\n".join(each for each in results if each),
                         }
                     )
     return warnings
@@ -137,7 +137,7 @@ def types_to_check(spec: Object) -> list[Resource]:
     """The kinds that the rules name outright, at most ten, in order of group, version
     and kind.
     """
-    found: set[Resource] = set()
+    types: set[Resource] = set()
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
         if any("*" in each for each in (*groups, *versions)):
@@ -154,11 +154,11 @@ def types_to_check(spec: Object) -> list[Resource]:
                 and row.version in versions
                 and row.plural in plurals
             ):
-                found.add(row)
+                types.add(row)
                 count += 1
                 if count == MAX_TYPES:
-                    return _sorted(found)
-    return _sorted(found)
+                    return _sorted(types)
+    return _sorted(types)
 
 
 def _sorted(rows: set[Resource]) -> list[Resource]:
@@ -192,7 +192,7 @@ def _with_variables(row: Resource, spec: Object) -> Environment:
     return environment
 
 
-def _complaint(row: Resource, environment: Environment, expression: str) -> str:
+def _check_expression(row: Resource, environment: Environment, expression: str) -> str:
     try:
         environment.compile(expression)
     except CompileError as error:

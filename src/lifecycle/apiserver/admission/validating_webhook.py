@@ -44,15 +44,15 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
             for hook in hooks
             if (match := await self.should_call(hook, attributes)) is not None
         ]
-        asked: list[tuple[Webhook, Any]] = []
+        calls: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for
             try:
-                asked.append((hook, self.call(hook, match, attributes)))
+                calls.append((hook, self.call(hook, match, attributes)))
             except (FailedCall, StatusError) as error:
-                asked.append((hook, error))
+                calls.append((hook, error))
         answers = [
             self._one(index, hook, call, attributes)
-            for index, (hook, call) in enumerate(asked)
+            for index, (hook, call) in enumerate(calls)
         ]
         errors = [
             error for error in await asyncio.gather(*answers) if error is not None

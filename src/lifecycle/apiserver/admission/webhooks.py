@@ -186,7 +186,7 @@ class WebhookPlugin(Plugin):
     async def answer(
         self,
         hook: Webhook,
-        asked: tuple[HookCall, str, str],
+        prepared: tuple[HookCall, str, str],
         attributes: Attributes,
         *,
         mutating: bool,
@@ -194,7 +194,7 @@ class WebhookPlugin(Plugin):
         """Wait for it. Warnings and audit annotations are passed on. Raises
         FailedCall.
         """
-        call, uid, version = asked
+        call, uid, version = prepared
         try:
             review = await call.answer()
         except WebhookError as error:
@@ -231,11 +231,11 @@ class WebhookPlugin(Plugin):
 
 def _webhooks(configuration: Object) -> list[Webhook]:
     name = configuration["metadata"]["name"]
-    found: list[Webhook] = []
+    hooks: list[Webhook] = []
     for spec in configuration.get("webhooks") or ():
         conditions = spec.get("matchConditions")
-        same = sum(hook.name == spec["name"] for hook in found)
-        found.append(
+        same = sum(hook.name == spec["name"] for hook in hooks)
+        hooks.append(
             Webhook(
                 (name, spec["name"], same),
                 name,
@@ -243,7 +243,7 @@ def _webhooks(configuration: Object) -> list[Webhook]:
                 MatchConditions(conditions) if conditions else None,
             )
         )
-    return found
+    return hooks
 
 
 def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
@@ -264,13 +264,13 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
             f"expected response.uid={json.dumps(uid)}, got"
             f" {json.dumps(response.get('uid') or '')}"
         )
-    group, _, shown = str(review.get("apiVersion", "")).rpartition("/")
-    if (group, shown, review.get("kind")) != (
+    group, _, review_version = str(review.get("apiVersion", "")).rpartition("/")
+    if (group, review_version, review.get("kind")) != (
         "admission.k8s.io",
         "v1",
         "AdmissionReview",
     ):
-        got = f"{group}/{shown}, Kind={review.get('kind', '')}"
+        got = f"{group}/{review_version}, Kind={review.get('kind', '')}"
         raise ValueError(
             "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview,"
             f" got {got}"

@@ -242,10 +242,10 @@ class Aggregator:
         if proxy is None:
             return
         fetch = fetch_through(proxy)
-        found = await discover(proxy.api_service, fetch, self.discovered.get(name))
-        if found.fresh:
+        discovery = await discover(proxy.api_service, fetch, self.discovered.get(name))
+        if discovery.fresh:
             self._openapi[name] = await fetch_index(fetch), await fetch_v2(fetch)
-        self.discovered[name] = found
+        self.discovered[name] = discovery
         self._news.set()
 
     async def synced(self) -> None:
@@ -287,10 +287,10 @@ class Aggregator:
         local = await self._delegate(_unconditional(request))
         if local.status != 200:
             return local
-        found = body_of(local)
-        if found.get("kind") == "APIGroupList":
-            return Response(obj=merged_group_list(found, self._services, remote))
-        body = orjson.dumps(merged_discovery(found, self._services, self.discovered))
+        document = body_of(local)
+        if document.get("kind") == "APIGroupList":
+            return Response(obj=merged_group_list(document, self._services, remote))
+        body = orjson.dumps(merged_discovery(document, self._services, self.discovered))
         etag = etag_of(body)
         headers = {**local.headers, "ETag": f'"{etag}"'}
         if is_fresh(request, etag):

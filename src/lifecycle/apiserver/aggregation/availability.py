@@ -61,11 +61,11 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         return Finding("False", "ServiceNotFound", f"{where} is not present")
     if service["spec"].get("type", "ClusterIP") != "ClusterIP":
         return PASSED
-    found = next(
+    service_port = next(
         (each for each in service["spec"].get("ports") or () if each["port"] == port),
         None,
     )
-    if found is None:
+    if service_port is None:
         return Finding(
             "False", "ServicePortError", f"{where} is not listening on port {port}"
         )
@@ -74,7 +74,7 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         return Finding(
             "False", "EndpointsNotFound", f"cannot find endpointslices for {where}"
         )
-    port_name = found.get("name", "")
+    port_name = service_port.get("name", "")
     if not any(_has_endpoint(each, port_name) for each in slices):
         message = (
             f"endpointslices for {where} have no addresses with port name"
@@ -135,9 +135,9 @@ async def _try(api_service: Object, resolver: ServiceResolver, backend: Backend)
             "GET", host, port, path, user=AGGREGATOR, timeout=CHECK_TIMEOUT
         )
     except BackendError as error:
-        said = str(error)
+        message = str(error)
         return f"failing or missing response from {url}: " + (
-            said if said.startswith("Get ") else f'Get "{url}": {said}'
+            message if message.startswith("Get ") else f'Get "{url}": {message}'
         )
     answer.close()
     if not 200 <= answer.status < 300:

@@ -86,10 +86,10 @@ def _document(answer: Response) -> Object:
     if answer.obj is not None:
         return answer.obj
     try:
-        found = orjson.loads(answer.body or b"null")
+        document = orjson.loads(answer.body or b"null")
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def resources_to_discovery(listed: Object, group: str, version: str) -> list[Object]:
@@ -98,7 +98,7 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
 
     Upstream: `endpoints.ConvertGroupVersionIntoToDiscovery`.
     """
-    found: dict[str, Object] = {}
+    by_name: dict[str, Object] = {}
     for row in listed.get("resources") or ():
         kind = {
             "group": row.get("group") or group,
@@ -107,7 +107,7 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
         }
         name, _, sub = row["name"].partition("/")
         if sub:
-            parent = found.setdefault(
+            parent = by_name.setdefault(
                 name, {"resource": name, "responseKind": {}, "verbs": []}
             )
             parent.setdefault("subresources", []).append(
@@ -128,8 +128,8 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
         for key in ("shortNames", "categories"):
             if row.get(key):
                 entry[key] = list(row[key])
-        found[name] = {**found.get(name, {}), **entry}
-    return list(found.values())
+        by_name[name] = {**by_name.get(name, {}), **entry}
+    return list(by_name.values())
 
 
 def merged_group_list(

@@ -82,18 +82,18 @@ async def publish_authentication_config(
     """
     row = resource("configmaps")
     key = registry_key(row, NAMESPACE, NAME)
-    wanted = authentication_config_map(
+    config_map = authentication_config_map(
         client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem)
     )
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:
         stored = decode_value(before.value, before.mod_revision)
-        if stored.get("data") == wanted["data"]:
+        if stored.get("data") == config_map["data"]:
             return  # so that a full disk does not keep a cluster from starting again
         metadata = {name: stored["metadata"][name] for name in metadata}
-    wanted["metadata"] |= metadata
-    await store.put(key, encode_value(wanted, storage_media_type(store)))
+    config_map["metadata"] |= metadata
+    await store.put(key, encode_value(config_map, storage_media_type(store)))
 
 
 def read_authentication_config_map(

@@ -68,12 +68,12 @@ def local_api_services() -> list[Object]:
         for row in all_resources()
         if row.group in PRIORITIES and row.group != GROUP
     }
-    found = []
+    api_services = []
     for group, version in served:
         spec = {"group": group} if group else {}
         spec |= {"version": version}
         priority = VERSION_PRIORITIES.get((group, version), VERSION_PRIORITY)
-        found.append(
+        api_services.append(
             {
                 "kind": "APIService",
                 "apiVersion": API_VERSION,
@@ -88,7 +88,7 @@ def local_api_services() -> list[Object]:
                 },
             }
         )
-    return sorted(found, key=lambda each: str(each["metadata"]["name"]))
+    return sorted(api_services, key=lambda each: str(each["metadata"]["name"]))
 
 
 async def register_local_api_services(store: Store, clock: Clock) -> None:

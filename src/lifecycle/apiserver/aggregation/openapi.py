@@ -81,9 +81,9 @@ def merged_v2(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
 
 def body_of(response: Response) -> Object:
     """The JSON of an answer."""
-    found: Object = (
+    document: Object = (
         response.obj
         if response.obj is not None
         else orjson.loads(response.body or b"{}")
     )
-    return found
+    return document

@@ -133,7 +133,7 @@ class Rule:
         )
 
     @property
-    def shown(self) -> str:
+    def quoted(self) -> str:
         """The rule, or the message that stands for it, as errors quote it."""
         return (self.source.get("message") or "").strip() or self.text
 
@@ -144,20 +144,20 @@ class Rule:
         ).strip() or f"failed rule: {self.text}"
         if self.message_program is not None:
             try:
-                said = str(self.message_program.evaluate(values)).strip()
-                if said and "\n" not in said and len(said) <= MAX_MESSAGE:
-                    detail = said
+                message = str(self.message_program.evaluate(values)).strip()
+                if message and "\n" not in message and len(message) <= MAX_MESSAGE:
+                    detail = message
             except EvaluationError:
                 pass  # then the message, or the rule itself, has to do
         where = self.source.get("fieldPath", "")
         here = (path + where).lstrip(".") or NO_PATH
-        shown = OMIT if isinstance(value, dict | list) else value
+        bad_value = OMIT if isinstance(value, dict | list) else value
         reason = self.source.get("reason") or "FieldValueInvalid"
         if reason in (FORBIDDEN, REQUIRED):
             return FieldError(reason, here, "", detail)
         if reason == DUPLICATE:
-            return FieldError(DUPLICATE, here, shown)
-        return invalid(here, shown, detail)
+            return FieldError(DUPLICATE, here, bad_value)
+        return invalid(here, bad_value, detail)
 
 
 @lru_cache(maxsize=1024)
@@ -288,24 +288,24 @@ def _here(
             continue
         if rule.uses_old_self and old is ABSENT and not rule.optional:
             continue
-        given = values
+        activation = values
         if rule.optional:
-            given = {
+            activation = {
                 "self": values["self"],
                 "old__self": [values["oldSelf"]] if "oldSelf" in values else [],
             }
         try:
-            holds = rule.program.evaluate(given)
+            holds = rule.program.evaluate(activation)
         except EvaluationError as error:
             text = str(error)
             kind = schema.get("type", "")
             if text.startswith("no such overload"):
                 detail = (
                     f"'{text}': call arguments did not match a supported operator,"
-                    f" function or macro signature for rule: {rule.shown}"
+                    f" function or macro signature for rule: {rule.quoted}"
                 )
             else:
-                detail = f"{text} evaluating rule: {rule.shown}"
+                detail = f"{text} evaluating rule: {rule.quoted}"
             yield invalid(where, kind, detail)
             continue
         if holds is True:

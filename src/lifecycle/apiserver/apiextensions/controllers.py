@@ -144,8 +144,8 @@ class DefinitionControllers:
             return 0
         if "deletionTimestamp" in definition["metadata"]:
             return await self._finalize(definition)
-        new = self._named(definition, everything.values())
-        new = self._described(new)
+        new = self._calculate_names(definition, everything.values())
+        new = self._calculate_conditions(new)
         if new is not definition:
             definition = await self._definitions.update_status(new)
             self._others_of(definition)
@@ -164,15 +164,17 @@ class DefinitionControllers:
 
     # -- names -------------------------------------------------------------------------
 
-    def _named(self, definition: Object, everything: Iterable[Object]) -> Object:
+    def _calculate_names(
+        self, definition: Object, everything: Iterable[Object]
+    ) -> Object:
         """The definition with the names it has been given. Upstream:
         `calculateNamesAndConditions`.
         """
-        wanted = definition["spec"]["names"]
+        requested = definition["spec"]["names"]
         state = definition.get("status") or {}
         accepted = dict(state.get("acceptedNames") or {})
         if get_condition(definition, "NamesAccepted") and all(
-            wanted.get(key) == accepted.get(key) for key in NAMES
+            requested.get(key) == accepted.get(key) for key in NAMES
         ):
             return definition
         resources, kinds = names_in_use(definition, everything)
@@ -183,24 +185,24 @@ class DefinitionControllers:
             ("shortNames", resources, "ShortNamesConflict"), ("kind", kinds,
             "KindConflict"), ("listKind", kinds, "ListKindConflict"),
         ):  # fmt: skip
-            asked, had = wanted.get(key), accepted.get(key)
+            requested_name, accepted_name = requested.get(key), accepted.get(key)
             new = (
-                [n for n in asked or () if n not in (had or ())]
+                [n for n in requested_name or () if n not in (accepted_name or ())]
                 if key == "shortNames"
-                else [asked]
-                if asked != had
+                else [requested_name]
+                if requested_name != accepted_name
                 else []
             )
             taken = [f'"{name}" is already in use' for name in new if name in used]
             if taken:
                 message = taken[0] if len(taken) == 1 else f"[{', '.join(taken)}]"
                 status, reason = "False", why
-            elif asked:
-                accepted[key] = asked
+            elif requested_name:
+                accepted[key] = requested_name
             else:
                 accepted.pop(key, None)
-        if wanted.get("categories"):
-            accepted["categories"] = wanted["categories"]
+        if requested.get("categories"):
+            accepted["categories"] = requested["categories"]
         else:
             accepted.pop("categories", None)
         now = self._clock.timestamp()
@@ -223,11 +225,11 @@ class DefinitionControllers:
                 )
         return definition if named["status"] == state else named
 
-    def _described(self, definition: Object) -> Object:
+    def _calculate_conditions(self, definition: Object) -> Object:
         """With the conditions that only tell: approval of a protected group, a schema
         that is not structural.
         """
-        now, found = self._clock.timestamp(), definition
+        now, updated = self._clock.timestamp(), definition
         group = definition["spec"]["group"]
         if group.endswith((".k8s.io", ".kubernetes.io")):
             verdict, why = get_api_approval_state(definition)
@@ -238,7 +240,7 @@ class DefinitionControllers:
                 "missing": ("False", "MissingAnnotation"), "invalid": ("False",
                 "InvalidAnnotation"),
             }  # fmt: skip
-            found = set_crd_condition(found, now, kind, *reasons[verdict], why)
+            updated = set_crd_condition(updated, now, kind, *reasons[verdict], why)
         errors = [
             error
             for index, version in enumerate(definition["spec"]["versions"])
@@ -254,10 +256,12 @@ class DefinitionControllers:
                 if len(errors) == 1
                 else f"[{', '.join(map(str, errors))}]"
             )
-            found = set_crd_condition(
-                found, now, "NonStructuralSchema", "True", "Violations", text
+            updated = set_crd_condition(
+                updated, now, "NonStructuralSchema", "True", "Violations", text
             )
-        return definition if found.get("status") == definition.get("status") else found
+        return (
+            definition if updated.get("status") == definition.get("status") else updated
+        )
 
     # -- the end -----------------------------------------------------------------------
 
@@ -321,11 +325,11 @@ def names_in_use(
             continue
         if other["metadata"]["name"] == definition["metadata"]["name"]:
             continue
-        given = (other.get("status") or {}).get("acceptedNames") or {}
+        accepted_names = (other.get("status") or {}).get("acceptedNames") or {}
         resources |= {
-            given.get("plural", ""),
-            given.get("singular", ""),
-            *(given.get("shortNames") or ()),
+            accepted_names.get("plural", ""),
+            accepted_names.get("singular", ""),
+            *(accepted_names.get("shortNames") or ()),
         }
-        kinds |= {given.get("kind", ""), given.get("listKind", "")}
+        kinds |= {accepted_names.get("kind", ""), accepted_names.get("listKind", "")}
     return resources - {""}, kinds - {""}

@@ -67,7 +67,7 @@ class WebhookConverter:
         if not strangers:
             return list(objects)
         try:
-            converted = iter(await self._asked(strangers, api_version))
+            converted = iter(await self._send_review(strangers, api_version))
         except (WebhookError, ConversionError) as error:
             group, _, version = strangers[0]["apiVersion"].rpartition("/")
             what = f"{group}/{version}, Kind={strangers[0]['kind']}"
@@ -80,7 +80,9 @@ class WebhookConverter:
             for obj in objects
         ]
 
-    async def _asked(self, objects: list[Object], api_version: str) -> list[Object]:
+    async def _send_review(
+        self, objects: list[Object], api_version: str
+    ) -> list[Object]:
         uid = self._names.uid()
         body = {
             "kind": "ConversionReview",
@@ -92,23 +94,23 @@ class WebhookConverter:
             },
         }
         answer = await self._client.post(orjson.dumps(body), TIMEOUT).answer()
-        found = self._objects(answer, uid)
-        if len(found) != len(objects):
+        converted_objects = self._objects(answer, uid)
+        if len(converted_objects) != len(objects):
             raise _WrongObjectsError(
-                f"returned {len(found)} objects, expected {len(objects)}"
+                f"returned {len(converted_objects)} objects, expected {len(objects)}"
             )
         return [
             _checked(obj, new, api_version)
-            for obj, new in zip(objects, found, strict=True)
+            for obj, new in zip(objects, converted_objects, strict=True)
         ]
 
     def _objects(self, answer: Any, uid: str) -> list[Any]:
         response = answer.get("response") if isinstance(answer, dict) else None
         if self._version == "v1":
-            wanted, got = f"{GROUP}/v1, Kind=ConversionReview", _kind_of(answer)
-            if got != wanted:
+            expected, got = f"{GROUP}/v1, Kind=ConversionReview", _kind_of(answer)
+            if got != expected:
                 raise ConversionError(
-                    f"expected webhook response of {wanted}, got {got}"
+                    f"expected webhook response of {expected}, got {got}"
                 )
         if response is None:
             raise ConversionError("no response provided")
@@ -160,13 +162,13 @@ def _checked(old: Object, new: Any, api_version: str) -> Object:
     if new.get("kind") != old["kind"]:
         kinds = f"(expected {old['kind']}, received {new.get('kind', '')})"
         raise _WrongObjectsError(f"{where} invalid kind {kinds}")
-    metadata, given = old["metadata"], new.get("metadata")
-    if not isinstance(given, dict):
+    metadata, new_metadata = old["metadata"], new.get("metadata")
+    if not isinstance(new_metadata, dict):
         raise _WrongObjectsError(
             "returned invalid metadata: missing metadata in converted object"
         )
     for key, word in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
-        before, after = metadata.get(key, ""), given.get(key, "")
+        before, after = metadata.get(key, ""), new_metadata.get(key, "")
         if before != after:
             raise _WrongObjectsError(
                 f"returned invalid object: must have the same {word}: {before} !="
@@ -178,8 +180,8 @@ def _checked(old: Object, new: Any, api_version: str) -> Object:
         if key not in ("labels", "annotations")
     }
     taken = {
-        key: given[key]
+        key: new_metadata[key]
         for key in ("labels", "annotations")
-        if given.get(key) is not None
+        if new_metadata.get(key) is not None
     }
     return {**new, "metadata": {**kept, **taken}}

@@ -68,10 +68,10 @@ def definition_strategy(strategy: Strategy) -> Strategy:
 _UNCHECKED = {"int32", "int64", "float", "double"}
 
 
-def _formats(schema: Any, found: dict[str, None]) -> None:
+def _formats(schema: Any, formats: dict[str, None]) -> None:
     if isinstance(schema, list):
         for each in schema:
-            _formats(each, found)
+            _formats(each, formats)
     elif isinstance(schema, dict):
         form = schema.get("format")
         if (
@@ -80,13 +80,13 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
             and form not in FORMATS
             and form not in _UNCHECKED
         ):
-            found[form] = None
+            formats[form] = None
         for key, value in schema.items():
             if key == "properties":
                 for child in value.values():
-                    _formats(child, found)
+                    _formats(child, formats)
             elif key not in ("default", "enum", "example"):
-                _formats(value, found)
+                _formats(value, formats)
 
 
 class DefinitionStore(ResourceStore):

@@ -63,8 +63,8 @@ class Extensions:
         return self._store.cacher.watch(Criteria(), None, initial=True, bookmarks=False)
 
     def _find(self, name: str) -> Object | None:
-        found = self._store.lookup("", name)
-        return found.obj if found is not None else None
+        cached = self._store.lookup("", name)
+        return cached.obj if cached is not None else None
 
     # -- what is served: `non_resource.served_groups.ServedGroups` ---------------------
 
@@ -97,15 +97,15 @@ class Extensions:
         """The OpenAPI v3 documents, by path below `/openapi/v3`:
         `apis/example.com/v1`.
         """
-        found: dict[str, list[tuple[Object, Object]]] = {}
+        by_path: dict[str, list[tuple[Object, Object]]] = {}
         for definition in self.all():
             if not is_condition_true(definition, "Established"):
                 continue
             for version in definition["spec"]["versions"]:
                 if version.get("served"):
                     path = f"apis/{definition['spec']['group']}/{version['name']}"
-                    found.setdefault(path, []).append((definition, version))
-        return {path: _document(orjson.dumps(parts)) for path, parts in found.items()}
+                    by_path.setdefault(path, []).append((definition, version))
+        return {path: _document(orjson.dumps(parts)) for path, parts in by_path.items()}
 
     async def serve(self, request: Request) -> Response | None:
         """The answer to a request for a custom resource; None if there is none such."""

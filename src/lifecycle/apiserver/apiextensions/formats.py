@@ -57,17 +57,17 @@ def _cidr(text: str) -> bool:
 
 
 def _date(text: str) -> bool:
-    found = _DATE.match(text)
-    return found is not None and _is_day(found)
+    match = _DATE.match(text)
+    return match is not None and _is_day(match)
 
 
 def _date_time(text: str) -> bool:
-    found = _DATE_TIME.match(text)
-    return found is not None and _is_day(found)
+    match = _DATE_TIME.match(text)
+    return match is not None and _is_day(match)
 
 
-def _is_day(found: re.Match[str]) -> bool:
-    year, month, day = (int(found[i]) for i in (1, 2, 3))
+def _is_day(match: re.Match[str]) -> bool:
+    year, month, day = (int(match[i]) for i in (1, 2, 3))
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     return 1 <= month <= 12 and 1 <= day <= days[month - 1]

@@ -55,7 +55,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other or ([one, other] in ([None, []], [[], None])))
 
 
-def shown_versions(versions: list[Object]) -> list[Object]:
+def go_versions(versions: list[Object]) -> list[Object]:
     """The versions as a message shows them: the inner type has no JSON names of its
     own, so Go's are seen, and every field.
     """
@@ -66,9 +66,9 @@ def shown_versions(versions: list[Object]) -> list[Object]:
             "Storage": bool(version.get("storage")),
             "Deprecated": bool(version.get("deprecated")),
             "DeprecationWarning": version.get("deprecationWarning"),
-            "Schema": _shown_validation(version.get("schema")),
-            "Subresources": _shown_subresources(version.get("subresources")),
-            "AdditionalPrinterColumns": _shown_columns(
+            "Schema": _go_validation(version.get("schema")),
+            "Subresources": _go_subresources(version.get("subresources")),
+            "AdditionalPrinterColumns": _go_columns(
                 version.get("additionalPrinterColumns")
             ),
             "SelectableFields": _listed(
@@ -84,14 +84,14 @@ def _listed(values: list[Object] | None, show: Any) -> list[Object] | None:
     return None if values is None else [show(value) for value in values]
 
 
-def _shown_validation(validation: Object | None) -> Object | None:
+def _go_validation(validation: Object | None) -> Object | None:
     if validation is None:
         return None
     schema = validation.get("openAPIV3Schema")
-    return {"OpenAPIV3Schema": None if schema is None else shown_schema(schema)}
+    return {"OpenAPIV3Schema": None if schema is None else go_schema(schema)}
 
 
-def _shown_subresources(subresources: Object | None) -> Object | None:
+def _go_subresources(subresources: Object | None) -> Object | None:
     if subresources is None:
         return None
     scale = subresources.get("scale")
@@ -109,7 +109,7 @@ def _shown_subresources(subresources: Object | None) -> Object | None:
     }
 
 
-def _shown_columns(columns: list[Object] | None) -> list[Object] | None:
+def _go_columns(columns: list[Object] | None) -> list[Object] | None:
     def show(column: Object) -> Object:
         texts = {
             name.capitalize(): column.get(name, "")
@@ -159,51 +159,51 @@ shows as.
 """
 
 
-def shown_schema(schema: Object) -> Object:
+def go_schema(schema: Object) -> Object:
     """A schema in the inner form, all fields of it. Upstream:
     `apiextensions.JSONSchemaProps`.
     """
-    shown: Object = {
+    printed: Object = {
         name: schema.get(key, absent) for name, key, absent in _SCHEMA_FIELDS
     }
     for name in ("AllOf", "OneOf", "AnyOf"):
-        shown[name] = _listed(shown[name], shown_schema)
-    if shown["Not"] is not None:
-        shown["Not"] = shown_schema(shown["Not"])
+        printed[name] = _listed(printed[name], go_schema)
+    if printed["Not"] is not None:
+        printed["Not"] = go_schema(printed["Not"])
     for name in ("Properties", "PatternProperties", "Definitions"):
-        if shown[name] is not None:
-            shown[name] = {
-                key: shown_schema(shown[name][key]) for key in sorted(shown[name])
+        if printed[name] is not None:
+            printed[name] = {
+                key: go_schema(printed[name][key]) for key in sorted(printed[name])
             }
-    if isinstance(shown["Items"], dict):
-        shown["Items"] = {"Schema": shown_schema(shown["Items"]), "JSONSchemas": None}
-    elif shown["Items"] is not None:
-        shown["Items"] = {
+    if isinstance(printed["Items"], dict):
+        printed["Items"] = {"Schema": go_schema(printed["Items"]), "JSONSchemas": None}
+    elif printed["Items"] is not None:
+        printed["Items"] = {
             "Schema": None,
-            "JSONSchemas": [shown_schema(item) for item in shown["Items"]],
+            "JSONSchemas": [go_schema(item) for item in printed["Items"]],
         }
     for name in ("AdditionalProperties", "AdditionalItems"):
-        additional = shown[name]
+        additional = printed[name]
         if additional is not None:
-            inner = shown_schema(additional) if isinstance(additional, dict) else None
-            shown[name] = {
+            inner = go_schema(additional) if isinstance(additional, dict) else None
+            printed[name] = {
                 "Allows": bool(additional) or inner is not None,
                 "Schema": inner,
             }
-    if shown["Dependencies"] is not None:
-        shown["Dependencies"] = {
+    if printed["Dependencies"] is not None:
+        printed["Dependencies"] = {
             key: (
-                {"Schema": shown_schema(given), "Property": None}
-                if isinstance(given, dict)
-                else {"Schema": None, "Property": given}
+                {"Schema": go_schema(dependency), "Property": None}
+                if isinstance(dependency, dict)
+                else {"Schema": None, "Property": dependency}
             )
-            for key, given in sorted(shown["Dependencies"].items())
+            for key, dependency in sorted(printed["Dependencies"].items())
         }
-    shown["XValidations"] = _listed(shown["XValidations"], shown_rule)
-    return shown
+    printed["XValidations"] = _listed(printed["XValidations"], go_rule)
+    return printed
 
 
-def shown_rule(rule: Object) -> Object:
+def go_rule(rule: Object) -> Object:
     """A rule as a message shows it."""
     return {
         "Rule": rule.get("rule", ""),

@@ -25,7 +25,9 @@ def validate_list_types(
         items = schema.get("items") or {}
         kind = schema.get("x-kubernetes-list-type")
         if kind == "set":
-            errors += _doubles(value, [_text(item) for item in value], value, path)
+            errors += _doubles(
+                value, [_canonical_json(item) for item in value], value, path
+            )
         elif kind == "map":
             errors += _map(value, schema, path)
         for index, item in enumerate(value):
@@ -55,12 +57,14 @@ def _map(value: list[Any], schema: Object, path: str) -> list[FieldError]:
                     "must be an object for an array of list-type map",
                 )
             ]
-    shown = [{key: item[key] for key in keys if key in item} for item in value]
-    return _doubles(value, [_text(each) for each in shown], shown, path)
+    key_values = [{key: item[key] for key in keys if key in item} for item in value]
+    return _doubles(
+        value, [_canonical_json(each) for each in key_values], key_values, path
+    )
 
 
 def _doubles(
-    value: list[Any], identities: list[bytes], shown: list[Any], path: str
+    value: list[Any], identities: list[bytes], bad_values: list[Any], path: str
 ) -> list[FieldError]:
     """Each identity is complained of once, at its second place."""
     count: dict[bytes, int] = {}
@@ -68,9 +72,9 @@ def _doubles(
     for index, identity in enumerate(identities):
         count[identity] = count.get(identity, 0) + 1
         if count[identity] == 2:
-            errors.append(duplicate(f"{path}[{index}]", shown[index]))
+            errors.append(duplicate(f"{path}[{index}]", bad_values[index]))
     return errors
 
 
-def _text(value: Any) -> bytes:
+def _canonical_json(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

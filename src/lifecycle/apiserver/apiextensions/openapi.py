@@ -202,7 +202,7 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
             }
         return done
 
-    found: dict[str, Object] = {
+    paths: dict[str, Object] = {
         collection: {
             "get": operation("get", "list", "list", many),
             "post": operation("post", "create", "post", one),
@@ -217,16 +217,16 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
     }
     for sub in ("status", "scale"):
         if (version.get("subresources") or {}).get(sub) is not None:
-            found[f"{collection}/{{name}}/{sub}"] = {
+            paths[f"{collection}/{{name}}/{sub}"] = {
                 method: operation(method, verb, action, one, sub.capitalize())
                 for method, (verb, action) in _OPERATIONS.items()
                 if method != "delete"
             }
     if scope:
-        found[f"{base}/{names['plural']}"] = {
+        paths[f"{base}/{names['plural']}"] = {
             "get": operation("get", "list", "list", many, "ForAllNamespaces")
         }
-    return found
+    return paths
 
 
 @cache
@@ -235,8 +235,10 @@ def _write_parameters(action: str) -> tuple[Object, ...]:
     path = "/apis/apps/v1/namespaces/{namespace}/deployments" + (
         "" if method == "post" else "/{name}"
     )
-    given = _built_in()["paths"][path][method]["parameters"]
-    return tuple(parameter for parameter in given if parameter.get("in") == "query")
+    parameters = _built_in()["paths"][path][method]["parameters"]
+    return tuple(
+        parameter for parameter in parameters if parameter.get("in") == "query"
+    )
 
 
 def document(definitions: list[tuple[Object, Object]]) -> Object:

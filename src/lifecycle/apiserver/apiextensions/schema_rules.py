@@ -26,7 +26,7 @@ from lifecycle.apiserver.apiextensions.cel_rules import (
     validate_rules,
 )
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
-from lifecycle.apiserver.apiextensions.internal_form import shown_rule
+from lifecycle.apiserver.apiextensions.internal_form import go_rule
 from lifecycle.apiserver.apiextensions.list_types import validate_list_types
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
@@ -187,15 +187,15 @@ def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
     type_ = schema.get("type", "")
     if schema.get(PRESERVE) is False:
         errors.append(invalid(f"{path}.{PRESERVE}", False, "must be true or undefined"))
-    for key, wanted, allowed in (
+    for key, required_type, allowed in (
         (MAP_TYPE, "object", ("atomic", "granular")),
         (LIST_TYPE, "array", ("atomic", "set", "map")),
     ):
         value = schema.get(key)
         if value is None:
             continue
-        if type_ != wanted:
-            why = f"must be {wanted} if {key} is specified"
+        if type_ != required_type:
+            why = f"must be {required_type} if {key} is specified"
             errors.append(
                 invalid(f"{path}.type", type_, why)
                 if type_
@@ -358,7 +358,7 @@ def _compile_rules(
                 "messageExpression" if isinstance(compiled, MessageError) else "rule"
             )
             rule_errors.append(
-                invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled))
+                invalid(f"{here}.{which}", go_rule(rules[index]), str(compiled))
             )
         elif compiled.uses_old_self:
             if where.uncorrelatable:
@@ -375,20 +375,20 @@ def _compile_rules(
 
 
 def _field_path(
-    schema: Object, given: str, here: str, errors: list[FieldError]
+    schema: Object, field_path: str, here: str, errors: list[FieldError]
 ) -> None:
-    if not given:
+    if not field_path:
         return
-    if not given.strip():
-        errors.append(invalid(here, given, "must be non-empty if specified"))
-    if "\n" in given:
-        errors.append(invalid(here, given, "must not contain line breaks"))
+    if not field_path.strip():
+        errors.append(invalid(here, field_path, "must be non-empty if specified"))
+    if "\n" in field_path:
+        errors.append(invalid(here, field_path, "must not contain line breaks"))
     if cannot_be_structural(schema):
         return
     try:
-        field_at(given, schema)
+        field_at(field_path, schema)
     except PathError:
-        errors.append(invalid(here, given, "must be a valid path"))
+        errors.append(invalid(here, field_path, "must be a valid path"))
 
 
 def validate_defaults(
@@ -405,8 +405,8 @@ def validate_defaults(
         prune(pruned, schema, is_root=bool(schema.get(EMBEDDED)))
         if pruned != default:
             errors.append(invalid(here, default, "must not have unknown fields"))
-        elif found := validate_value(default, schema):
-            errors += [_below(error, here) for error in found]
+        elif default_errors := validate_value(default, schema):
+            errors += [_below(error, here) for error in default_errors]
         else:
             errors += [
                 _below(error, here) for error in validate_list_types(default, schema)

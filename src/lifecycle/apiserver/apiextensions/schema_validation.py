@@ -81,15 +81,17 @@ def _types(schema: Object) -> list[str]:
 
 
 def _type_errors(value: Any, schema: Object, path: str) -> list[FieldError]:
-    types, given = _types(schema), json_type(value)
-    if not types or given in types or (value is None and schema.get("nullable")):
+    types, actual_type = _types(schema), json_type(value)
+    if not types or actual_type in types or (value is None and schema.get("nullable")):
         return []
-    if given == "integer" and "number" in types:
+    if actual_type == "integer" and "number" in types:
         return []
-    if given == "number" and "integer" in types and float(value).is_integer():
+    if actual_type == "number" and "integer" in types and float(value).is_integer():
         return []
-    message = f"{path} in body must be of type {','.join(types)}: {go_quote(given)}"
-    return [FieldError(TYPE_INVALID, path or NO_PATH, given, message)]
+    message = (
+        f"{path} in body must be of type {','.join(types)}: {go_quote(actual_type)}"
+    )
+    return [FieldError(TYPE_INVALID, path or NO_PATH, actual_type, message)]
 
 
 def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
@@ -135,14 +137,14 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
 
 
 def _best(results: list[list[FieldError]]) -> list[FieldError]:
-    return min(results, key=lambda found: (len(found),))
+    return min(results, key=lambda errors: (len(errors),))
 
 
 def _composite(message: str) -> FieldError:
     return invalid(NO_PATH, "", message)
 
 
-def _pattern_complaint(pattern: str, value: str) -> str:
+def _pattern_error(pattern: str, value: str) -> str:
     """What a value should match, if it does not. Upstream: `validate.Pattern`."""
     try:
         return "" if compile_regexp(pattern).search(value) else pattern
@@ -166,7 +168,7 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
                 path, value, f"{path} in body should be at least {shortest} chars long"
             )
         )
-    elif pattern and (unmatched := _pattern_complaint(pattern, value)):
+    elif pattern and (unmatched := _pattern_error(pattern, value)):
         errors.append(
             invalid(path, value, f"{path} in body should match '{unmatched}'")
         )

@@ -153,13 +153,13 @@ class CustomResourceRules:
     ) -> tuple[Object, list[str]]:
         """See `Strategy`: pruned, and with the metadata in normal form."""
         if not isinstance(obj, dict) or not obj.get("kind"):
-            shown = orjson.dumps(obj).decode()
-            raise status.bad_request(f"Object 'Kind' is missing in '{shown}'")
-        given = obj.get("apiVersion", "")
-        if given != self.api_version:
+            raw = orjson.dumps(obj).decode()
+            raise status.bad_request(f"Object 'Kind' is missing in '{raw}'")
+        actual_version = obj.get("apiVersion", "")
+        if actual_version != self.api_version:
             raise status.bad_request(
-                f"the API version in the data ({given}) does not match the expected API"
-                f" version ({self.api_version})"
+                f"the API version in the data ({actual_version}) does not match the"
+                f" expected API version ({self.api_version})"
             )
         mine = orjson.loads(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS))
         decoded, strict = decode({**mine, "kind": kind}, api_version, kind)
@@ -285,9 +285,9 @@ class CustomResourceRules:
             if value is None:
                 continue
             if not isinstance(value, int) or isinstance(value, bool):
-                given = _GO_TYPES.get(type(value), "map[string]interface {}")
+                go_type = _GO_TYPES.get(type(value), "map[string]interface {}")
                 why = (
-                    f"{path} accessor error: {value} is of the type {given}, expected"
+                    f"{path} accessor error: {value} is of the type {go_type}, expected"
                     " int64"
                 )
                 errors.append(invalid(path, 0, why))

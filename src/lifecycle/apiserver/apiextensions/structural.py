@@ -121,10 +121,14 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.type", type_, "must be object at the root"))
     if level == ROOT or embedded:
         for key in ("kind", "apiVersion"):
-            given = (properties.get(key) or {}).get("type", "")
-            if key in properties and given != "string":
+            property_type = (properties.get(key) or {}).get("type", "")
+            if key in properties and property_type != "string":
                 errors.append(
-                    invalid(f"{path}.properties[{key}].type", given, "must be string")
+                    invalid(
+                        f"{path}.properties[{key}].type",
+                        property_type,
+                        "must be string",
+                    )
                 )
     if "metadata" in properties:
         errors += _metadata(

@@ -37,7 +37,7 @@ def to_v1(autoscaler: Object) -> Object:
         return autoscaler
     spec, status = autoscaler.get("spec") or {}, autoscaler.get("status") or {}
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
-    shown: Object = {
+    v1_spec: Object = {
         key: spec[key]
         for key in ("scaleTargetRef", "minReplicas", "maxReplicas")
         if key in spec
@@ -61,7 +61,7 @@ def to_v1(autoscaler: Object) -> Object:
         None,
     )
     if utilization is not None:
-        shown["targetCPUUtilizationPercentage"] = utilization
+        v1_spec["targetCPUUtilizationPercentage"] = utilization
     measured = next(
         (
             m["resource"]["current"]["averageUtilization"]
@@ -96,7 +96,7 @@ def to_v1(autoscaler: Object) -> Object:
             ]
         )
     return _assembled(
-        AUTOSCALING_V1, autoscaler["metadata"], annotations, shown, reported
+        AUTOSCALING_V1, autoscaler["metadata"], annotations, v1_spec, reported
     )
 
 
@@ -110,7 +110,7 @@ def to_v2(autoscaler: Object) -> Object:
         dict(autoscaler.get("spec") or {}),
         dict(autoscaler.get("status") or {}),
     )
-    given = autoscaler["metadata"].get("annotations") or {}
+    annotations = autoscaler["metadata"].get("annotations") or {}
     metrics: list[Object] = []
     utilization, measured = (
         spec.pop("targetCPUUtilizationPercentage", None),
@@ -119,15 +119,16 @@ def to_v2(autoscaler: Object) -> Object:
     if utilization is not None:
         metrics = [_cpu_metric(utilization)]
     metrics = [
-        _new_metric(one) for one in _parsed(given, METRICS, "autoscaling/v1.MetricSpec")
+        _new_metric(one)
+        for one in _parsed(annotations, METRICS, "autoscaling/v1.MetricSpec")
     ] + metrics
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
-    behavior = _parsed_behavior(given.get(BEHAVIOR))
+    behavior = _parsed_behavior(annotations.get(BEHAVIOR))
     if behavior:
         spec["behavior"] = behavior
     current = [
         _new_metric_status(one)
-        for one in _parsed(given, CURRENT_METRICS, "autoscaling/v1.MetricStatus")
+        for one in _parsed(annotations, CURRENT_METRICS, "autoscaling/v1.MetricStatus")
     ]
     if current:
         status["currentMetrics"] = current
@@ -142,12 +143,16 @@ def to_v2(autoscaler: Object) -> Object:
             }
         ]
     conditions = _parsed(
-        given, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition"
+        annotations, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition"
     )
     if conditions:
         status["conditions"] = conditions
     return _assembled(
-        AUTOSCALING_V2, autoscaler["metadata"], _without_round_trip(given), spec, status
+        AUTOSCALING_V2,
+        autoscaler["metadata"],
+        _without_round_trip(annotations),
+        spec,
+        status,
     )
 
 
@@ -233,7 +238,7 @@ def _lower(value: Any) -> Any:
 # --- metrics --------------------------------------------------------------------------
 
 
-def _said(value: Object) -> Object:
+def _without_nil(value: Object) -> Object:
     return {key: item for key, item in value.items() if item is not None}
 
 
@@ -272,7 +277,7 @@ def _old_source(source: Object, kind: str, values: Object, prefix: str) -> Objec
             "metricSelector": metric.get("selector"),
         }
         flat |= {f"{prefix}Value": plain, f"{prefix}AverageValue": average}
-    return _said(flat)
+    return _without_nil(flat)
 
 
 def _old_metric(metric: Object) -> Object:
@@ -300,18 +305,20 @@ def _new_source(flat: Object, kind: str, prefix: str) -> tuple[Object, Object]:
     average = flat.get(f"{prefix}AverageValue")
     if kind in ("resource", "containerResource"):
         source = {"name": flat.get("name"), "container": flat.get("container")}
-        return _said(source), _said(
+        return _without_nil(source), _without_nil(
             {
                 "averageUtilization": flat.get(f"{prefix}AverageUtilization"),
                 "averageValue": average,
             }
         )
     selector = flat.get("metricSelector" if kind == "external" else "selector")
-    source = {"metric": _said({"name": flat.get("metricName"), "selector": selector})}
+    source = {
+        "metric": _without_nil({"name": flat.get("metricName"), "selector": selector})
+    }
     if kind == "object":
         source["describedObject"] = flat.get("target") or {}
         average = flat.get("averageValue")
-    values = _said(
+    values = _without_nil(
         {
             "value": flat.get(f"{prefix}Value") if kind != "pods" else None,
             "averageValue": average,

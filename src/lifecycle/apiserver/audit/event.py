@@ -25,16 +25,16 @@ WITHOUT_BODY = ("patch", "delete", "deletecollection")
 
 def user_fields(user: UserInfo) -> Object:
     """A user, without what is empty."""
-    shown: Object = {"username": user.name} if user.name else {}
+    fields: Object = {"username": user.name} if user.name else {}
     if user.uid:
-        shown["uid"] = user.uid
+        fields["uid"] = user.uid
     if user.groups:
-        shown["groups"] = list(user.groups)
+        fields["groups"] = list(user.groups)
     if user.extra:
-        shown["extra"] = {
+        fields["extra"] = {
             key: list(values) for key, values in sorted(user.extra.items())
         }
-    return shown
+    return fields
 
 
 def request_uri(request: Request) -> str:
@@ -61,17 +61,17 @@ def source_ips(request: Request) -> list[str]:
     """Where a request came from: what proxies say first, and last the one thing nobody
     can make up, the peer's address.
     """
-    found: list[str] = []
+    ips: list[str] = []
     for part in request.headers.get("x-forwarded-for", "").split(","):
         if address := _address(part.strip()):
-            found.append(address)
+            ips.append(address)
     real = _address(request.headers.get("x-real-ip", ""))
-    if real and real not in found:
-        found.append(real)
+    if real and real not in ips:
+        ips.append(real)
     peer = _address(request.remote_addr) or request.remote_addr
-    if peer and found[-1:] != [peer]:
-        found.append(peer)
-    return found
+    if peer and ips[-1:] != [peer]:
+        ips.append(peer)
+    return ips
 
 
 def _address(text: str) -> str:
@@ -87,17 +87,17 @@ def object_ref(request: Request, posted: Any) -> Object:
     """
     info = request.info
     assert info is not None
-    said: Object = {}
+    metadata: Object = {}
     if isinstance(posted, dict) and info.verb not in WITHOUT_BODY:
-        said = posted.get("metadata") or {}
+        metadata = posted.get("metadata") or {}
     fields = (
         ("resource", info.resource),
-        ("namespace", info.namespace or said.get("namespace", "")),
-        ("name", info.name or said.get("name", "")),
-        ("uid", said.get("uid", "")),
+        ("namespace", info.namespace or metadata.get("namespace", "")),
+        ("name", info.name or metadata.get("name", "")),
+        ("uid", metadata.get("uid", "")),
         ("apiGroup", info.group),
         ("apiVersion", info.version),
-        ("resourceVersion", said.get("resourceVersion", "")),
+        ("resourceVersion", metadata.get("resourceVersion", "")),
         ("subresource", info.subresource),
     )
     return {key: value for key, value in fields if value}
@@ -107,12 +107,12 @@ def response_status(response: Response) -> Object:
     """The code, and the whole `Status` if the answer is one."""
     obj = response.obj
     if obj is not None and obj.get("kind") == "Status":
-        shown = {
+        fields = {
             key: obj[key]
             for key in ("metadata", "status", "message", "reason", "details")
             if obj.get(key) is not None
         }
-        return {**shown, "code": response.status}
+        return {**fields, "code": response.status}
     return {"metadata": {}, "code": response.status}
 
 
@@ -122,8 +122,8 @@ def response_object(response: Response) -> Any:
     """
     if response.obj is not None:
         return response.obj
-    found = decoded(response.body or b"")
-    return found if isinstance(found, dict) and "kind" in found else None
+    document = decoded(response.body or b"")
+    return document if isinstance(document, dict) and "kind" in document else None
 
 
 def decoded(body: bytes) -> Any:

@@ -92,7 +92,7 @@ class RotatingFile:
 
     def _backups(self) -> list[tuple[float, Path]]:
         """When each was full, and where it is; the newest first."""
-        found = []
+        backups = []
         for path in self._path.parent.glob(f"{self._path.stem}-*"):
             name = path.name.removesuffix(COMPRESSED)
             if name.endswith(self._path.suffix):
@@ -105,8 +105,8 @@ class RotatingFile:
                     )
                 except ValueError:  # somebody else's file
                     continue
-                found.append((full.timestamp(), path))
-        return sorted(found, reverse=True)
+                backups.append((full.timestamp(), path))
+        return sorted(backups, reverse=True)
 
     def tidy(self, now: float) -> None:
         """Remove and compress what the rotation says. `now` is in seconds since

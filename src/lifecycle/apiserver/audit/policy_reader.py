@@ -46,9 +46,9 @@ def load_policy(text: str) -> Object:
         document.get("apiVersion"),
         document.get("kind"),
     ) != (API_VERSION, "Policy"):
-        said = document if isinstance(document, dict) else {}
-        group, _, version = str(said.get("apiVersion", "")).rpartition("/")
-        gvk = f"{group}/{version}, Kind={said.get('kind', '')}"
+        type_meta = document if isinstance(document, dict) else {}
+        group, _, version = str(type_meta.get("apiVersion", "")).rpartition("/")
+        gvk = f"{group}/{version}, Kind={type_meta.get('kind', '')}"
         raise ValueError(f"unknown group version field {gvk} in policy")
     rules = document.get("rules") or []
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):

@@ -73,16 +73,16 @@ class ClaimMapper:
             self._user_id(claims, seen),
         )
         user = UserInfo(name, groups, uid, self._extras(claims, seen))
-        for claim, wanted in self._required.items():
+        for claim, required_value in self._required.items():
             if claim not in claims:
                 raise AuthenticationError(
                     f"oidc: required claim {claim} not present in ID token"
                 )
             value = _string(claims, claim, f"oidc: parse claim {claim}")
-            if value != wanted:
+            if value != required_value:
                 raise AuthenticationError(
                     f"oidc: required claim {claim} value does not match. Got = {value},"
-                    f" want = {wanted}"
+                    f" want = {required_value}"
                 )
         _judge(
             self._claim_rules,

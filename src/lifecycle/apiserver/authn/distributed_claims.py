@@ -96,15 +96,15 @@ class ClaimResolver:
                 f" for issuer: {go_quote(issuer)}"
             )
         try:
-            found = await verifier.verify(token)
+            claims = await verifier.verify(token)
         except VerifyError as error:
             raise _failed(f"verify distributed claim token: {error}") from error
-        if self._claim not in found:
+        if self._claim not in claims:
             raise _failed(
                 f"jwt returned by distributed claim endpoint {go_quote(url)} did not"
                 f" contain claim: {self._claim}"
             )
-        return found[self._claim]
+        return claims[self._claim]
 
     async def _fetch(self, url: str, access_token: str) -> str:
         """The token that an endpoint shows. Raises ProviderError."""

@@ -130,8 +130,8 @@ class IDTokenVerifier:
                 raise VerifyError("oidc: source does not exist")
 
     def _check_audience(self, claims: Object) -> None:
-        found = claims.get("aud") or []
-        theirs: list[str] = [found] if isinstance(found, str) else list(found)
+        aud = claims.get("aud") or []
+        theirs: list[str] = [aud] if isinstance(aud, str) else list(aud)
         if not set(self._audiences).isdisjoint(theirs):
             return
         ours = (

@@ -44,7 +44,7 @@ class SigningKey:
         if algorithm not in (RS256, ES256):
             raise ValueError(f"unsupported signing algorithm: {algorithm}")
         self.algorithm = algorithm
-        self._made: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None
+        self._generated: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None
         self._making = threading.Lock()
 
     @classmethod
@@ -62,7 +62,7 @@ class SigningKey:
             key = cls(ES256)
         else:
             raise ValueError("the key is neither RSA nor of the curve P-256")
-        key._made = private
+        key._generated = private
         return key
 
     def pem(self) -> bytes:
@@ -83,13 +83,13 @@ class SigningKey:
     @property
     def _private(self) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
         with self._making:
-            if self._made is None and self.algorithm == ES256:
-                self._made = ec.generate_private_key(ec.SECP256R1())
-            elif self._made is None:
-                self._made = rsa.generate_private_key(
+            if self._generated is None and self.algorithm == ES256:
+                self._generated = ec.generate_private_key(ec.SECP256R1())
+            elif self._generated is None:
+                self._generated = rsa.generate_private_key(
                     public_exponent=65537, key_size=2048
                 )
-            return self._made
+            return self._generated
 
     @cached_property
     def _public(self) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:

@@ -57,8 +57,8 @@ class ProviderKeys:
         """The keys a token may have been signed with: those with its id, or all if it
         names none. Raises AuthenticationError if there are no keys.
         """
-        if self._keys is not None and (found := self._with_id(key_id)):
-            return found
+        if self._keys is not None and (keys := self._with_id(key_id)):
+            return keys
         if self._keys is None and self._clock.now() < self._failed_at + RETRY_SECONDS:
             raise AuthenticationError("oidc: authenticator not initialized")
         problem = await self._try_to_fetch()
@@ -96,10 +96,11 @@ class ProviderKeys:
             if not self._jwks_uri:
                 document = await _get(session, self._discovery)
                 if document.get("issuer") != self.issuer:
-                    said, asked = document.get("issuer", ""), self.issuer
+                    issuer, expected_issuer = document.get("issuer", ""), self.issuer
                     raise ProviderError(
-                        f'oidc: issuer URL provided to client ("{asked}") did not match'
-                        f' the issuer URL returned by provider ("{said}")'
+                        f'oidc: issuer URL provided to client ("{expected_issuer}")'
+                        f" did not match the issuer URL returned by provider"
+                        f' ("{issuer}")'
                     )
                 if not document.get("jwks_uri"):
                     raise ProviderError("provider did not return JWKS URL")

@@ -151,10 +151,12 @@ class ServiceAccountTokens:
         return identity
 
     def _identity(
-        self, claims: dict[str, Any], wanted: tuple[str, ...], now: float
+        self, claims: dict[str, Any], requested_audiences: tuple[str, ...], now: float
     ) -> Identity:
         audiences = tuple(
-            audience for audience in wanted if audience in claims.get("aud", ())
+            audience
+            for audience in requested_audiences
+            if audience in claims.get("aud", ())
         )
         if not audiences:
             raise AuthenticationError(

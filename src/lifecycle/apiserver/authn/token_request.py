@@ -52,25 +52,25 @@ class TokenRequests:
         """The posted request with a token in its status. Raises StatusError."""
         info = request.info
         assert info is not None, "the handler chain sets it first"
-        asked = obj.get("metadata") or {}
-        for key, wanted in (("name", info.name), ("namespace", info.namespace)):
-            if asked.get(key) and asked[key] != wanted:
+        object_meta = obj.get("metadata") or {}
+        for key, expected in (("name", info.name), ("namespace", info.namespace)):
+            if object_meta.get(key) and object_meta[key] != expected:
                 why = f"must match the service account {key} if specified"
                 raise invalid_object(
                     "TokenRequest",
                     GROUP,
                     info.name,
-                    [invalid(f"metadata.{key}", asked[key], why)],
+                    [invalid(f"metadata.{key}", object_meta[key], why)],
                 )
         account = self._reader.get(self._accounts, info.namespace, info.name)
         if account is None:
             raise not_found("serviceaccounts", info.name)
         uid = account["metadata"].get("uid", "")
-        if asked.get("uid") and asked["uid"] != uid:
+        if object_meta.get("uid") and object_meta["uid"] != uid:
             raise conflict(
                 "TokenRequest",
                 info.name,
-                ACCOUNT_UID_MISMATCH.format(asked["uid"], uid),
+                ACCOUNT_UID_MISMATCH.format(object_meta["uid"], uid),
                 GROUP,
             )
         spec = dict(obj.get("spec") or {})
@@ -95,7 +95,7 @@ class TokenRequests:
             account, audiences, lasts, bound=bound, warn_after=warn_after
         )
         theirs = account["metadata"]
-        meta = {**asked, "name": theirs["name"], "namespace": theirs["namespace"]}
+        meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}
         meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
         return {
             "kind": "TokenRequest",
@@ -135,11 +135,11 @@ class TokenRequests:
             raise conflict(kind, name, UID_MISMATCH.format(reference["uid"]))
         bound = {kind.lower(): obj}
         if kind == "Pod":
-            wanted = account["metadata"]["name"]
-            if obj["spec"].get("serviceAccountName") != wanted:
+            account_name = account["metadata"]["name"]
+            if obj["spec"].get("serviceAccountName") != account_name:
                 raise bad_request(
-                    f'cannot bind token for serviceaccount "{wanted}" to pod running'
-                    " with different serviceaccount name."
+                    f'cannot bind token for serviceaccount "{account_name}" to pod'
+                    " running with different serviceaccount name."
                 )
             node_name = obj["spec"].get("nodeName")
             node = self._reader.get(self._nodes, "", node_name) if node_name else None

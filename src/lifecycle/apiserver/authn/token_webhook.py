@@ -54,17 +54,17 @@ class WebhookTokenAuthenticator:
         """Whose token it is; None if the webhook does not know. Raises
         AuthenticationError, also if the webhook cannot be asked.
         """
-        wanted = audiences or self._implicit
-        key = self._key(token, wanted)
+        want_auds = audiences or self._implicit
+        key = self._key(token, want_auds)
         cached = self._cache.get(key)
         if cached is not None and self._clock.now() < cached[0]:
             status = cached[1]
         else:
-            status = await self._review(key, token, wanted)
+            status = await self._review(key, token, want_auds)
         common: tuple[str, ...] = ()
-        if wanted:
+        if want_auds:
             got = tuple(status.get("audiences") or self._implicit)
-            common = tuple(audience for audience in wanted if audience in got)
+            common = tuple(audience for audience in want_auds if audience in got)
             if not common:
                 return None
         if not status.get("authenticated"):

@@ -68,10 +68,10 @@ def read_configuration(path: Path, kind: str) -> Object:
         or document.get("kind") != kind
         or document.get("apiVersion") not in API_VERSIONS
     ):
-        found = document if isinstance(document, dict) else {}
+        type_meta = document if isinstance(document, dict) else {}
         raise ValueError(
-            f'no kind "{found.get("kind", "")}" is registered for version'
-            f' "{found.get("apiVersion", "")}"'
+            f'no kind "{type_meta.get("kind", "")}" is registered for version'
+            f' "{type_meta.get("apiVersion", "")}"'
         )
     return document
 

@@ -130,13 +130,15 @@ class EscalationCheck:
             raise forbidden(info.resource, name, why, GROUP)
 
 
-def uncovered(owned: Sequence[Object], wanted: Iterable[Object]) -> list[Object]:
+def uncovered(
+    owner_rules: Sequence[Object], servant_rules: Iterable[Object]
+) -> list[Object]:
     """The pieces of the wanted rules that no owned rule covers."""
     return [
         piece
-        for rule in wanted
+        for rule in servant_rules
         for piece in break_down(rule)
-        if not any(_covers(own, piece) for own in owned)
+        if not any(_covers(own, piece) for own in owner_rules)
     ]
 
 

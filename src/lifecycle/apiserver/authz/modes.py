@@ -61,31 +61,29 @@ class AuthorizationOptions:
         """What is wrong with the combination, in upstream's words; empty if nothing."""
         if self.config is not None:
             return self._beside_a_config()
-        found = [] if self.modes else ["at least one authorization-mode must be passed"]
+        errs = [] if self.modes else ["at least one authorization-mode must be passed"]
         for mode in self.modes:
             if mode not in AUTHORIZATION_MODES:
-                found.append(f"authorization-mode {go_quote(mode)} is not a valid mode")
+                errs.append(f"authorization-mode {go_quote(mode)} is not a valid mode")
             if mode == ABAC and self.policy_file is None:
-                found.append(
+                errs.append(
                     "authorization-mode ABAC's authorization policy file not passed"
                 )
             if mode == WEBHOOK and self.webhook_config_file is None:
-                found.append(
+                errs.append(
                     "authorization-mode Webhook's authorization config file not passed"
                 )
         if self.policy_file is not None and ABAC not in self.modes:
-            found.append("cannot specify --authorization-policy-file without mode ABAC")
+            errs.append("cannot specify --authorization-policy-file without mode ABAC")
         if self.webhook_config_file is not None and WEBHOOK not in self.modes:
-            found.append(
+            errs.append(
                 "cannot specify --authorization-webhook-config-file without mode"
                 " Webhook"
             )
         if len(set(self.modes)) != len(self.modes):
-            shown = "[" + " ".join(map(go_quote, self.modes)) + "]"
-            found.append(
-                f"authorization-mode {shown} has mode specified more than once"
-            )
-        return found
+            modes = "[" + " ".join(map(go_quote, self.modes)) + "]"
+            errs.append(f"authorization-mode {modes} has mode specified more than once")
+        return errs
 
     def _beside_a_config(self) -> list[str]:
         if self.modes != KUBEADM_MODES or self.policy_file or self.webhook_config_file:

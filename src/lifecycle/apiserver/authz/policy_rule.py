@@ -20,8 +20,8 @@ from lifecycle.api.wire import Object, RequestInfo
 ALL = "*"
 
 
-def _has(allowed: Sequence[str] | None, asked: str) -> bool:
-    return allowed is not None and (asked in allowed or ALL in allowed)
+def _has(allowed: Sequence[str] | None, requested: str) -> bool:
+    return allowed is not None and (requested in allowed or ALL in allowed)
 
 
 def resource_matches(rule: Object, resource: str, subresource: str) -> bool:

@@ -105,13 +105,13 @@ class RBACAuthorizer:
         its first subject that matches.
         """
         snapshot = self._current()
-        found: dict[int, Grant] = {}
+        by_order: dict[int, Grant] = {}
         for grant in snapshot.users.get(user.name, ()):
-            _keep_first_subject(found, grant, namespace)
+            _keep_first_subject(by_order, grant, namespace)
         for group in user.groups:
             for grant in snapshot.groups.get(group, ()):
-                _keep_first_subject(found, grant, namespace)
-        return [found[order] for order in sorted(found)]
+                _keep_first_subject(by_order, grant, namespace)
+        return [by_order[order] for order in sorted(by_order)]
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The user's rules, as bound; a missing role is an error, not the end."""
@@ -219,12 +219,14 @@ class RBACAuthorizer:
         return snapshot
 
 
-def _keep_first_subject(found: dict[int, Grant], grant: Grant, namespace: str) -> None:
+def _keep_first_subject(
+    by_order: dict[int, Grant], grant: Grant, namespace: str
+) -> None:
     if grant.namespace and grant.namespace != namespace:
         return
-    known = found.get(grant.order)
+    known = by_order.get(grant.order)
     if known is None or grant.subject_order < known.subject_order:
-        found[grant.order] = grant
+        by_order[grant.order] = grant
 
 
 def _describe(

@@ -59,8 +59,10 @@ def _complete_role(new: Object, existing: Object, expected: Object) -> None:
     selectors = (existing.get("aggregationRule") or {}).get(
         "clusterRoleSelectors"
     ) or []
-    wanted = (expected.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
-    more = [selector for selector in wanted if selector not in selectors]
+    expected_selectors = (expected.get("aggregationRule") or {}).get(
+        "clusterRoleSelectors"
+    ) or []
+    more = [selector for selector in expected_selectors if selector not in selectors]
     if more:
         new["aggregationRule"] = {"clusterRoleSelectors": [*selectors, *more]}
     elif "aggregationRule" in existing and "aggregationRule" not in expected:

@@ -42,12 +42,12 @@ def _fields(text: str) -> list[dict[str, Any]]:
 
 
 def _labels(text: str) -> list[dict[str, Any]]:
-    found = []
+    requirements = []
     for requirement in parse_selector(text).requirements:
         operator = requirement.operator
         if operator in _IN or operator in _NOT_IN:
             name = "In" if operator in _IN else "NotIn"
-            found.append(
+            requirements.append(
                 {
                     "key": requirement.key,
                     "operator": name,
@@ -55,10 +55,10 @@ def _labels(text: str) -> list[dict[str, Any]]:
                 }
             )
         elif operator in ("exists", "!"):
-            found.append(
+            requirements.append(
                 {
                     "key": requirement.key,
                     "operator": "Exists" if operator == "exists" else "DoesNotExist",
                 }
             )
-    return found
+    return requirements

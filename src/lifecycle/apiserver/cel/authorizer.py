@@ -87,8 +87,8 @@ def _user(check: Any, user: UserInfo) -> UserInfo:
 
 
 def _check(check: Any, verb: str) -> Any:
-    asked = _asking.get()
-    if asked is None:
+    asker = _asking.get()
+    if asker is None:
         raise ValueError("no such overload")
     if check.DESCRIPTOR.name == "PathCheck":
         info = RequestInfo(is_resource_request=False, path=check.path, verb=verb)
@@ -109,7 +109,7 @@ def _check(check: Any, verb: str) -> Any:
     question = b"\0".join(
         (check.DESCRIPTOR.name.encode(), verb.encode(), check.SerializeToString())
     )
-    verdict = asked.verdict(question, _user(check, asked.user), info)
+    verdict = asker.verdict(question, _user(check, asker.user), info)
     if verdict is None:
         raise ValueError("the authorizer has not answered yet")
     return message(

@@ -42,15 +42,17 @@ def declared(
     overloads: list[Any] = []
     for implementation, signatures, *is_method in groups:
         for result, parameters in signatures:
-            given = implementation if (result, parameters) == signatures[0] else None
-            shown = "_".join(str(kind) for kind in parameters)
+            impl_of_all = (
+                implementation if (result, parameters) == signatures[0] else None
+            )
+            suffix = "_".join(str(kind) for kind in parameters)
             overloads.append(
                 cel().Overload(
-                    f"{name}_{len(overloads)}_{shown}",
+                    f"{name}_{len(overloads)}_{suffix}",
                     return_type=result,
                     parameters=list(parameters),
                     is_member=is_method[0] if is_method else member,
-                    impl=given,
+                    impl=impl_of_all,
                 )
             )
     return cel().FunctionDecl(name, overloads)

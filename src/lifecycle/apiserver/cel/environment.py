@@ -111,10 +111,10 @@ class Environment:
         except MissingExtraError as error:
             raise CompileError(str(error)) from None
         except RuntimeError as error:
-            text = _compiler_text(str(error))
+            text = _compiler_message(str(error))
             if written != expression:
                 text = _ERROR.sub(
-                    lambda found: _as_written(found, written, places, expression), text
+                    lambda match: _as_written(match, written, places, expression), text
                 )
             raise CompileError(f"compilation failed: {text}") from None
         program = Program(expression, compiled, self.variables)
@@ -123,10 +123,12 @@ class Environment:
             and program.type_name not in returns
             and not (self._literals and _is_literal(returns, program))
         ):
-            wanted = (
+            expected_types = (
                 returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
             )
-            raise CompileError(f"must evaluate to {wanted} but got {program.type_name}")
+            raise CompileError(
+                f"must evaluate to {expected_types} but got {program.type_name}"
+            )
         return program
 
 
@@ -180,17 +182,17 @@ class Program:
                 data={name: values[name] for name in self._variables if name in values}
             )
             if str(result.type()) == "ERROR":
-                raise EvaluationError(_runtime_text(str(result.value())))
+                raise EvaluationError(_runtime_message(str(result.value())))
             return result.plain_value()
         except (RuntimeError, TypeError) as error:
-            raise EvaluationError(_runtime_text(str(error))) from None
+            raise EvaluationError(_runtime_message(str(error))) from None
 
 
 def type_name(kind: Any) -> str:
     """A type as cel-go writes it: `map(string, dyn)`."""
     text = str(kind)
-    return re.sub(r"\b[A-Z]+\b(?!\.)", lambda found: {"NULL": "null_type"}.get(found[0],
-    found[0].lower()), text).replace(
+    return re.sub(r"\b[A-Z]+\b(?!\.)", lambda match: {"NULL": "null_type"}.get(match[0],
+    match[0].lower()), text).replace(
         "<", "("
     ).replace(">", ")")  # fmt: skip
 
@@ -209,30 +211,30 @@ _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)\n \| .*\n \| \.*\^")
 
 
 def _as_written(
-    found: re.Match[str], written: str, places: list[int], expression: str
+    match: re.Match[str], written: str, places: list[int], expression: str
 ) -> str:
     """An error about a rewritten expression, at the place in the one that was
     written.
     """
     starts = [0, *(index + 1 for index, char in enumerate(written) if char == "\n")]
-    offset = places[min(starts[int(found[1]) - 1] + int(found[2]) - 1, len(places) - 1)]
+    offset = places[min(starts[int(match[1]) - 1] + int(match[2]) - 1, len(places) - 1)]
     before, line = expression[:offset], expression[:offset].count("\n") + 1
     column = offset - (before.rfind("\n") + 1)
     return (
-        f"ERROR: <input>:{line}:{column + 1}: {found[3]}\n |"
+        f"ERROR: <input>:{line}:{column + 1}: {match[3]}\n |"
         f" {expression.splitlines()[line - 1]}\n | {'.' * column}^"
     )
 
 
-def _compiler_text(text: str) -> str:
+def _compiler_message(text: str) -> str:
     """The compiler's complaint, with the places and words of cel-go's."""
     text = _STATUS.sub("", text).strip("\n")
 
-    def moved(found: re.Match[str]) -> str:
-        line, column, name, container, source, dots = found.groups()
+    def moved(match: re.Match[str]) -> str:
+        line, column, name, container, source, dots = match.groups()
         root, _, _ = name.partition(".")
         if root == name:
-            return found[0]
+            return match[0]
         if root == "variables":
             return (
                 f"ERROR: <input>:{line}:{column}: undefined field"
@@ -244,7 +246,7 @@ def _compiler_text(text: str) -> str:
             f" {container}\n{source}\n | {'.' * start}^"
         )
 
-    text = _WELL_KNOWN.sub(lambda found: found[1].lower(), text)
+    text = _WELL_KNOWN.sub(lambda match: match[1].lower(), text)
     return _UNDEFINED.sub(r"undefined field '\1'", _UNDECLARED.sub(moved, text))
 
 
@@ -266,10 +268,10 @@ _RUNTIME = (
 )
 
 
-def _runtime_text(text: str) -> str:
+def _runtime_message(text: str) -> str:
     text = _STATUS.sub("", text)
     for pattern, words in _RUNTIME:
-        found = pattern.search(text)
-        if found:
-            return found.expand(words)
+        match = pattern.search(text)
+        if match:
+            return match.expand(words)
     return text

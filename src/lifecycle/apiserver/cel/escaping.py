@@ -46,13 +46,13 @@ def unescaped(name: str) -> str:
     """The name an identifier stands for; itself if it has no escapes, or wrong ones."""
     wrong = False
 
-    def sign(found: re.Match[str]) -> str:
+    def sign(match: re.Match[str]) -> str:
         nonlocal wrong
-        if found[1] in _SIGNS:
-            return _SIGNS[found[1]]
-        if found[1] not in RESERVED or found[0] != name:
+        if match[1] in _SIGNS:
+            return _SIGNS[match[1]]
+        if match[1] not in RESERVED or match[0] != name:
             wrong = True
-        return found[1]
+        return match[1]
 
     plain = _ESCAPE.sub(sign, name)
     return name if wrong else plain
@@ -67,19 +67,19 @@ def without_escapes(expression: str) -> str:
     )
 
 
-def _looked_up(found: re.Match[str]) -> str:
-    if found["field"] is not None:
-        plain = unescaped(found["field"])
+def _looked_up(match: re.Match[str]) -> str:
+    if match["field"] is not None:
+        plain = unescaped(match["field"])
         return (
-            found[0]
-            if plain == found["field"]
-            else f"[{found['optional']}{_quoted(plain)}]"
+            match[0]
+            if plain == match["field"]
+            else f"[{match['optional']}{_quoted(plain)}]"
         )
-    if found["index"] is None or found["literal"][0] in "rR":
-        return found[0]
-    plain = unescaped(found["literal"][1:-1])
+    if match["index"] is None or match["literal"][0] in "rR":
+        return match[0]
+    plain = unescaped(match["literal"][1:-1])
     return (
-        found[0] if plain == found["literal"][1:-1] else found["index"] + _quoted(plain)
+        match[0] if plain == match["literal"][1:-1] else match["index"] + _quoted(plain)
     )
 
 
@@ -88,14 +88,14 @@ def _has_rewritten(expression: str) -> str:
     key.
     """
     out, place = "", 0
-    for found in _HAS.finditer(expression):
-        end = _closing(expression, found.end())
-        inside = expression[found.end() : end]
+    for match in _HAS.finditer(expression):
+        end = _closing(expression, match.end())
+        inside = expression[match.end() : end]
         field = re.search(r"\.\s*([A-Za-z_]\w*)\s*$", inside)
-        if found.start() < place or field is None or unescaped(field[1]) == field[1]:
+        if match.start() < place or field is None or unescaped(field[1]) == field[1]:
             continue
         out += (
-            f"{expression[place : found.start()]}({_quoted(unescaped(field[1]))} in"
+            f"{expression[place : match.start()]}({_quoted(unescaped(field[1]))} in"
             f" ({inside[: field.start()]})"
         )
         place = end
@@ -105,10 +105,10 @@ def _has_rewritten(expression: str) -> str:
 def _closing(expression: str, start: int) -> int:
     """Where the bracket that was opened before `start` is closed."""
     depth = 1
-    for found in re.compile(rf"{_LITERAL}|[()]").finditer(expression, start):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
+    for match in re.compile(rf"{_LITERAL}|[()]").finditer(expression, start):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
         if not depth:
-            return found.start()
+            return match.start()
     return len(expression)
 
 

@@ -46,13 +46,13 @@ def _greatest(items: list[Any]) -> Any:
     return max(items)
 
 
-def _index_of(items: list[Any], wanted: Any) -> int:
-    return next((i for i, item in enumerate(items) if _same(item, wanted)), -1)
+def _index_of(items: list[Any], value: Any) -> int:
+    return next((i for i, item in enumerate(items) if _same(item, value)), -1)
 
 
-def _last_index_of(items: list[Any], wanted: Any) -> int:
+def _last_index_of(items: list[Any], value: Any) -> int:
     return next(
-        (i for i in range(len(items) - 1, -1, -1) if _same(items[i], wanted)), -1
+        (i for i in range(len(items) - 1, -1, -1) if _same(items[i], value)), -1
     )
 
 
@@ -60,8 +60,8 @@ def _same(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _contains(items: list[Any], wanted: list[Any]) -> bool:
-    return all(_index_of(items, item) >= 0 for item in wanted)
+def _contains(items: list[Any], values: list[Any]) -> bool:
+    return all(_index_of(items, item) >= 0 for item in values)
 
 
 def _equivalent(one: list[Any], other: list[Any]) -> bool:
@@ -75,7 +75,7 @@ def _intersects(one: list[Any], other: list[Any]) -> bool:
 def functions() -> list[Any]:
     """Declarations."""
     anything = T.List(T.DYN)
-    found = [
+    declarations = [
         function("isSorted", _is_sorted, (T.BOOL, (anything,))),
         function("sum", _sum, (T.DYN, (anything,))),
         function("min", _least, (T.DYN, (anything,))),
@@ -86,7 +86,7 @@ def functions() -> list[Any]:
         ("equivalent", _equivalent),
         ("intersects", _intersects),
     )
-    found += [
+    declarations += [
         function(f"sets.{name}", test, (T.BOOL, (anything, anything)), member=False)
         for name, test in sets
     ]
@@ -98,5 +98,5 @@ def functions() -> list[Any]:
         of_lists = [
             (implementation, [(T.INT, (anything, kind))]) for kind in any_value()
         ]
-        found.append(declared(name, [*of_strings[name], *of_lists]))
-    return found
+        declarations.append(declared(name, [*of_strings[name], *of_lists]))
+    return declarations

@@ -18,22 +18,22 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 def _address(text: str) -> Address:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError(
             f'IP Address "{text}" parse error during conversion from string:'
             f' ParseAddr("{text}"): unable to parse IP'
         ) from None
-    if isinstance(found, ipaddress.IPv6Address) and (
-        found.ipv4_mapped or found.scope_id
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address.ipv4_mapped or address.scope_id
     ):
         what = (
             "IPv4-mapped IPv6 address is not allowed"
-            if found.ipv4_mapped
+            if address.ipv4_mapped
             else "IP address with zone value is not allowed"
         )
         raise ValueError(f'{what}: "{text}"')
-    return found
+    return address
 
 
 def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -94,18 +94,18 @@ def _masked(cidr: Any) -> Any:
 
 def _url(text: str) -> SplitResult:
     try:
-        found = urlsplit(text)
-        found.port  # noqa: B018  raises for a port that is none
+        url = urlsplit(text)
+        url.port  # noqa: B018  raises for a port that is none
     except ValueError as error:
         raise ValueError(
             f'URL parse error during conversion from string: parse "{text}": {error}'
         ) from None
-    if not found.scheme and not text.startswith("/"):
+    if not url.scheme and not text.startswith("/"):
         raise ValueError(
             f'URL parse error during conversion from string: parse "{text}": invalid'
             " URI for request"
         )
-    return found
+    return url
 
 
 def _parsed(text: str) -> Any:

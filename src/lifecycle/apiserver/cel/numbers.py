@@ -57,15 +57,15 @@ def _sign(value: Any) -> int:
 
 
 def _precedence(text: str) -> tuple[Any, ...]:
-    found = _SEMVER.fullmatch(text)
-    assert found is not None
-    pre = found[4]
+    match = _SEMVER.fullmatch(text)
+    assert match is not None
+    pre = match[4]
     parts = (
         tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split("."))
         if pre
         else ()
     )
-    return (*map(int, found.groups()[:3]), not pre, parts)
+    return (*map(int, match.groups()[:3]), not pre, parts)
 
 
 def _normalized(text: str) -> str:

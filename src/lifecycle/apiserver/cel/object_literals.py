@@ -34,7 +34,7 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
     Raises ValueError for a field that JSONPatch does not have.
     """
     tokens = [
-        (found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)
+        (match.lastgroup or "", match[0]) for match in _TOKEN.finditer(expression)
     ]
     out: list[tuple[str, int]] = []
     braces: list[
@@ -43,7 +43,7 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
     literal, place = "", 0
     for position, (kind, text) in enumerate(tokens):
         here, place = place, place + len(text)
-        shown = text
+        replacement = text
         if kind == "name":
             name = re.sub(r"\s", "", text)
             following = _following(tokens, position)
@@ -58,22 +58,25 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
             ):
                 if inside == "JSONPatch" and name not in JSON_PATCH_FIELDS:
                     raise ValueError(f"undefined field '{name}'")
-                shown = f"'{name}'"
+                replacement = f"'{name}'"
         elif kind == "space" and literal:
             continue
         elif text in ("{", "(", "["):
             braces.append(literal if text == "{" else text)
             if literal:
-                shown = f"{{'\\x00type': '{literal}'" + (
+                replacement = f"{{'\\x00type': '{literal}'" + (
                     "" if _following(tokens, position) == "}" else ", "
                 )
                 literal = ""
         elif text in ("}", ")", "]") and braces:
             braces.pop()
-        out.append((shown, here))
-    places = [here + i if expression.startswith(shown, here) else here
-              for shown, here in out for i in range(len(shown))]  # fmt: skip
-    return "".join(shown for shown, _ in out), [*places, len(expression)]
+        out.append((replacement, here))
+    places = [
+        here + i if expression.startswith(replacement, here) else here
+        for replacement, here in out
+        for i in range(len(replacement))
+    ]
+    return "".join(replacement for replacement, _ in out), [*places, len(expression)]
 
 
 def _following(tokens: list[tuple[str, str]], position: int) -> str:

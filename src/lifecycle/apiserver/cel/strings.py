@@ -97,7 +97,7 @@ def _join(items: list[Any], separator: str = "") -> str:
     return separator.join(items)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as `%s` shows it."""
     if value is None:
         return "null"
@@ -108,10 +108,11 @@ def shown(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         return value.decode(errors="replace")
     if isinstance(value, list):
-        return f"[{', '.join(shown(item) for item in value)}]"
+        return f"[{', '.join(format_value(item) for item in value)}]"
     if isinstance(value, dict):
         items = sorted(value.items(), key=lambda item: str(item[0]))
-        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in items)}}}"
+        pairs = (f"{format_value(k)}: {format_value(v)}" for k, v in items)
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, datetime.timedelta):
         return f"{value.total_seconds():g}s"
     if isinstance(value, datetime.datetime):
@@ -125,16 +126,16 @@ _CLAUSE = re.compile(r"%(%|(?:\.(\d+))?([sdfexXob]))")
 def _format(template: str, values: list[Any]) -> str:
     rest = list(values)
 
-    def clause(found: re.Match[str]) -> str:
-        if found[1] == "%":
+    def clause(match: re.Match[str]) -> str:
+        if match[1] == "%":
             return "%"
         if not rest:
             raise ValueError(f"index {len(values)} out of range")
-        value, kind = rest.pop(0), found[3]
+        value, kind = rest.pop(0), match[3]
         if kind == "s":
-            return shown(value)
+            return format_value(value)
         if kind in "fe":
-            digits = int(found[2]) if found[2] else 6
+            digits = int(match[2]) if match[2] else 6
             return f"{float(value):.{digits}{kind}}"
         if kind in "xX" and isinstance(value, str | bytes | bytearray):
             text = (value.encode() if isinstance(value, str) else bytes(value)).hex()
@@ -142,7 +143,7 @@ def _format(template: str, values: list[Any]) -> str:
         if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
             raise ValueError(
                 f"error during formatting: {'decimal' if kind == 'd' else 'integer'} "
-                f"clause got {shown(value)}"
+                f"clause got {format_value(value)}"
             )
         return format(value, kind)
 
@@ -150,22 +151,22 @@ def _format(template: str, values: list[Any]) -> str:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _compiled(pattern).search(text)
-    return found[0] if found else ""
+    match = _compiled(pattern).search(text)
+    return match[0] if match else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found: list[str] = []
+    matches: list[str] = []
     end = -1
     for match in _compiled(pattern).finditer(text):
-        if len(found) == limit:
+        if len(matches) == limit:
             break
         if (
             match[0] or match.start() != end
         ):  # for Go, nothing does not match next to something
-            found.append(match[0])
+            matches.append(match[0])
         end = match.end()
-    return found
+    return matches
 
 
 def _compiled(pattern: str) -> Any:

@@ -181,9 +181,12 @@ def build_types(messages: dict[str, dict[str, str]]) -> Types:
             for name in ("struct", "timestamp", "duration")
         )
         pool.Add(file)
-    found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages}
+    descriptors = {
+        name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages
+    }
     return Types(
-        pool, {name: message_factory.GetMessageClass(found[name]) for name in messages}
+        pool,
+        {name: message_factory.GetMessageClass(descriptors[name]) for name in messages},
     )
 
 
@@ -229,7 +232,7 @@ def message_from(name: str, document: dict[str, Any]) -> Any:
 
 
 def _fields(name: str, document: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field, kind in MESSAGES[name].items():
         value = document.get("uid" if field == "UID" else field)
         if value is None:
@@ -237,7 +240,7 @@ def _fields(name: str, document: dict[str, Any]) -> dict[str, Any]:
         inner = kind.removeprefix("[]")
         if inner in MESSAGES:
             many = kind.startswith("[]")
-            found[field] = (
+            fields[field] = (
                 [_fields(inner, item) for item in value]
                 if many
                 else _fields(inner, value)
@@ -245,18 +248,18 @@ def _fields(name: str, document: dict[str, Any]) -> dict[str, Any]:
         elif inner == "google.protobuf.Timestamp":
             stamp = timestamp_pb2.Timestamp()
             stamp.FromJsonString(value)
-            found[field] = {"seconds": stamp.seconds, "nanos": stamp.nanos}
+            fields[field] = {"seconds": stamp.seconds, "nanos": stamp.nanos}
         elif kind == "{}google.protobuf.ListValue":
-            found[field] = {key: _list_value(items) for key, items in value.items()}
+            fields[field] = {key: _list_value(items) for key, items in value.items()}
         elif inner == "google.protobuf.Struct":
-            found[field] = value
+            fields[field] = value
         else:
-            found[field] = value
-    return found
+            fields[field] = value
+    return fields
 
 
 def _list_value(items: Any) -> Any:
-    found = types().pool.FindMessageTypeByName("google.protobuf.ListValue")
-    made = message_factory.GetMessageClass(found)()
-    made.extend(list(items))
-    return made
+    descriptor = types().pool.FindMessageTypeByName("google.protobuf.ListValue")
+    message = message_factory.GetMessageClass(descriptor)()
+    message.extend(list(items))
+    return message

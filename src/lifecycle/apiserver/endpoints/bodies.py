@@ -49,13 +49,13 @@ def parse_body(
         request.body,
     )
     try:
-        parsed, found = _parse(media_type, body, duplicates)
+        parsed, strict_errors = _parse(media_type, body, duplicates)
     except ValueError as error:
         raise status.bad_request(
             f"the object provided is unrecognized (must be of type {kind}): {error}"
             f" ({summarize_data(body)})"
         ) from None
-    return parsed, found
+    return parsed, strict_errors
 
 
 def media_type_of(header: str) -> str:
@@ -82,8 +82,8 @@ def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list
     if media_type == PROTOBUF:
         return protobuf.decode(body), []
     if media_type == YAML:
-        parsed, found = from_yaml(body)
-        return _identified(parsed), found if duplicates else []
+        parsed, strict_errors = from_yaml(body)
+        return _identified(parsed), strict_errors if duplicates else []
     try:
         parsed = read_json(body)
     except ValueError as error:
@@ -152,12 +152,12 @@ def _decode_delete_options(request: Request) -> Object:
     """
     media_type = media_type_of(request.headers.get("content-type", ""))
     try:
-        given, _ = _parse(media_type, request.body, False)
+        sent, _ = _parse(media_type, request.body, False)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
     kind, version = (
-        given.get("kind") or "DeleteOptions",
-        given.get("apiVersion") or "v1",
+        sent.get("kind") or "DeleteOptions",
+        sent.get("apiVersion") or "v1",
     )
     if kind != "DeleteOptions":
         raise status.bad_request(
@@ -165,7 +165,7 @@ def _decode_delete_options(request: Request) -> Object:
             f' "{_OPTIONS_SCHEME}"'
         )
     try:
-        options, _ = decode(given, version, kind)
+        options, _ = decode(sent, version, kind)
     except status.StatusError as error:
         raise status.bad_request(
             error.message.partition("cannot be handled as a DeleteOptions: ")[2]

@@ -150,37 +150,37 @@ class PodConnector:
         path = {"log": "containerLogs", "portforward": "portForward"}.get(
             subresource, subresource
         )
-        asked = Request(
+        kubelet_request = Request(
             "GET" if subresource == "log" else request.method,
             f"/{path}/{namespace}/{name}",
         )
-        asked.path += f"/{container}" if container else ""
+        kubelet_request.path += f"/{container}" if container else ""
         if subresource == "log":
-            asked.query = {
+            kubelet_request.query = {
                 key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
             }
-            asked.query |= {
+            kubelet_request.query |= {
                 key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
             }
         elif subresource == "portforward":
-            asked.query = {
+            kubelet_request.query = {
                 key: request.query[key]
                 for key in ("port", "ports")
                 if key in request.query
             }
         else:
-            asked.query = {
+            kubelet_request.query = {
                 STREAMS[key]: ["1"]
                 for key in STREAMS
                 if bool_parameter(request.query, key)
             }
-            asked.query["command"] = request.query.get("command", [])
-        asked.headers = {
+            kubelet_request.query["command"] = request.query.get("command", [])
+        kubelet_request.headers = {
             k: v
             for k, v in request.headers.items()
             if k not in ("authorization", "accept")
         }
-        response = await self._ask(node, asked)
+        response = await self._ask(node, kubelet_request)
         if subresource == "log":
             return _checked(response, name)
         return response

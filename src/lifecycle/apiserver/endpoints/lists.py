@@ -185,9 +185,13 @@ class ListEndpoint:
         bookmarks = bool(bool_option(request, "allowWatchBookmarks"))
         current = self.environment.store.revision
         try:
-            asked = request.param("resourceVersion")
-            if initial and asked and parse_revision(asked) > current:
-                raise status.too_large_resource_version(int(asked), current)
+            resource_version = request.param("resourceVersion")
+            if (
+                initial
+                and resource_version
+                and parse_revision(resource_version) > current
+            ):
+                raise status.too_large_resource_version(int(resource_version), current)
             watcher = cacher.watch(
                 criteria, revision, initial=initial, bookmarks=bookmarks
             )

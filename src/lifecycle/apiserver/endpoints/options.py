@@ -198,12 +198,12 @@ def manager_errors(manager: str) -> list[FieldError]:
     position = 0
     for char in manager:
         if not char.isprintable():
-            shown = f"U+{ord(char):04X}"
+            code_point = f"U+{ord(char):04X}"
             errors.append(
                 invalid(
                     "fieldManager",
                     manager,
-                    f"invalid character {shown} (at position {position})",
+                    f"invalid character {code_point} (at position {position})",
                 )
             )
         position += len(char.encode("utf-8", "replace"))

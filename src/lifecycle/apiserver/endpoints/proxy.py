@@ -146,7 +146,7 @@ def _service_location(
         raise status.not_found("services", name) from None
     if not subsets:
         raise _unavailable(f"no endpoints available for service {go_quote(name)}")
-    found = [
+    backends = [
         Location(node, scheme, address["ip"], str(each["port"]))
         for subset in subsets
         for each in subset.get("ports") or ()
@@ -154,9 +154,9 @@ def _service_location(
         for address in subset.get("addresses") or ()
         if (node := _node_of(namespace, address, read)) is not None
     ]
-    if not found:
+    if not backends:
         raise _unavailable(f"no endpoints available for service {go_quote(id)}")
-    return found[next(ROTATION) % len(found)]
+    return backends[next(ROTATION) % len(backends)]
 
 
 def _node_of(namespace: str, address: Object, read: Read) -> str | None:

@@ -19,7 +19,7 @@ from lifecycle.apiserver.extension_server.terms import (
     PLURAL,
     VERSION,
 )
-from lifecycle.apiserver.non_resource.discovery import wanted_aggregation
+from lifecycle.apiserver.non_resource.discovery import negotiated_aggregation_version
 
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 SCHEMA = "book.lifecycle.lookup.v1.Term"
@@ -88,7 +88,7 @@ def openapi_v3() -> Object:
             "kind": KIND,
         }
     }
-    asked = [
+    parameters = [
         {"name": name, "in": "query", "schema": {"type": "string"}}
         for name in ("dryRun", "fieldValidation")
     ]
@@ -100,7 +100,7 @@ def openapi_v3() -> Object:
     def operation(action: str) -> Object:
         return {
             "operationId": f"{action}Term",
-            "parameters": asked,
+            "parameters": parameters,
             "responses": answer,
             "x-kubernetes-action": action,
             **about,
@@ -131,13 +131,13 @@ def openapi_v2() -> Object:
             "kind": KIND,
         }
     }
-    asked = [
+    parameters = [
         {"name": name, "in": "query", "type": "string"}
         for name in ("dryRun", "fieldValidation")
     ]
     patch = {
         "operationId": "patchTerm",
-        "parameters": asked,
+        "parameters": parameters,
         "responses": {"200": {"description": "OK"}},
         **about,
     }
@@ -154,7 +154,7 @@ def serve(request: Request) -> Response | None:
     """The document at a path; None if there is none."""
     path = request.path.rstrip("/")
     if path == "/apis":
-        version = wanted_aggregation(request.headers.get("accept", ""))
+        version = negotiated_aggregation_version(request.headers.get("accept", ""))
         if version is not None:
             entry = {
                 "version": VERSION,

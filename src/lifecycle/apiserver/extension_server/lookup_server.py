@@ -218,21 +218,21 @@ class LookupServer:
             raise generic_not_found()
         dry_run = "All" in request.query.get("dryRun", ())
         if info.verb == "list":
-            return self._shown(request, self._listed(self._selected(request)))
+            return self._response(request, self._listed(self._selected(request)))
         if info.verb == "watch":
             return await self._watch(request)
         if info.verb == "get":
-            return self._shown(request, self.terms.get(info.name))
+            return self._response(request, self.terms.get(info.name))
         if info.verb == "create":
-            return self._shown(
+            return self._response(
                 request, self.terms.create(_posted(request), dry_run=dry_run), 201
             )
         if info.verb == "update":
-            return self._shown(
+            return self._response(
                 request, self.terms.update(info.name, _posted(request), dry_run=dry_run)
             )
         if info.verb == "patch":
-            return self._shown(request, self._patch(request, info.name, dry_run))
+            return self._response(request, self._patch(request, info.name, dry_run))
         if info.verb == "delete":
             gone = self.terms.delete(info.name, dry_run=dry_run)
             details = {
@@ -261,7 +261,7 @@ class LookupServer:
             "items": terms,
         }
 
-    def _shown(self, request: Request, obj: Object, status: int = 200) -> Response:
+    def _response(self, request: Request, obj: Object, status: int = 200) -> Response:
         if negotiate(request).kind == "Table":
             obj = as_table(
                 obj.get("items", [obj]),
@@ -298,11 +298,11 @@ class LookupServer:
                 async with asyncio.timeout_at(until):
                     frame = await anext(frames)
                 if table:
-                    shown = as_table([frame.object], self.clock, headers=first)
+                    event = as_table([frame.object], self.clock, headers=first)
                     frame = WatchFrame(
                         frame.type,
                         {
-                            **shown,
+                            **event,
                             "metadata": {
                                 "resourceVersion": frame.object["metadata"][
                                     "resourceVersion"

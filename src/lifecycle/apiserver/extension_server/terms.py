@@ -86,8 +86,8 @@ class TermStore:
         """Replace a term. Raises StatusError 404, 409 or 422."""
         old = self.get(name)
         metadata = {**(obj.get("metadata") or {}), "name": name}
-        asked = metadata.get("resourceVersion")
-        if asked and asked != old["metadata"]["resourceVersion"]:
+        resource_version = metadata.get("resourceVersion")
+        if resource_version and resource_version != old["metadata"]["resourceVersion"]:
             raise conflict(PLURAL, name, group=GROUP)
         for key in ("uid", "creationTimestamp", "generation"):
             metadata[key] = old["metadata"][key]

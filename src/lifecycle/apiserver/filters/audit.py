@@ -95,7 +95,7 @@ class AuditLog:
             raise
         except asyncio.CancelledError:
             event["status"] = (
-                CLOSED_EARLY if is_long_running(info) else _given_up(request)
+                CLOSED_EARLY if is_long_running(info) else _timed_out_status(request)
             )
             if is_long_running(info):
                 self._write(STARTED, request, user, event, config)
@@ -259,7 +259,7 @@ def with_failed_request_audit(refuse: Handler, audit: AuditLog | None) -> Handle
     return refused
 
 
-def _given_up(request: Request) -> Object:
+def _timed_out_status(request: Request) -> Object:
     """What a request came to that was cancelled: by its deadline, or because the client
     has gone.
     """

@@ -68,8 +68,8 @@ def _matches_subject(subject: Object, user: UserInfo) -> bool:
     return False
 
 
-def _contains(listed: Sequence[str] | None, asked: str) -> bool:
-    return bool(listed) and (asked in listed or ALL in listed)  # type: ignore[operator]
+def _contains(listed: Sequence[str] | None, requested: str) -> bool:
+    return bool(listed) and (requested in listed or ALL in listed)  # type: ignore[operator]
 
 
 def _matches_resource(rule: Object, info: RequestInfo) -> bool:

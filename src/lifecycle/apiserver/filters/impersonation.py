@@ -29,7 +29,7 @@ EXTRA_PREFIX = "impersonate-extra-"
 HEADER_PREFIX = "impersonate-"
 
 
-def wanted_user(headers: dict[str, str]) -> UserInfo | None:
+def process_impersonation_headers(headers: dict[str, str]) -> UserInfo | None:
     """Whom the headers ask to be, exactly as they say it; None if nobody. Raises
     StatusError 400 for a group without a user.
     """
@@ -87,15 +87,15 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
         assert info is not None, "request info comes first"
         with span("apiserver", "impersonation", user=requestor.name):
             try:
-                wanted = wanted_user(request.headers)
-                if wanted is not None:
+                wanted_user = process_impersonation_headers(request.headers)
+                if wanted_user is not None:
                     request.user, constraint = await impersonated_user(
-                        authorizer, requestor, wanted, info
+                        authorizer, requestor, wanted_user, info
                     )
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
-        if wanted is not None:
+        if wanted_user is not None:
             request.headers = {
                 k: v
                 for k, v in request.headers.items()

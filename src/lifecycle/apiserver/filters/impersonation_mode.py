@@ -42,17 +42,20 @@ MANY = 4
 
 
 async def impersonated_user(
-    authorizer: Authorizer, requestor: UserInfo, wanted: UserInfo, info: RequestInfo
+    authorizer: Authorizer,
+    requestor: UserInfo,
+    wanted_user: UserInfo,
+    info: RequestInfo,
 ) -> tuple[UserInfo, str]:
     """Who the requestor becomes, and the constraint under which (`""`: the old,
     unconstrained way). Raises StatusError 403.
     """
     first: StatusError | None = None
     for mode in (*MODES, ""):
-        if mode and not _applies(mode, wanted, requestor):
+        if mode and not _applies(mode, wanted_user, requestor):
             continue
         try:
-            return await _Check(authorizer, requestor, mode).become(wanted, info)
+            return await _Check(authorizer, requestor, mode).become(wanted_user, info)
         except StatusError as error:
             first = first or error
     assert first is not None, "the old mode always applies"
@@ -65,10 +68,10 @@ def _node_name(username: str) -> str:
     )
 
 
-def _applies(mode: str, wanted: UserInfo, requestor: UserInfo) -> bool:
+def _applies(mode: str, wanted_user: UserInfo, requestor: UserInfo) -> bool:
     """Whether a constrained mode is about such users at all."""
-    only_name = not (wanted.uid or wanted.groups or wanted.extra)
-    node, account = _node_name(wanted.name), split_username(wanted.name)
+    only_name = not (wanted_user.uid or wanted_user.groups or wanted_user.extra)
+    node, account = _node_name(wanted_user.name), split_username(wanted_user.name)
     if mode == "associated-node":
         here = requestor.extra.get(f"{PREFIX}node-name", ())
         return (
@@ -103,30 +106,32 @@ class _Check:
         self._verb = f"impersonate:{mode}" if mode else "impersonate"
         self._names_group = AUTHENTICATION if mode else ""
 
-    async def become(self, wanted: UserInfo, info: RequestInfo) -> tuple[UserInfo, str]:
+    async def become(
+        self, wanted_user: UserInfo, info: RequestInfo
+    ) -> tuple[UserInfo, str]:
         if self._mode:
             await self._check(
                 replace(info, verb=f"impersonate-on:{self._mode}:{info.verb}")
             )
-        groups = await self._username(wanted)
-        if wanted.uid:
-            await self._check(self._question(AUTHENTICATION, "uids", wanted.uid))
-        await self._groups(wanted.groups)
-        await self._extra(wanted.extra)
+        groups = await self._username(wanted_user)
+        if wanted_user.uid:
+            await self._check(self._question(AUTHENTICATION, "uids", wanted_user.uid))
+        await self._groups(wanted_user.groups)
+        await self._extra(wanted_user.extra)
         extra_group = ""
-        if wanted.name == ANONYMOUS.name:
+        if wanted_user.name == ANONYMOUS.name:
             extra_group = ALL_UNAUTHENTICATED
         elif ALL_UNAUTHENTICATED not in groups:
             extra_group = ALL_AUTHENTICATED
         if extra_group and extra_group not in groups:
             groups = (*groups, extra_group)
-        return replace(wanted, groups=groups), self._verb if self._mode else ""
+        return replace(wanted_user, groups=groups), self._verb if self._mode else ""
 
-    async def _username(self, wanted: UserInfo) -> tuple[str, ...]:
+    async def _username(self, wanted_user: UserInfo) -> tuple[str, ...]:
         """Check the name; the groups that it brings."""
-        question = self._question(self._names_group, "users", wanted.name)
-        groups = wanted.groups
-        node, account = _node_name(wanted.name), split_username(wanted.name)
+        question = self._question(self._names_group, "users", wanted_user.name)
+        groups = wanted_user.groups
+        node, account = _node_name(wanted_user.name), split_username(wanted_user.name)
         if self._mode and node:
             name = "*" if self._mode == "associated-node" else node
             question = replace(question, resource="nodes", name=name)

@@ -120,17 +120,17 @@ class PriorityLevel:
             ticket.started = now
             self.queueless.add(ticket)
             return ticket
-        found = self._set.start(
+        request = self._set.start(
             flow, self._hand(hash_flow_id(*flow)) if self._queuing[0] else (), work, now
         )
-        if found is None:
+        if request is None:
             self._turn_away(now)
-        elif found.started is not None:
+        elif request.started is not None:
             self.dispatched += 1
-            if found.queue is None:
-                self.queueless.add(found)
+            if request.queue is None:
+                self.queueless.add(request)
         self._note(now)
-        return found
+        return request
 
     async def wait(self, ticket: Ticket, limit: float) -> bool:
         """Wait to be let in, for at most `limit` seconds. False: turned away."""

@@ -153,9 +153,9 @@ class QueueSet:
         if now == self._synced:
             return
         if self._synced is not None and self.queues:
-            wanted = min(self.seats_in_use + self.seats_waiting, self.seats)
+            seat_demand = min(self.seats_in_use + self.seats_waiting, self.seats)
             self.virtual_time += seat_seconds(
-                wanted / len(self.queues), now - self._synced
+                seat_demand / len(self.queues), now - self._synced
             )
         self._synced = now
 

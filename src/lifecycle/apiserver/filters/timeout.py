@@ -47,13 +47,13 @@ def with_timeout(
         if info is not None and is_long_running(info):
             return await handler(request)
         seconds = request_timeout
-        if asked := request.param("timeout"):
+        if timeout_param := request.param("timeout"):
             try:
-                wanted = parse_duration(asked)
+                requested = parse_duration(timeout_param)
             except ValueError as error:
                 return await audited(_answer_bad_timeout(str(error)))(request)
-            if wanted > 0:
-                seconds = min(wanted, request_timeout)
+            if requested > 0:
+                seconds = min(requested, request_timeout)
         request.deadline = asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(request.deadline):

@@ -73,11 +73,11 @@ class WorkEstimator:
         text = query.get("limit", [""])[0]
         if text and not text.isdigit():  # it will be refused further in
             return Work(most)
-        wanted = int(text or 0)
+        query_limit = int(text or 0)
         size = stats.average_size or (LARGEST_OBJECT if stats.objects else 0)
-        limited = min(stats.objects, wanted) if wanted else stats.objects
+        limited = min(stats.objects, query_limit) if query_limit else stats.objects
         exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (
-            wanted > 0 and version not in ("", "0")
+            query_limit > 0 and version not in ("", "0")
         )
         from_store = info.verb == "list" and (
             exact or bool(query.get("continue", [""])[0])

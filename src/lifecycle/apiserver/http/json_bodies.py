@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.go_json.scanner import json_complaint
+from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.api.wire import Handler, Request, Response
 
 LARGE = 64 << 10
@@ -37,7 +37,7 @@ def read_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        if complaint := json_complaint(body):
+        if complaint := syntax_error_message(body):
             raise ValueError(complaint) from None
         return unmarshal(body)  # JSON to Go, if not to a stricter reader
 

@@ -61,16 +61,16 @@ def whole(t: Type, value: Any) -> Fields:
 
 
 def _by_key(t: Type, items: list[Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    by_key: dict[str, list[Any]] = {}
     element_of = t.item_element if t.shape == KEYED else value_element
     for item in items:
         element = element_of(item)
-        same = found.get(element)
+        same = by_key.get(element)
         if same is None:
-            found[element] = [item]
+            by_key[element] = [item]
         else:
             same.append(item)
-    return found
+    return by_key
 
 
 def compare(t: Type, old: Any, new: Any) -> tuple[Fields, Fields]:

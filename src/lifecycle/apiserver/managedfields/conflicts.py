@@ -16,13 +16,13 @@ from lifecycle.apiserver.managedfields.entries import Entry
 class Conflicts(Exception):
     """Who owns what an apply would change: (entry, path) pairs, by manager."""
 
-    def __init__(self, found: list[tuple[Entry, tuple[str, ...]]]) -> None:
-        super().__init__(f"{len(found)} conflicts")
-        self.found = found
+    def __init__(self, conflicts: list[tuple[Entry, tuple[str, ...]]]) -> None:
+        super().__init__(f"{len(conflicts)} conflicts")
+        self.conflicts = conflicts
 
     def fields(self) -> Fields:
         """All fields in dispute."""
-        return from_paths(*(path for _, path in self.found))
+        return from_paths(*(path for _, path in self.conflicts))
 
     def status_error(self) -> StatusError:
         """409, one cause for each field."""
@@ -32,25 +32,25 @@ class Conflicts(Exception):
                 "message": f"conflict with {_manager(entry)}",
                 "field": path_text(path),
             }
-            for entry, path in self.found
+            for entry, path in self.conflicts
         ]
         return failure(409, "Conflict", self._message(), {"causes": causes})
 
     def _message(self) -> str:
-        if len(self.found) == 1:
-            entry, path = self.found[0]
+        if len(self.conflicts) == 1:
+            entry, path = self.conflicts[0]
             return (
                 f"Apply failed with 1 conflict: conflict with {_manager(entry)}:"
                 f" {path_text(path)}"
             )
         lines: list[str] = []
         named: Entry | None = None
-        for entry, path in self.found:
+        for entry, path in self.conflicts:
             if entry is not named:
                 lines.append(f"conflicts with {_manager(entry)}:")
                 named = entry
             lines.append(f"- {path_text(path)}")
-        return f"Apply failed with {len(self.found)} conflicts: " + "\n".join(lines)
+        return f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines)
 
 
 def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
@@ -62,7 +62,7 @@ def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
 
 
 def _manager(entry: Entry) -> str:
-    shown = go_quote(entry.manager)
+    manager = go_quote(entry.manager)
     if entry.subresource:
-        shown += f" with subresource {go_quote(entry.subresource)}"
-    return shown if entry.applied else f"{shown} using {entry.api_version}"
+        manager += f" with subresource {go_quote(entry.subresource)}"
+    return manager if entry.applied else f"{manager} using {entry.api_version}"

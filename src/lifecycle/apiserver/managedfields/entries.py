@@ -83,27 +83,27 @@ def decode(encoded: Any, *, trusted: bool = True) -> Managed:
     Raises ValueError for an entry that upstream would not decode.
     """
     managed: Managed = {}
-    for i, given in enumerate(encoded or ()):
-        operation = given.get("operation", "")
+    for i, encoded_entry in enumerate(encoded or ()):
+        operation = encoded_entry.get("operation", "")
         if operation not in (APPLY, UPDATE):
             raise ValueError("operation must be `Apply` or `Update`")
-        if not given.get("apiVersion"):
+        if not encoded_entry.get("apiVersion"):
             raise ValueError("apiVersion must not be empty")
-        fields_type = given.get("fieldsType", "")
+        fields_type = encoded_entry.get("fieldsType", "")
         if not fields_type:
             raise ValueError(f"missing fieldsType in managed fields entry {i}")
         if fields_type != "FieldsV1":
             raise ValueError(
                 f'invalid fieldsType "{fields_type}" in managed fields entry {i}'
             )
-        fields = given.get("fieldsV1") or {}
+        fields = encoded_entry.get("fieldsV1") or {}
         entry = Entry(
-            given.get("manager", ""),
+            encoded_entry.get("manager", ""),
             operation,
-            given["apiVersion"],
-            given.get("time") or "",
+            encoded_entry["apiVersion"],
+            encoded_entry.get("time") or "",
             fields if trusted else normalized(fields),
-            given.get("subresource", ""),
+            encoded_entry.get("subresource", ""),
         )
         managed[entry.identifier] = entry
     return managed

@@ -24,7 +24,7 @@ _PATH = ("f:spec", "f:replicas")
 
 def scale_entries(parent_entries: list[Object] | None) -> list[Object]:
     """The entries of a parent that own its replicas, as entries of its Scale."""
-    found = {
+    owners = {
         key: entry
         for key, entry in decode(parent_entries).items()
         if has(entry.fields, _PATH)
@@ -32,7 +32,7 @@ def scale_entries(parent_entries: list[Object] | None) -> list[Object]:
     return encode(
         {
             key: replace(entry, api_version=SCALE_VERSION, fields=REPLICAS)
-            for key, entry in found.items()
+            for key, entry in owners.items()
         }
     )
 

@@ -62,26 +62,28 @@ def empty_object(api_version: str, kind: str) -> Object:
     """A new object of a kind before anything was said about it: its structs are there,
     empty. A create is compared with this.
     """
-    given = {"apiVersion": api_version, "kind": kind}
-    return normal_form(given, api_version, kind)[0]
+    type_meta = {"apiVersion": api_version, "kind": kind}
+    return normal_form(type_meta, api_version, kind)[0]
 
 
-def _is_reset(given: list[Object] | None) -> bool:
-    return given is not None and (not given or given == [{}])
+def _is_reset(entries: list[Object] | None) -> bool:
+    return entries is not None and (not entries or entries == [{}])
 
 
 def _managed_before(
-    live: Object | None, given: list[Object] | None, subresource: str
+    live: Object | None, entries: list[Object] | None, subresource: str
 ) -> Managed:
     """The entries to start from: those the client sent back, unless it may not, sent
     none, or sent nonsense.
     """
     recorded = (live or {}).get("metadata", {}).get("managedFields")
-    if given is not None and not subresource:
-        if _is_reset(given):
+    if entries is not None and not subresource:
+        if _is_reset(entries):
             return {}
         try:
-            managed = decode(given, trusted=given is recorded or given == recorded)
+            managed = decode(
+                entries, trusted=entries is recorded or entries == recorded
+            )
         except ValueError:
             managed = {}
         if managed:
@@ -142,8 +144,8 @@ def update_managed_fields(
     in the entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
-    given = metadata.pop("managedFields", None)
-    managed = _managed_before(live, given, subresource)
+    entries = metadata.pop("managedFields", None)
+    managed = _managed_before(live, entries, subresource)
     if not managed and live is not None and live.get("metadata", {}).get("uid"):
         # untracked, or the tracking was reset: starts again with the first apply
         return

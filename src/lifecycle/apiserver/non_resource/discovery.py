@@ -77,7 +77,7 @@ def _aggregated(path: str, version: str) -> tuple[bytes, str]:
     return body, etag_of(body)
 
 
-def wanted_aggregation(accept: str) -> str | None:
+def negotiated_aggregation_version(accept: str) -> str | None:
     """The version of the aggregated form that the client prefers to the legacy form, if
     any.
     """
@@ -104,7 +104,7 @@ def serve_discovery(request: Request, path: str, address: str) -> Response | Non
     if path not in legacy_paths():
         return None
     if path in ("/api", "/apis"):
-        version = wanted_aggregation(request.headers.get("accept", ""))
+        version = negotiated_aggregation_version(request.headers.get("accept", ""))
         if version is not None:
             return _serve_aggregated(request, path, version)
         if path == "/api":

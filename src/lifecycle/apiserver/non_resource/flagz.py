@@ -31,18 +31,18 @@ class Flagz:
     """
 
     def __init__(self, flags: Mapping[str, Any], names: NameSource) -> None:
-        self.flags = {name: shown(value) for name, value in sorted(flags.items())}
+        self.flags = {name: flag_string(value) for name, value in sorted(flags.items())}
         self._names = names
         self._page = ""
 
     def serve(self, request: Request) -> Response:
         """Text, or the object in the form asked for. Raises StatusError 406."""
-        return serve_page(request, KIND, self._text, self._body)
+        return serve_page(request, KIND, self._plain_text, self._body)
 
     def _body(self) -> Object:
         return {"flags": self.flags} if self.flags else {}
 
-    def _text(self) -> str:
+    def _plain_text(self) -> str:
         if not self._page:
             sign = delimiter(self._names)
             lines = "".join(
@@ -52,7 +52,9 @@ class Flagz:
         return self._page
 
 
-def shown(value: str | int | bool | Path | list[str] | tuple[str, ...] | None) -> str:
+def flag_string(
+    value: str | int | bool | Path | list[str] | tuple[str, ...] | None,
+) -> str:
     """A flag's value as Go's `pflag` prints it."""
     if value is None:
         return ""

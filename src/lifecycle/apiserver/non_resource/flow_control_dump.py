@@ -76,9 +76,9 @@ def dump(
                 )
                 requests = len(waiting), len(queue.executing), queue.seats_in_use
                 times = (
-                    shown(queue.next_dispatch),
+                    seat_seconds(queue.next_dispatch),
                     *map(str, sums),
-                    shown(queue.work_waiting),
+                    seat_seconds(queue.work_waiting),
                 )
                 rows.append((level.name, str(queue.index), *map(str, requests), *times))
         return tabulated(QUEUES, rows)
@@ -133,7 +133,7 @@ def _request(ticket: Ticket, queue: int, place: int, ahead: float) -> tuple[str,
     )
 
 
-def shown(work: int) -> str:
+def seat_seconds(work: int) -> str:
     """Work, or a moment of virtual time. Upstream: `SeatSeconds.String`."""
     return f"{work // SCALE}.{work % SCALE:08d}ss"
 

@@ -24,26 +24,26 @@ def _message(number: int, payload: bytes) -> bytes:
     return delimited(_BYTES[number], payload)
 
 
-def _text(number: int, value: str) -> bytes:
+def _string_field(number: int, value: str) -> bytes:
     return _message(number, value.encode()) if value else b""
 
 
 def _any(value: Any) -> bytes:
-    return _text(2, orjson.dumps(value).decode() + "\n")
+    return _string_field(2, orjson.dumps(value).decode() + "\n")
 
 
 def _extensions(number: int, holder: Object) -> bytes:
     """`x-…` keys as NamedAny."""
     return b"".join(
-        _message(number, _text(1, key) + _message(2, _any(value)))
+        _message(number, _string_field(1, key) + _message(2, _any(value)))
         for key, value in holder.items()
         if key.startswith("x-")
     )
 
 
-def _named(number: int, values: Iterable[tuple[str, bytes]]) -> bytes:
+def _named_pairs(number: int, values: Iterable[tuple[str, bytes]]) -> bytes:
     return b"".join(
-        _message(number, _text(1, name) + _message(2, encoded))
+        _message(number, _string_field(1, name) + _message(2, encoded))
         for name, encoded in values
     )
 
@@ -51,10 +51,10 @@ def _named(number: int, values: Iterable[tuple[str, bytes]]) -> bytes:
 def encode_schema(schema: Object) -> bytes:
     """A `Schema` message."""
     parts = [
-        _text(1, schema.get("$ref", "")),
-        _text(2, schema.get("format", "")),
-        _text(4, schema.get("description", "")),
-        b"".join(_text(19, name) for name in schema.get("required", ())),
+        _string_field(1, schema.get("$ref", "")),
+        _string_field(2, schema.get("format", "")),
+        _string_field(4, schema.get("description", "")),
+        b"".join(_string_field(19, name) for name in schema.get("required", ())),
         b"".join(_message(20, _any(value)) for value in schema.get("enum", ())),
     ]
     additional = schema.get("additionalProperties")
@@ -63,14 +63,14 @@ def encode_schema(schema: Object) -> bytes:
     elif additional is not None:
         parts.append(_message(21, tag(2, 0) + varint(int(additional))))
     if "type" in schema:
-        parts.append(_message(22, _text(1, schema["type"])))
+        parts.append(_message(22, _string_field(1, schema["type"])))
     if "items" in schema:
         parts.append(_message(23, _message(1, encode_schema(schema["items"]))))
     if "properties" in schema:
         properties = (
             (name, encode_schema(value)) for name, value in schema["properties"].items()
         )
-        parts.append(_message(25, _named(1, properties)))
+        parts.append(_message(25, _named_pairs(1, properties)))
     parts.append(_extensions(31, schema))
     return b"".join(parts)
 
@@ -80,15 +80,21 @@ def _operation(operation: Object) -> bytes:
         _message(8, _message(1, _message(2, _message(3, _query_parameter(parameter)))))
         for parameter in operation.get("parameters", ())
     )
-    head = _text(3, operation.get("description", "")) + _text(
+    head = _string_field(3, operation.get("description", "")) + _string_field(
         5, operation.get("operationId", "")
     )
     return head + parameters + _extensions(13, operation)
 
 
 def _query_parameter(parameter: Object) -> bytes:
-    described = _text(2, parameter["in"]) + _text(3, parameter["description"])
-    return described + _text(4, parameter["name"]) + _text(6, parameter["type"])
+    described = _string_field(2, parameter["in"]) + _string_field(
+        3, parameter["description"]
+    )
+    return (
+        described
+        + _string_field(4, parameter["name"])
+        + _string_field(6, parameter["type"])
+    )
 
 
 def encode_document(document: Object) -> bytes:
@@ -104,9 +110,11 @@ def encode_document(document: Object) -> bytes:
     )
     return b"".join(
         (
-            _text(1, document["swagger"]),
-            _message(2, _text(1, info["title"]) + _text(2, info["version"])),
-            _message(8, _named(2, paths)),
-            _message(9, _named(1, definitions)),
+            _string_field(1, document["swagger"]),
+            _message(
+                2, _string_field(1, info["title"]) + _string_field(2, info["version"])
+            ),
+            _message(8, _named_pairs(2, paths)),
+            _message(9, _named_pairs(1, definitions)),
         )
     )

@@ -95,14 +95,14 @@ class NonResourceHandler:
             return merged or serve_openapi_v3(request, path)
         if reading and (answer := self._more(path)) is not None:
             return answer
-        found = (
+        response = (
             self._merged.discovery(request, path) if self._merged is not None else None
         )
-        if found is None:
-            found = serve_discovery(request, path, self._address())
-        if found is not None:
+        if response is None:
+            response = serve_discovery(request, path, self._address())
+        if response is not None:
             _check_read_only(reading or _is_aggregators(path))
-            return found
+            return response
         return self.unknown(path)
 
     def _more(self, path: str) -> Response | None:

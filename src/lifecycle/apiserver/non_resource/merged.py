@@ -21,12 +21,12 @@ from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.discovery import (
     LEGACY,
     group_names,
-    wanted_aggregation,
+    negotiated_aggregation_version,
 )
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v2 import (
-    ASKED_PROTOBUF,
     PROTOBUF,
+    REQUESTED_PROTOBUF,
     openapi_v2,
     patches,
     to_v2_schema,
@@ -52,14 +52,14 @@ class MergedDocuments:
     def __init__(self, served: ServedGroups) -> None:
         self._served = served
         self._version = -1
-        self._made: dict[str, Any] = {}
+        self._documents_by_key: dict[str, Any] = {}
 
     def _kept(self, key: str, make: Any) -> Any:
         if self._served.version != self._version:
-            self._version, self._made = self._served.version, {}
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+            self._version, self._documents_by_key = self._served.version, {}
+        if key not in self._documents_by_key:
+            self._documents_by_key[key] = make()
+        return self._documents_by_key[key]
 
     def groups(self) -> dict[str, list[Resource]]:
         """What is served beside the published groups, by group."""
@@ -67,7 +67,8 @@ class MergedDocuments:
             row for row in self._served.resources() if row.group not in group_names()
         ]
         return {
-            name: list(found) for name, found in groupby(rows, lambda row: row.group)
+            name: list(members)
+            for name, members in groupby(rows, lambda row: row.group)
         }
 
     def discovery(self, request: Request, path: str) -> Response | None:
@@ -76,7 +77,7 @@ class MergedDocuments:
         """
         groups = self._kept("groups", self.groups)
         if path == "/apis" and groups:
-            version = wanted_aggregation(request.headers.get("accept", ""))
+            version = negotiated_aggregation_version(request.headers.get("accept", ""))
             if version is not None:
                 return self._aggregated(request, version)
             listed: Object = published(f"{LEGACY}/apis.json")
@@ -129,10 +130,10 @@ class MergedDocuments:
         return Response(headers=headers, body=body)
 
     def _documents(self) -> dict[str, tuple[bytes, str]]:
-        found = {
+        documents = {
             path: orjson.dumps(doc) for path, doc in self._served.openapi().items()
         }
-        return {path: (body, etag_of(body)) for path, body in found.items()}
+        return {path: (body, etag_of(body)) for path, body in documents.items()}
 
     def openapi_v3(self, request: Request, path: str) -> Response | None:
         """The merged index, or a document that is not published."""
@@ -164,7 +165,7 @@ class MergedDocuments:
         if not self._kept("v3", self._documents):
             return None
         accept = request.headers.get("accept", "")
-        protobuf = ASKED_PROTOBUF in accept or PROTOBUF in accept
+        protobuf = REQUESTED_PROTOBUF in accept or PROTOBUF in accept
         if not protobuf and not accepts_json(accept):
             return None
         body, etag = self._kept(f"v2 {protobuf}", lambda: self._encoded_v2(protobuf))
@@ -176,11 +177,11 @@ class MergedDocuments:
     def _encoded_v2(self, protobuf: bool) -> tuple[bytes, str]:
         base = openapi_v2()
         definitions, paths = dict(base["definitions"]), dict(base["paths"])
-        for found in self._served.openapi().values():
-            for name, schema in found["components"]["schemas"].items():
+        for spec in self._served.openapi().values():
+            for name, schema in spec["components"]["schemas"].items():
                 if name not in definitions:
                     definitions[name] = to_v2_schema(schema)
-            paths |= patches(found["paths"])
+            paths |= patches(spec["paths"])
         merged = {
             **base,
             "definitions": dict(sorted(definitions.items())),

@@ -23,7 +23,7 @@ from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh, 
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v3 import accepts_json
 
-ASKED_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+REQUESTED_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """What the answer is called: the `@` of the name that clients ask for is not allowed in
 a media type.
@@ -59,7 +59,7 @@ def to_v2_schema(schema: Object) -> Object:
 
 def patches(paths: Object) -> Object:
     """What old clients look for in the paths: patches, and that these take `dryRun`."""
-    found: Object = {}
+    patched: Object = {}
     for path, item in paths.items():
         operation = item.get("patch")
         if operation is None or KIND_EXTENSION not in operation:
@@ -79,8 +79,8 @@ def patches(paths: Object) -> Object:
             for key in ("operationId", "description", KIND_EXTENSION)
             if key in operation
         }
-        found[path] = {"patch": {**kept, "parameters": parameters}}
-    return found
+        patched[path] = {"patch": {**kept, "parameters": parameters}}
+    return patched
 
 
 @cache
@@ -117,7 +117,7 @@ def serve_openapi_v2(request: Request) -> Response:
     anything else.
     """
     accept = request.headers.get("accept", "")
-    protobuf = ASKED_PROTOBUF in accept or PROTOBUF in accept
+    protobuf = REQUESTED_PROTOBUF in accept or PROTOBUF in accept
     if not protobuf and not accepts_json(accept):
         return text("", 406)
     body, etag = _encoded(protobuf)

@@ -71,13 +71,13 @@ def serve_document(
     """
     if not accepts_json(request.headers.get("accept", "")):
         return text("", 406)
-    asked = request.param("hash")
-    if asked and asked != current:
+    requested_hash = request.param("hash")
+    if requested_hash and requested_hash != current:
         return Response(
             status=301, headers={"Location": f"{path}?hash={current}"}, body=b""
         )
     headers = {"Etag": f'"{current}"', "Vary": "Accept"}
-    if asked:
+    if requested_hash:
         headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}
     if is_fresh(request, current):
         return Response(status=304, headers=headers, body=b"")

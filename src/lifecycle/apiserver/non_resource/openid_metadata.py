@@ -65,7 +65,7 @@ def _refused(request: Request, produces: str) -> Response | None:
         return refuse(method_not_allowed())
     accept = request.headers.get("accept", "*/*")
     family = produces.partition("/")[0] + "/*"
-    if any(wanted in accept for wanted in (produces, family, "*/*")):
+    if any(acceptable in accept for acceptable in (produces, family, "*/*")):
         return None
     message = f"406: Not Acceptable\n\nAvailable representations: {produces}"
     return refuse(failure(406, "NotAcceptable", message, {}))

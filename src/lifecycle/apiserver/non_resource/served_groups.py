@@ -46,11 +46,11 @@ def version_priority(name: str) -> tuple[int, int, int, str]:
     """Sorts versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, foo1,
     foo10.
     """
-    found = _VERSION.fullmatch(name)
-    if found is None:
+    match = _VERSION.fullmatch(name)
+    if match is None:
         return 1, 0, 0, name
-    stage = {None: 0, "beta": 1, "alpha": 2}[found[2]]
-    return 0, stage, -int(found[1]) * 1000 - int(found[3] or 0), ""
+    stage = {None: 0, "beta": 1, "alpha": 2}[match[2]]
+    return 0, stage, -int(match[1]) * 1000 - int(match[3] or 0), ""
 
 
 def legacy_list(rows: Iterable[Resource], group_version: str) -> Object:
@@ -130,7 +130,7 @@ def aggregated_group(name: str, rows: Iterable[Resource]) -> Object:
     return {
         "metadata": {"name": name, "creationTimestamp": None},
         "versions": [
-            {"version": name, "resources": found, "freshness": "Current"}
-            for name, found in versions.items()
+            {"version": name, "resources": resources, "freshness": "Current"}
+            for name, resources in versions.items()
         ],
     }

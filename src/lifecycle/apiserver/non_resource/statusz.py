@@ -33,7 +33,7 @@ class Statusz:
 
     def serve(self, request: Request) -> Response:
         """Text, or the object in the form asked for. Raises StatusError 406."""
-        return serve_page(request, KIND, self._text, self._body)
+        return serve_page(request, KIND, self._plain_text, self._body)
 
     def _body(self) -> Object:
         build: dict[str, Any] = published("discovery/version.json")
@@ -49,7 +49,7 @@ class Statusz:
     def _uptime(self) -> int:
         return max(0, int(self._clock.now() - self._started))
 
-    def _text(self) -> str:
+    def _plain_text(self) -> str:
         sign, about, seconds = delimiter(self._names), self._body(), self._uptime()
         lines = {
             "Started": time.strftime(

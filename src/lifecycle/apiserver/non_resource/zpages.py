@@ -39,16 +39,16 @@ def serve_page(
     header = request.headers.get("accept", "").strip() or "*/*"
     for clause in header.split(","):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
-        asked = dict(part.split("=", 1) for part in parameters if "=" in part)
-        if media_type in ("text/plain", "text/*", "*/*") and "as" not in asked:
+        params = dict(part.split("=", 1) for part in parameters if "=" in part)
+        if media_type in ("text/plain", "text/*", "*/*") and "as" not in params:
             return text(page())
-        wanted = asked.get("g"), asked.get("as")
+        requested = params.get("g"), params.get("as")
         if (
             media_type in (JSON, YAML)
-            and wanted == (GROUP, kind)
-            and asked.get("v") in VERSIONS
+            and requested == (GROUP, kind)
+            and params.get("v") in VERSIONS
         ):
-            if asked["v"] == "v1alpha1":
+            if params["v"] == "v1alpha1":
                 endpoint = kind.lower()
                 request.warnings.append(
                     f"This version of the {endpoint} endpoint is deprecated. Please use"
@@ -56,7 +56,7 @@ def serve_page(
                 )
             head = {
                 "kind": kind,
-                "apiVersion": f"{GROUP}/{asked['v']}",
+                "apiVersion": f"{GROUP}/{params['v']}",
                 "metadata": {"name": COMPONENT},
             }
             content_type, encoded = encode({**head, **body()}, media_type)

@@ -118,19 +118,19 @@ def _validate(
     """The first key of the page, and the revision it has to show (0: the newest).
     Upstream: `storage.ValidateListOptions`.
     """
-    wanted = options.resource_version
+    resource_version = options.resource_version
     single = _is_single(cacher, criteria)
     if options.token and not single:  # a list of one knows no pages
         revision, start = decode_continue(options.token, _prefix(cacher, criteria))
-        if wanted not in ("", "0"):
+        if resource_version not in ("", "0"):
             raise status.bad_request(
                 "specifying resource version is not allowed when using continue"
             )
         return start, max(revision, 0)
-    if wanted in ("", "0"):
+    if resource_version in ("", "0"):
         return "", 0
     try:
-        revision = parse_revision(wanted)
+        revision = parse_revision(resource_version)
     except status.StatusError as error:
         raise status.bad_request(f"invalid resource version: {error.message}") from None
     if revision > store.revision:
@@ -257,18 +257,18 @@ def _token_fields(fields: Any) -> Object:
     if not isinstance(fields, dict):
         raise _invalid_token(wrong_type(fields, "storage.continueToken"))
     for key, value in fields.items():
-        given, wanted = (
+        json_value, go_type = (
             json_type(value),
             {"v": "string", "rv": "int64", "start": "string"}.get(key),
         )
-        if wanted is None or value is None or (wanted == given == "string"):
+        if go_type is None or value is None or (go_type == json_value == "string"):
             continue
-        if wanted == "int64" and given == "number":
+        if go_type == "int64" and json_value == "number":
             if type(value) is int and -(1 << 63) <= value < 1 << 63:
                 continue
-            given = f"number {value}"
+            json_value = f"number {value}"
         raise _invalid_token(
-            f"json: cannot unmarshal {given} into Go struct field continueToken.{key}"
-            f" of type {wanted}"
+            f"json: cannot unmarshal {json_value} into Go struct field"
+            f" continueToken.{key} of type {go_type}"
         )
     return {key: value for key, value in fields.items() if value is not None}

@@ -99,10 +99,10 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = obj["metadata"] = {}
-    given = metadata.get("namespace", "")
-    if given == scope.namespace:
+    namespace = metadata.get("namespace", "")
+    if namespace == scope.namespace:
         return
-    if given and scope.resource.namespaced:
+    if namespace and scope.resource.namespaced:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent "
             "on the request"

@@ -189,11 +189,11 @@ def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
             "field": "spec.replicas",
         }
         raise status.invalid(KIND, scope.name, [cause], "autoscaling")
-    given, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
-    if given and given != uid:
+    precondition_uid, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
+    if precondition_uid and precondition_uid != uid:
         why = (
-            f"Precondition failed: UID in precondition: {given}, UID in object meta:"
-            f" {uid}"
+            f"Precondition failed: UID in precondition: {precondition_uid},"
+            f" UID in object meta: {uid}"
         )
         raise status.conflict(
             f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group

@@ -225,11 +225,11 @@ class ResourceStore:
         return error
 
     def _decorated(self, cached: Cached) -> Cached:
-        shown = self.decorate(cached.obj)
+        decorated = self.decorate(cached.obj)
         return (
             cached
-            if shown is cached.obj
-            else Cached(cached.key, shown, cached.revision)
+            if decorated is cached.obj
+            else Cached(cached.key, decorated, cached.revision)
         )
 
     # -- update ------------------------------------------------------------------------
@@ -281,15 +281,15 @@ class ResourceStore:
         raise status.conflict(resource.plural, scope.name, group=resource.group)
 
     def _check_uid(
-        self, wanted: str, found: str, key: str, scope: RequestScope
+        self, precondition: str, actual: str, key: str, scope: RequestScope
     ) -> None:
         """Raises StatusError 409 if the object is another of the same name. Upstream:
         `storage.Preconditions.Check`.
         """
-        if wanted and wanted != found:
+        if precondition and precondition != actual:
             why = (
-                f"Precondition failed: UID in precondition: {wanted}, UID in object "
-                f"meta: {found}"
+                f"Precondition failed: UID in precondition: {precondition}, UID in"
+                f" object meta: {actual}"
             )
             why = (
                 f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: "
@@ -310,8 +310,8 @@ class ResourceStore:
         """One attempt; None if somebody else wrote in between."""
         resource, old = self.resource, stored.obj
         metadata, old_metadata = new["metadata"], old["metadata"]
-        wanted = metadata.get("resourceVersion", "")
-        if not wanted or wanted == "0":
+        resource_version = metadata.get("resourceVersion", "")
+        if not resource_version or resource_version == "0":
             if not self.strategy.allow_unconditional_update:
                 cause = {
                     "reason": "FieldValueInvalid",
@@ -321,8 +321,8 @@ class ResourceStore:
                 raise status.invalid(
                     resource.plural, scope.name, [cause], resource.group
                 )
-        elif wanted != old_metadata["resourceVersion"]:
-            check_revision(wanted)
+        elif resource_version != old_metadata["resourceVersion"]:
+            check_revision(resource_version)
             raise status.conflict(resource.plural, scope.name, group=resource.group)
         new["metadata"] = metadata = {
             **metadata,

@@ -24,8 +24,8 @@ def needs_the_newest(request: Request, revision: int) -> bool:
     if info is None:
         return False
     if info.verb in READS:
-        wanted = request.param("resourceVersion")
-        return not (wanted.isdecimal() and int(wanted) <= revision)
+        resource_version = request.param("resourceVersion")
+        return not (resource_version.isdecimal() and int(resource_version) <= revision)
     return info.verb != "create" or bool(
         info.subresource
     )  # to create, it is the store that says whether the name is taken

@@ -239,5 +239,5 @@ def create_server_chain(
         handler=handler,
         loopback=loopback,
         audit_backends=backends,
-        authority_given=certificates,
+        certificate_authority=certificates,
     )

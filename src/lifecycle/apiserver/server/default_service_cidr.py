@@ -38,15 +38,15 @@ async def sync_status(client: Client, clock: Clock) -> None:
     yet. Raises StatusError.
     """
     kind = resource("servicecidrs.networking.k8s.io")
-    found = await client.get(kind, NAME)
-    said = any(
+    service_cidr = await client.get(kind, NAME)
+    has_ready = any(
         c["type"] == "Ready"
-        for c in (found.get("status") or {}).get("conditions") or ()
+        for c in (service_cidr.get("status") or {}).get("conditions") or ()
     )
     if (
-        said
-        or found["spec"].get("cidrs") != CIDRS
-        or "deletionTimestamp" in found["metadata"]
+        has_ready
+        or service_cidr["spec"].get("cidrs") != CIDRS
+        or "deletionTimestamp" in service_cidr["metadata"]
     ):
         return
     condition = {

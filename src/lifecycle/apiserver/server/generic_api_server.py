@@ -70,13 +70,13 @@ class GenericAPIServer:
     """The whole chain."""
     loopback: Loopback
     audit_backends: Backends | None
-    authority_given: CertificateAuthority | None
+    certificate_authority: CertificateAuthority | None
     _https: list[HTTPSServer] = field(default_factory=list)
 
     @cached_property
     def certificates(self) -> CertificateAuthority:
         """The cluster's certificate authority, made when first needed."""
-        return self.authority_given or CertificateAuthority()
+        return self.certificate_authority or CertificateAuthority()
 
     async def start(
         self, restore: Callable[[Store], Awaitable[None]] | None = None

@@ -84,8 +84,6 @@ class WebhookClient:
         self._timeout = timeout
         self._retry_delay = retry_delay
         self._url = connection.server + f"?timeout={timeout:g}s"
-        self.asked = 0
-        """How many requests have been sent."""
 
     async def post(self, obj: Object) -> Object:
         """The object that came back. Raises WebhookError."""
@@ -122,7 +120,6 @@ class WebhookClient:
 
     async def _send(self, obj: Object) -> tuple[int, Any, str]:
         """One try: status, document, text."""
-        self.asked += 1
         call = Call(
             self._connection,
             self._url,

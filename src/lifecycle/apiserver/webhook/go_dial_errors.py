@@ -17,11 +17,11 @@ from cryptography import x509
 def go_error(error: Exception, address: tuple[str, int]) -> str:
     """What Go says to a failure that Python knows by another name."""
     host, port = address
-    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    dialed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if isinstance(error, socket.gaierror):
         return f"dial tcp: lookup {host}: no such host"
     if isinstance(error, ConnectionRefusedError):
-        return f"dial tcp {shown}: connect: connection refused"
+        return f"dial tcp {dialed}: connect: connection refused"
     if isinstance(
         error,
         http.client.RemoteDisconnected | http.client.BadStatusLine | ssl.SSLEOFError,
@@ -36,7 +36,7 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
     ):
         return "http: server gave HTTP response to HTTPS client"
     if isinstance(error, OSError) and error.errno and error.strerror:
-        return f"dial tcp {shown}: connect: {error.strerror.lower()}"
+        return f"dial tcp {dialed}: connect: {error.strerror.lower()}"
     return str(error)
 
 
@@ -79,10 +79,10 @@ def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]
             socket.create_connection(address, 1) as plain,
             context.wrap_socket(plain, server_hostname=host) as secure,
         ):
-            shown = x509.load_der_x509_certificate(
+            certificate = x509.load_der_x509_certificate(
                 secure.getpeercert(binary_form=True) or b""
             )
-        names = shown.extensions.get_extension_for_class(
+        names = certificate.extensions.get_extension_for_class(
             x509.SubjectAlternativeName
         ).value
     except (OSError, ValueError, x509.ExtensionNotFound):

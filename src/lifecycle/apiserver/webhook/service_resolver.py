@@ -88,12 +88,14 @@ class EndpointResolver:
             return service["spec"]["externalName"], port
         if kind not in ROUTED:
             raise ResolveError(f"unsupported service type {go_quote(kind)}")
-        wanted = _service_port(service, port).get("name", "")
+        port_name = _service_port(service, port).get("name", "")
         slices = list(slices_of(self._reader, namespace, name))
         self._rng.shuffle(slices)
         for each in slices:
             for target in each.get("ports") or ():
-                if (target.get("name") or "") != wanted or target.get("port") is None:
+                if (target.get("name") or "") != port_name or target.get(
+                    "port"
+                ) is None:
                     continue
                 ready = [end for end in each.get("endpoints") or () if is_ready(end)]
                 if ready:
@@ -103,10 +105,10 @@ class EndpointResolver:
 
 def slices_of(reader: ObjectReader, namespace: str, name: str) -> Sequence[Object]:
     """The EndpointSlices of a Service."""
-    found = reader.list(resource(ENDPOINT_SLICES), namespace)
+    slices = reader.list(resource(ENDPOINT_SLICES), namespace)
     return [
         each
-        for each in found
+        for each in slices
         if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == name
     ]
 
@@ -126,8 +128,8 @@ def _service(reader: ObjectReader, namespace: str, name: str) -> Object:
 def _service_port(service: Object, port: int) -> Object:
     for each in service["spec"].get("ports") or ():
         if each["port"] == port:
-            found: Object = each
-            return found
+            service_port: Object = each
+            return service_port
     raise ResolveError(
         f'no service port {port} found for service "{service["metadata"]["name"]}"'
     )

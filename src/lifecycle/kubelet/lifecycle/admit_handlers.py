@@ -126,7 +126,7 @@ class SysctlAllowlist:
             else:
                 self._names[pattern] = namespace
 
-    def complaint(self, sysctl: str, host_network: bool, host_ipc: bool) -> str:
+    def validate_sysctl(self, sysctl: str, host_network: bool, host_ipc: bool) -> str:
         """Why it may not be set; empty if it may. A pod in the node's namespace would
         set it for all.
         """
@@ -149,7 +149,7 @@ class SysctlAllowlist:
         """The handler."""
         spec = attributes.pod["spec"]
         for sysctl in (spec.get("securityContext") or {}).get("sysctls") or ():
-            why = self.complaint(
+            why = self.validate_sysctl(
                 sysctl["name"], bool(spec.get("hostNetwork")), bool(spec.get("hostIPC"))
             )
             if why:

@@ -184,21 +184,21 @@ class PodSecurity(Plugin):
     ) -> None:
         if enforce:
             annotate(f"{PREFIX}enforce-policy", str(policy.enforce))
-            found = _detail(policy.enforce, meta, spec)
-            if found:
+            forbidden_detail = _detail(policy.enforce, meta, spec)
+            if forbidden_detail:
                 raise attributes.forbidden(
-                    f'violates PodSecurity "{policy.enforce}": {found}'
+                    f'violates PodSecurity "{policy.enforce}": {forbidden_detail}'
                 )
-        found = _detail(policy.audit, meta, spec)
-        if found:
+        forbidden_detail = _detail(policy.audit, meta, spec)
+        if forbidden_detail:
             annotate(
                 f"{PREFIX}audit-violations",
-                f'would violate PodSecurity "{policy.audit}": {found}',
+                f'would violate PodSecurity "{policy.audit}": {forbidden_detail}',
             )
-        found = _detail(policy.warn, meta, spec)
-        if found:
+        forbidden_detail = _detail(policy.warn, meta, spec)
+        if forbidden_detail:
             attributes.warnings.append(
-                f'would violate PodSecurity "{policy.warn}": {found}'
+                f'would violate PodSecurity "{policy.warn}": {forbidden_detail}'
             )
 
     def _validate_namespace(self, attributes: Attributes) -> None:
@@ -261,9 +261,9 @@ class PodSecurity(Plugin):
 
 def _detail(standard: LevelVersion, meta: Object, spec: Object) -> str:
     """All violations in one line."""
-    found = violations(standard.level, standard.minor, meta, spec)
+    results = violations(standard.level, standard.minor, meta, spec)
     return ", ".join(
-        f"{reason} ({detail})" if detail else reason for reason, detail in found
+        f"{reason} ({detail})" if detail else reason for reason, detail in results
     )
 
 

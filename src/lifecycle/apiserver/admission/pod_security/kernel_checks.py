@@ -88,13 +88,13 @@ def check_restricted_volumes(
     meta: Object, spec: Object, minor: int
 ) -> Violation | None:
     """Only volumes that come from the API or from a driver."""
-    given = {
+    volume_types = {
         v["name"]: [key for key in v if key != "name" and v[key] is not None]
         for v in spec.get("volumes") or ()
     }
     bad = {
         name: (kinds or ["unknown"])[0]
-        for name, kinds in given.items()
+        for name, kinds in volume_types.items()
         if ALLOWED_VOLUMES.isdisjoint(kinds)
     }
     if not bad:

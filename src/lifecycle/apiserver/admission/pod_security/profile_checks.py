@@ -68,14 +68,14 @@ def check_se_linux_options(meta: Object, spec: Object, minor: int) -> Violation 
 
     def bad(holder: Object) -> bool:
         options = security_context(holder).get("seLinuxOptions") or {}
-        found = {
+        forbidden_fields = {
             f"{key} may not be set" for key in ("user", "role") if options.get(key)
         }
-        forbidden.update(found)
+        forbidden.update(forbidden_fields)
         if options.get("type", "") not in allowed:
             bad_types.add(options["type"])
             return True
-        return bool(found)
+        return bool(forbidden_fields)
 
     setters = bad_setters(bad(spec), [c["name"] for c in containers(spec) if bad(c)])
     if not setters:
@@ -100,14 +100,14 @@ def _seccomp_annotations(meta: Object, spec: Object) -> Violation | None:
         SECCOMP_POD,
         *(f"{SECCOMP_CONTAINER_PREFIX}{c['name']}" for c in containers(spec)),
     ]
-    given = {
+    profiles = {
         key: value
         for key, value in (meta.get("annotations") or {}).items()
         if key in keys
     }
     bad = sorted(
         f"{key}={go_quote(value)}"
-        for key, value in given.items()
+        for key, value in profiles.items()
         if value not in ("runtime/default", "docker/default")
         and not value.startswith("localhost/")
     )

@@ -96,7 +96,7 @@ def violations(
 ) -> list[Violation]:
     """All that a pod does against a level, as (reason, detail)."""
     return [
-        found
+        result
         for check in _checks(level, minor)
-        if (found := check(pod_meta, pod_spec, minor)) is not None
+        if (result := check(pod_meta, pod_spec, minor)) is not None
     ]

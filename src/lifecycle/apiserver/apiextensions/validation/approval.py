@@ -34,25 +34,27 @@ def validate_api_approval(new: Object, old: Object | None) -> list[FieldError]:
     ):
         return []
     here = f"metadata.annotations[{APPROVED}]"
-    given = (new["metadata"].get("annotations") or {}).get(APPROVED)
-    return [required(here, why) if given is None else invalid(here, given, why)]
+    annotation = (new["metadata"].get("annotations") or {}).get(APPROVED)
+    return [
+        required(here, why) if annotation is None else invalid(here, annotation, why)
+    ]
 
 
 def get_api_approval_state(definition: Object) -> tuple[str, str]:
     """Whether a definition in a group of the Kubernetes community says who approved it,
     and why not.
     """
-    given = (definition["metadata"].get("annotations") or {}).get(APPROVED)
-    if not given:
+    annotation = (definition["metadata"].get("annotations") or {}).get(APPROVED)
+    if not annotation:
         return (
             "missing",
             f'protected groups must have approval annotation "{APPROVED}", see {_WHY}',
         )
-    if given.startswith("unapproved"):
-        return "bypassed", f'not approved: "{given}"'
-    parts = urlsplit(given)
+    if annotation.startswith("unapproved"):
+        return "bypassed", f'not approved: "{annotation}"'
+    parts = urlsplit(annotation)
     if parts.scheme and parts.netloc and re.match(r"^https?$", parts.scheme):
-        return "approved", f"approved in {given}"
+        return "approved", f"approved in {annotation}"
     return (
         "invalid",
         (

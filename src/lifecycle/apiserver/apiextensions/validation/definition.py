@@ -41,13 +41,15 @@ IMMUTABLE = "field is immutable"
 def validate_definition(definition: Object) -> list[FieldError]:
     """Everything wrong with a new definition."""
     spec = definition.get("spec") or {}
-    wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+    required_name = (
+        f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+    )
 
     def name_rule(name: str, prefix: bool) -> tuple[str, ...]:
         messages = tuple(content.name_is_dns_subdomain(name, prefix))
         return (
             messages
-            if name == wanted
+            if name == required_name
             else (*messages, 'must be spec.names.plural+"."+spec.group')
         )
 

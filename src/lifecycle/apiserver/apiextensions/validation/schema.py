@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
-    shown_schema,
+    go_schema,
 )
 from lifecycle.apiserver.apiextensions.schema_rules import (
     validate_defaults,
@@ -58,7 +58,7 @@ def validate_openapi_v3_schema(
                     f"only [{' '.join(ROOT_FIELDS_WITH_STATUS)}] fields are allowed at"
                     " the root of the schema if the status subresource is enabled"
                 )
-                errors.append(invalid(path, shown_schema(schema), why))
+                errors.append(invalid(path, go_schema(schema), why))
                 break
     if schema.get("nullable"):
         errors.append(

@@ -17,7 +17,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
-    shown_versions,
+    go_versions,
 )
 from lifecycle.apiserver.apiextensions.validation.json_paths import (
     validate_column_definition,
@@ -60,14 +60,14 @@ def validate_versions(spec: Object, *, kept: bool) -> list[FieldError]:
         errors.append(
             invalid(
                 "spec.versions",
-                shown_versions(versions),
+                go_versions(versions),
                 "must contain unique version names",
             )
         )
     if sum(bool(version.get("storage")) for version in versions) != 1:
         why = "must have exactly one version marked as storage version"
-        shown = None if spec.get("versions") is None else shown_versions(versions)
-        errors.append(invalid("spec.versions", shown, why))
+        printed = None if spec.get("versions") is None else go_versions(versions)
+        errors.append(invalid("spec.versions", printed, why))
     if (
         versions
         and (name := versions[0].get("name", ""))

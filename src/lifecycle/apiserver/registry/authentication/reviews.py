@@ -62,10 +62,10 @@ class AuthenticationReviews:
         except AuthenticationError as error:
             status["error"] = str(error)
         else:
-            found = identity.audiences
-            if found and audiences and not set(found) & set(audiences):
+            auds = identity.audiences
+            if auds and audiences and not set(auds) & set(audiences):
                 raise failure(500, "", "failed to validate audiences")
             status = {"authenticated": True, "user": user_info_object(identity.user)}
-            if found:
-                status["audiences"] = list(found)
+            if auds:
+                status["audiences"] = list(auds)
         return {**obj, "metadata": obj.get("metadata") or {}, "status": status}

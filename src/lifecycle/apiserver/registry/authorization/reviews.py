@@ -77,7 +77,7 @@ class AccessReviews:
             errors.append(
                 invalid(
                     "spec.nonResourceAttributes",
-                    _shown(spec["nonResourceAttributes"]),
+                    _internal_attributes(spec["nonResourceAttributes"]),
                     message,
                 )
             )
@@ -135,7 +135,9 @@ def _spec_errors(spec: Object) -> list[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and path is not None:
         message = "cannot be specified in combination with resourceAttributes"
-        return [invalid("spec.nonResourceAttributes", _shown(path), message)]
+        return [
+            invalid("spec.nonResourceAttributes", _internal_attributes(path), message)
+        ]
     if resource is None and path is None:
         message = (
             "exactly one of nonResourceAttributes or resourceAttributes must be"
@@ -145,7 +147,7 @@ def _spec_errors(spec: Object) -> list[FieldError]:
     return []
 
 
-def _shown(attributes: Object) -> Object:
+def _internal_attributes(attributes: Object) -> Object:
     return dict(internal_value("authorization/v1.NonResourceAttributes", attributes))
 
 

@@ -88,10 +88,10 @@ def validate(schema: Object) -> list[FieldError]:
         )
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in ("ByNamespace", "ByUser"):
-        shown = {"Type": method.get("type", "")}
+        method_value = {"Type": method.get("type", "")}
         errors.append(
             not_supported(
-                "spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")
+                "spec.distinguisherMethod.type", method_value, ("ByNamespace", "ByUser")
             )
         )
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
@@ -178,11 +178,11 @@ def _validate_subject(subject: Object, path: str) -> list[FieldError]:
             )
     for other in ("serviceAccount", "user", "group"):
         if other != field and subject.get(other) is not None:
-            wanted = next(kind for kind, name in _KINDS.items() if name == other)
+            required_kind = next(kind for kind, name in _KINDS.items() if name == other)
             errors.append(
                 forbidden(
                     f"{path}.{other}",
-                    f"{other} is forbidden when subject kind is not '{wanted}'",
+                    f"{other} is forbidden when subject kind is not '{required_kind}'",
                 )
             )
     return errors

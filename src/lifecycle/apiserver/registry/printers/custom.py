@@ -56,10 +56,10 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
         position = match.end()
 
     def find(obj: Any) -> list[Any]:
-        found = [obj]
+        results = [obj]
         for step in steps:
-            found = [result for value in found for result in step(value)]
-        return found
+            results = [result for value in results for result in step(value)]
+        return results
 
     return find
 
@@ -84,14 +84,14 @@ def _step(match: re.Match[str]) -> Step:
         )
     inner, negated = json_path(match["path"]), match["operator"] == "!="
     literal = match["literal"]
-    wanted = literal[1:-1] if literal[0] in "\"'" else literal
+    operand = literal[1:-1] if literal[0] in "\"'" else literal
 
     def keep(value: Any) -> list[Any]:
         items = value if isinstance(value, list) else []
         return [
             i
             for i in items
-            if any((_text(v) == wanted) is not negated for v in inner(i))
+            if any((_text(v) == operand) is not negated for v in inner(i))
         ]
 
     return keep
@@ -131,9 +131,9 @@ def _column(column: Object) -> Column:
     )
 
 
-def _cell(type: str, found: list[Any], now: float) -> Any:
+def _cell(type: str, results: list[Any], now: float) -> Any:
     """The first thing found, as the column's type allows; None for anything else."""
-    value = found[0] if found else None
+    value = results[0] if results else None
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)

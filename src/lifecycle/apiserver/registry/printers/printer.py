@@ -154,10 +154,10 @@ def format_labels(labels: dict[str, str] | None) -> str:
 
 
 def list_with_more(
-    items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>"
+    items: Sequence[str], count: int, maximum: int = 3, empty: str = "<unset>"
 ) -> str:
     """The first few items and how many there are besides. Upstream:
     `listWithMoreString`.
     """
-    text = ",".join(items[:shown])
-    return f"{text} + {count - shown} more..." if count > shown else text or empty
+    text = ",".join(items[:maximum])
+    return f"{text} + {count - maximum} more..." if count > maximum else text or empty

@@ -273,10 +273,10 @@ def validate_object_meta_update(
             set(new.get("finalizers") or ()) - set(old.get("finalizers") or ())
         )
         if extra:
-            shown = "[]string{" + ", ".join(f'"{name}"' for name in extra) + "}"
+            go_slice = "[]string{" + ", ".join(f'"{name}"' for name in extra) + "}"
             why = (
                 "no new finalizers can be added if the object is being deleted, found"
-                f" new finalizers {shown}"
+                f" new finalizers {go_slice}"
             )
             errors.append(forbidden(f"{path}.finalizers", why))
     if not new.get("resourceVersion"):

@@ -73,12 +73,12 @@ def forget_empty_lists(obj: Object) -> None:
 def _forget(value: Any, struct: str) -> None:
     plan = _plan(struct)
     for name in plan.empties:
-        given = value.get(name)
-        if given is not None and not given:
+        item = value.get(name)
+        if item is not None and not item:
             value[name] = None
     for name, inner in plan.inner:
-        given = value.get(name)
-        if not given:
+        item = value.get(name)
+        if not item:
             continue
-        for one in given if isinstance(given, list) else (given,):
+        for one in item if isinstance(item, list) else (item,):
             _forget(one, inner)

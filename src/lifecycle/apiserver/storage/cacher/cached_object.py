@@ -48,9 +48,9 @@ def with_resource_version(value: bytes, obj: Object) -> bytes | None:
     """
     metadata = obj["metadata"]
     uid = b'"uid":"%b"' % metadata.get("uid", "").encode()
-    before, found, after = value.partition(uid)
+    before, separator, after = value.partition(uid)
     if (
-        not found or b"{" in before[before.find(b'"metadata":{') + 12 :]
+        not separator or b"{" in before[before.find(b'"metadata":{') + 12 :]
     ):  # the first uid is some other object's
         return None
     return b'%b%b,"resourceVersion":"%b"%b' % (

@@ -304,8 +304,8 @@ class Cacher:
             if criteria.namespace
             else self.prefix + criteria.name
         )
-        found = self._objects.get(key)
-        return [found] if found is not None else []
+        cached = self._objects.get(key)
+        return [cached] if cached is not None else []
 
     # -- watches -----------------------------------------------------------------------
 

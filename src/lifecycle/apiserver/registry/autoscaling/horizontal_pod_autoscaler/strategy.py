@@ -43,10 +43,14 @@ def set_defaults(autoscaler: Object) -> None:
             "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
         }
         for key, rules in (("scaleUp", up), ("scaleDown", down)):
-            given = behavior.get(key) or {}
+            scaling_rules = behavior.get(key) or {}
             behavior[key] = {
                 **rules,
-                **{name: value for name, value in given.items() if value is not None},
+                **{
+                    name: value
+                    for name, value in scaling_rules.items()
+                    if value is not None
+                },
             }
 
 

@@ -87,13 +87,13 @@ def _generate_selector(job: Object) -> None:
     uid, name = meta.get("uid", ""), meta.get("name", "")
     template = spec["template"] = dict(spec["template"])
     template_meta = template["metadata"] = dict(template.get("metadata") or {})
-    given = template_meta.get("labels")
-    labels = template_meta["labels"] = dict(given or {})
+    template_labels = template_meta.get("labels")
+    labels = template_meta["labels"] = dict(template_labels or {})
     for prefix in ("batch.kubernetes.io/", ""):
         labels.setdefault(prefix + "job-name", name)
         labels.setdefault(prefix + "controller-uid", uid)
     if (
-        given and meta.get("labels") is given
+        template_labels and meta.get("labels") is template_labels
     ):  # defaulted: one map, seen from two places
         meta["labels"] = dict(labels)
     selector = dict(spec.get("selector") or {})

@@ -95,23 +95,23 @@ def validate_env(variables: list[Object], path: str) -> list[FieldError]:
 def _validate_value_from(variable: Object, path: str) -> list[FieldError]:
     source = variable["valueFrom"]
     errors: list[FieldError] = []
-    given = [name for name in _SOURCES if source.get(name) is not None]
-    if "fieldRef" in given:
+    specified = [name for name in _SOURCES if source.get(name) is not None]
+    if "fieldRef" in specified:
         errors += validate_object_field_selector(
             source["fieldRef"], ENV_FIELDS, f"{path}.fieldRef"
         )
-    if "resourceFieldRef" in given:
+    if "resourceFieldRef" in specified:
         errors += validate_resource_field_selector(
             source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False
         )
     for name in ("configMapKeyRef", "secretKeyRef"):
-        if name in given:
+        if name in specified:
             errors += _validate_key_selector(source[name], f"{path}.{name}")
-    if "fileKeyRef" in given:
+    if "fileKeyRef" in specified:
         errors += _validate_file_key_selector(
             source["fileKeyRef"], f"{path}.fileKeyRef"
         )
-    if not given:
+    if not specified:
         why = (
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`,"
             " `secretKeyRef` or `fileKeyRef`"
@@ -121,7 +121,7 @@ def _validate_value_from(variable: Object, path: str) -> list[FieldError]:
         errors.append(
             invalid(path, "", "may not be specified when `value` is not empty")
         )
-    elif len(given) > 1:
+    elif len(specified) > 1:
         errors.append(
             invalid(path, "", "may not have more than one field specified at a time")
         )
@@ -267,12 +267,12 @@ def validate_env_from(sources: list[Object], path: str) -> list[FieldError]:
                 invalid(f"{path}[{index}].prefix", prefix, why)
                 for why in content.relaxed_env_name(prefix)
             ]
-        given = [
+        specified = [
             name
             for name in ("configMapRef", "secretRef")
             if source.get(name) is not None
         ]
-        for name in given:
+        for name in specified:
             referred = source[name].get("name", "")
             here = f"{path}[{index}].{name}.name"
             if not referred:
@@ -282,11 +282,11 @@ def validate_env_from(sources: list[Object], path: str) -> list[FieldError]:
                     invalid(here, referred, why)
                     for why in content.name_is_dns_subdomain(referred, True)
                 ]
-        if not given:
+        if not specified:
             errors.append(
                 invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
             )
-        elif len(given) > 1:
+        elif len(specified) > 1:
             errors.append(
                 invalid(
                     path, "", "may not have more than one field specified at a time"

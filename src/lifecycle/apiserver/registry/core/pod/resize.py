@@ -66,9 +66,9 @@ def _resized(after: list[Object], known: list[Object]) -> list[Object]:
     ):
         return after
     containers = [dict(old) for old in known]
-    for container, given in zip(containers, after):
+    for container, new in zip(containers, after):
         for key in ("resources", "resizePolicy"):
-            _put(container, key, given.get(key))
+            _put(container, key, new.get(key))
     return containers
 
 
@@ -157,10 +157,10 @@ def _validate_nothing_removed(spec: Object, before: Object) -> list[FieldError]:
             if group == "initContainers" and not _is_sidecar(old):
                 continue
             for key in ("requests", "limits"):
-                given = (container.get("resources") or {}).get(key) or {}
+                amounts = (container.get("resources") or {}).get(key) or {}
                 if (
                     not ((old.get("resources") or {}).get(key) or {}).keys()
-                    <= given.keys()
+                    <= amounts.keys()
                 ):
                     path = f"spec.{group}[{index}].resources.{key}"
                     errors.append(forbidden(path, f"resource {key} cannot be removed"))
@@ -201,13 +201,16 @@ def _changes_more(container: Object, old: Object) -> bool:
     """Whether anything but CPU and memory differs. A list that is new is not looked at;
     device claims stand in the way of any resize.
     """
-    given, known = container.get("resources") or {}, old.get("resources") or {}
+    new_resources, old_resources = (
+        container.get("resources") or {},
+        old.get("resources") or {},
+    )
     kept: Object = {}
     for key in ("requests", "limits"):
-        before = known.get(key) or {}
+        before = old_resources.get(key) or {}
         others = {
             name: amount
-            for name, amount in (given.get(key) or {}).items()
+            for name, amount in (new_resources.get(key) or {}).items()
             if name not in _RESIZABLE
         }
         if before:
@@ -217,7 +220,7 @@ def _changes_more(container: Object, old: Object) -> bool:
     rest = {name: value for name, value in container.items() if name != "resources"}
     old_rest = {name: value for name, value in old.items() if name != "resources"}
     return rest != old_rest or kept != {
-        key: value for key, value in known.items() if value
+        key: value for key, value in old_resources.items() if value
     }
 
 

@@ -191,8 +191,8 @@ def validate_resource_requirements(
         limit = limits.get(name)
         if limit is not None:
             if amount != limit:
-                asked, allowed = parse_quantity(amount), parse_quantity(limit)
-                if asked != allowed and not is_overcommit_allowed(name):
+                requested, allowed = parse_quantity(amount), parse_quantity(limit)
+                if requested != allowed and not is_overcommit_allowed(name):
                     errors.append(
                         invalid(
                             f"{path}.requests",
@@ -200,7 +200,7 @@ def validate_resource_requirements(
                             f"must be equal to {name} limit of {limit}",
                         )
                     )
-                elif asked > allowed:
+                elif requested > allowed:
                     errors.append(
                         invalid(
                             f"{path}.requests",

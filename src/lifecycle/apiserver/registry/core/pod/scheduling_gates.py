@@ -17,10 +17,10 @@ def validate_node_selector_mutation(
     after: Object | None, before: Object
 ) -> list[FieldError]:
     """Labels may be added."""
-    given = after or {}
-    if all(given.get(key) == value for key, value in before.items()):
+    node_selector = after or {}
+    if all(node_selector.get(key) == value for key, value in before.items()):
         return []
-    value = dict(sorted(given.items())) if after is not None else None
+    value = dict(sorted(node_selector.items())) if after is not None else None
     why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
     return [invalid("spec.nodeSelector", value, why)]
 

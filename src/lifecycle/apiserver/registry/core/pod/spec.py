@@ -264,13 +264,13 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
                 for why in content.dns1123_label(name)
             ]
             names.add(name)
-        given = [
+        sources = [
             field
             for field in ("resourceClaimName", "resourceClaimTemplateName")
             if claim.get(field) is not None
         ]
         value = internal_value("core/v1.PodResourceClaim", claim)
-        if len(given) == 2:
+        if len(sources) == 2:
             errors.append(
                 invalid(
                     here,
@@ -279,7 +279,7 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
                     " may be specified",
                 )
             )
-        if not given:
+        if not sources:
             errors.append(
                 invalid(
                     here,
@@ -288,7 +288,7 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
                     " `resourceClaimTemplateName`",
                 )
             )
-        for field in given:
+        for field in sources:
             errors += [
                 invalid(f"{here}.{field}", claim[field], why)
                 for why in content.dns1123_subdomain(claim[field])

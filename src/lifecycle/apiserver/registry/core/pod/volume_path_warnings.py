@@ -74,11 +74,11 @@ def _projected(where: str, sources: list[Object]) -> list[str]:
 
 def _placed_by(source: Object) -> list[_Placed]:
     for kind, worded in _SOURCES.items():
-        given = source.get(kind) or {}
-        if given.get("items") is not None:
+        projection = source.get(kind) or {}
+        if projection.get("items") is not None:
             return [
-                _Placed(item.get("path", ""), worded, given.get("name", ""))
-                for item in given["items"]
+                _Placed(item.get("path", ""), worded, projection.get("name", ""))
+                for item in projection["items"]
             ]
     token = source.get("serviceAccountToken")
     return (

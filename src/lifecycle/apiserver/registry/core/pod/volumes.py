@@ -102,14 +102,14 @@ def _validate_source(
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     count = 0
-    given = [
+    specified = [
         source
         for source, value in volume.items()
         if value is not None and source in _SOURCES
     ]
-    if len(given) > 1:  # rare; reported in upstream's order
-        given = [source for source in _SOURCES if source in given]
-    for source in given:
+    if len(specified) > 1:  # rare; reported in upstream's order
+        specified = [source for source in _SOURCES if source in specified]
+    for source in specified:
         value, rule = volume[source], _SOURCES[source]
         if count:
             errors.append(

@@ -284,10 +284,10 @@ def _profile_warnings(
             ' "seccompProfile" field instead'
         )
     key = f"{_APP_ARMOR}{name}"
-    given = context.get("appArmorProfile") or (spec.get("securityContext") or {}).get(
+    profile = context.get("appArmorProfile") or (spec.get("securityContext") or {}).get(
         "appArmorProfile"
     )
-    if key in annotations and not given:
+    if key in annotations and not profile:
         warnings.append(
             f"{path}metadata.annotations[{key}]: deprecated since v1.30; use the"
             ' "appArmorProfile" field instead'

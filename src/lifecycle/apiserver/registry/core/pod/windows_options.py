@@ -49,12 +49,12 @@ def validate_windows_options(options: Object | None, path: str) -> list[FieldErr
     if user is not None:
         errors += [
             invalid(f"{path}.runAsUserName", user, f"runAsUserName{why}")
-            for why in _user_complaints(user)
+            for why in _user_name_errors(user)
         ]
     return errors
 
 
-def _user_complaints(name: str) -> list[str]:
+def _user_name_errors(name: str) -> list[str]:
     if not name:
         return [" cannot be an empty string"]
     if _CONTROL.search(name):

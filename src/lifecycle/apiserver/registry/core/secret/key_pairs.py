@@ -31,7 +31,7 @@ def _blocks(pem: bytes) -> list[tuple[str, bytes]]:
     ]
 
 
-def _certificate_complaint(types: list[str]) -> str:
+def _certificate_error(types: list[str]) -> str:
     if _CERTIFICATE in types:
         return ""
     if not types:
@@ -45,7 +45,7 @@ def _certificate_complaint(types: list[str]) -> str:
     return f'tls: failed to find "CERTIFICATE" PEM block {after}: [{" ".join(types)}]'
 
 
-def _key_complaint(types: list[str]) -> str:
+def _key_error(types: list[str]) -> str:
     if any(_is_private(type_) for type_ in types):
         return ""
     if not types:
@@ -65,7 +65,7 @@ def _is_private(type_: str) -> bool:
     return type_ == _PRIVATE or type_.endswith(f" {_PRIVATE}")
 
 
-def key_pair_complaint(certificate: str, key: str) -> str:
+def key_pair_error(certificate: str, key: str) -> str:
     """What is wrong with a pair, both PEM in base64; empty if they fit."""
     try:
         certificates, keys = (
@@ -74,7 +74,7 @@ def key_pair_complaint(certificate: str, key: str) -> str:
         )
     except binascii.Error:
         return ""
-    complaint = _certificate_complaint([t for t, _ in certificates]) or _key_complaint(
+    complaint = _certificate_error([t for t, _ in certificates]) or _key_error(
         [t for t, _ in keys]
     )
     if complaint:

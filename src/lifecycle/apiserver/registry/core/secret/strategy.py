@@ -19,7 +19,7 @@ from lifecycle.apiserver.registry.core.key_value_data import (
     decoded_size,
     validate_immutable,
 )
-from lifecycle.apiserver.registry.core.secret.key_pairs import key_pair_complaint
+from lifecycle.apiserver.registry.core.secret.key_pairs import key_pair_error
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -136,7 +136,7 @@ def warnings_on_create(secret: Object) -> list[str]:
     if secret.get("type") != "kubernetes.io/tls":
         return []
     data = secret.get("data") or {}
-    complaint = key_pair_complaint(data.get("tls.crt") or "", data.get("tls.key") or "")
+    complaint = key_pair_error(data.get("tls.crt") or "", data.get("tls.key") or "")
     return [complaint] if complaint else []
 
 
