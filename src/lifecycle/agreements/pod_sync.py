@@ -38,7 +38,6 @@ from lifecycle.agreements.recorded_disk import (
     recorded_tree,
 )
 from lifecycle.agreements.volume_listing import compare_volume_listing
-from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable, Comparison
 from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.inspector import Recording
