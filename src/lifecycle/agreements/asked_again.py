@@ -23,6 +23,7 @@ from itertools import takewhile
 from lifecycle.api.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget
 from lifecycle.compare import AgreementTable
@@ -189,6 +190,7 @@ def asked_again(
         f"recording {recording.provenance}",
     )
     table.title, table.opening = title, opening
+    mark_given(table, recording, recording.exchanges(scenario))
     for row, exchange in zip(
         table.rows, ours, strict=True
     ):  # both in the order in which was asked

@@ -17,6 +17,7 @@ from typing import Any
 from lifecycle.agreements.remembering_server import RememberingServer, now
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client, Transport
+from lifecycle.cluster.given import PUBLISHED
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.compare import AgreementTable, compare
 from lifecycle.inspector import Recording
@@ -25,8 +26,6 @@ from lifecycle.kubectl.discovery.discovery_client import (
     groups_and_resources,
 )
 from lifecycle.kubectl.rest_mapper import RESTMapper, rest_mapper_for
-
-PUBLISHED = "the server answers from the published documents of its version"
 
 Everything = tuple[list[Object], list[Object]]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.agreements.asked_again import OURS, Asker, Tamper, asked_again
-from lifecycle.agreements.discovery import PUBLISHED
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
+from lifecycle.cluster.given import PUBLISHED
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
