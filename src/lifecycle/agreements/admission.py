@@ -36,11 +36,22 @@ def admission_agreement(
     """
     tamper = chain_with(without, more)
     tables = [
-        asked_again(recording, scenario, "Admission", tamper) for scenario in scenarios
+        asked_again(recording, scenario, "Admission", tamper, _opening)
+        for scenario in scenarios
     ]
     for table in tables[1:]:
         tables[0].extend(table)
     return tables[0]
+
+
+def _opening(table: AgreementTable) -> str:
+    refused = sum(row.cluster[:1] in ("4", "5") for row in table.computed)
+    return (
+        f"{len(table.computed)} requests that admission plugins change or refuse, sent"
+        f" to a real API server and to ours; the real one refused {refused}:"
+        f" {table.outcome('answers')}, down to the default that was added and the word"
+        " that refuses."
+    )
 
 
 def chain_with(without: Collection[str], more: Collection[Plugin]) -> Tamper:

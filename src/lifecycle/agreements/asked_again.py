@@ -23,6 +23,7 @@ from itertools import takewhile
 from lifecycle.api.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget
 from lifecycle.compare import AgreementTable
@@ -53,7 +54,7 @@ class Asker(HandlerTarget):
         self, server: GenericAPIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN
     ) -> None:
         super().__init__(server, admin)
-        self._shown: bytes | None = self._certificate
+        self._presented: bytes | None = self._certificate
         self._issued: dict[str, str] = {}
 
     async def ask(self, recorded: Exchange) -> Exchange:
@@ -67,7 +68,7 @@ class Asker(HandlerTarget):
             headers["Content-Type"] = recorded.content_type
         if recorded.token:
             headers["Authorization"] = f"Bearer {self._ours(recorded.token)}"
-        self._shown = self._certificate if recorded.identity == "admin" else None
+        self._presented = self._certificate if recorded.identity == "admin" else None
         status, sent, answer = await self.request(
             recorded.method, recorded.path, headers, self._body(recorded)
         )
@@ -86,7 +87,8 @@ class Asker(HandlerTarget):
         self, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> Request:
         return replace(
-            super()._request(method, path, headers, body), peer_certificate=self._shown
+            super()._request(method, path, headers, body),
+            peer_certificate=self._presented,
         )
 
     def _ours(self, theirs: str) -> str:
@@ -170,7 +172,11 @@ def ask_again(
 
 
 def asked_again(
-    recording: Recording, scenario: str, title: str, tamper: Tamper | None = None
+    recording: Recording,
+    scenario: str,
+    title: str,
+    tamper: Tamper | None = None,
+    opening: Callable[[AgreementTable], str] | None = None,
 ) -> AgreementTable:
     """The agreement table of a scenario, a row per request, each beginning with who
     asked (unless it was the administrator).
@@ -183,21 +189,22 @@ def asked_again(
         OURS,
         f"recording {recording.provenance}",
     )
-    table.title = title
+    table.title, table.opening = title, opening
+    mark_given(table, recording, recording.exchanges(scenario))
     for row, exchange in zip(
         table.rows, ours, strict=True
     ):  # both in the order in which was asked
-        asked = row.input.partition("?")[
+        question = row.input.partition("?")[
             0
         ]  # what follows is the same for all of a scenario, and long
-        row.input = f"{who(exchange)}: {asked}" if who(exchange) else asked
+        row.input = f"{who(exchange)}: {question}" if who(exchange) else question
         row.stage = row.stage.rstrip(":")
     return table
 
 
 def who(exchange: Exchange) -> str:
     """Who asked, in a few words; empty for the administrator as such."""
-    wanted = exchange.headers_sent.get("Impersonate-User")
+    instead = exchange.headers_sent.get("Impersonate-User")
     scheme = exchange.headers_sent.get("Authorization", "").partition(" ")[0]
     asker = (
         ""
@@ -206,4 +213,4 @@ def who(exchange: Exchange) -> str:
         if scheme
         else exchange.identity
     )
-    return " ".join(filter(None, (asker, f"as {wanted}" if wanted else "")))
+    return " ".join(filter(None, (asker, f"as {instead}" if instead else "")))

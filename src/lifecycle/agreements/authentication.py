@@ -48,7 +48,16 @@ def authentication_agreement(
             judged = instead(copy.copy(ours))
             setattr(ours, "authenticate_request", judged.authenticate_request)  # noqa: B010 - a method of this one instance
 
-    return asked_again(recording, SCENARIO, "Authentication", tamper)
+    return asked_again(recording, SCENARIO, "Authentication", tamper, _opening)
+
+
+def _opening(table: AgreementTable) -> str:
+    strangers = sum(row.cluster.startswith("401") for row in table.computed)
+    return (
+        f"{len(table.computed)} requests with good, bad and no credentials, shown to a"
+        f" real API server and to ours; the real one did not know {strangers} of the"
+        f" callers: {table.outcome('answers')}."
+    )
 
 
 def authentication_then_and_now(recording: Recording) -> AgreementTable:
@@ -56,7 +65,13 @@ def authentication_then_and_now(recording: Recording) -> AgreementTable:
     how an answer is laid out.
     """
     table = AgreementTable(
-        "Authentication, then and now", OURS, f"recording {recording.provenance}"
+        "Authentication, then and now",
+        OURS,
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(table.computed)} requests that an older API server was sent, put to"
+            f" ours of today: {table.outcome('outcomes')}."
+        ),
     )
     recorded = recording.exchanges(SCENARIO)
     normaliser = Normaliser().learn(*(exchange.response for exchange in recorded))
@@ -66,9 +81,11 @@ def authentication_then_and_now(recording: Recording) -> AgreementTable:
         if theirs.path == ABOUT_ITSELF:
             continue
         sides = [normaliser.normalise(outcome(exchange)) for exchange in (mine, theirs)]
-        asked = f"{who(theirs)}: {theirs.method} {theirs.path}".removeprefix(": ")
+        question = f"{who(theirs)}: {theirs.method} {theirs.path}".removeprefix(": ")
         stage = f"{SCENARIO}: {theirs.moment}" if theirs.moment else f"{SCENARIO}:"
-        table.add(stage, asked, str(mine.status), str(theirs.status), compare(*sides))
+        table.add(
+            stage, question, str(mine.status), str(theirs.status), compare(*sides)
+        )
     return table
 
 
@@ -76,11 +93,11 @@ def outcome(exchange: Exchange) -> dict[str, object]:
     """What a client gets to know first: the code, and the sentence that goes with a
     refusal.
     """
-    said = (
+    message = (
         exchange.response.get("message")
         if isinstance(exchange.response, dict)
         else None
     )
     return {"code": exchange.status} | (
-        {"message": said} if said and exchange.status >= 400 else {}
+        {"message": message} if message and exchange.status >= 400 else {}
     )

@@ -97,6 +97,7 @@ def authorization_agreement(
         "Authorization",
         "lifecycle, from the recorded roles",
         f"recording {recording.provenance}",
+        lambda table: _opening(table, allowed),
     )
     results: dict[str, Comparison] = defaultdict(Comparison)
     allowed: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -114,10 +115,10 @@ def authorization_agreement(
         counts[1] += verdict.allowed
         counts[2] += bool(theirs["allowed"])
     for name, comparison in results.items():
-        asked, here, there = allowed[name]
+        count, here, there = allowed[name]
         table.add(
             "authz",
-            f"{name}: {asked} questions",
+            f"{name}: {count} questions",
             f"{here} allowed",
             f"{there} allowed",
             comparison,
@@ -131,6 +132,15 @@ def authorization_agreement(
             comparison,
         )
     return table
+
+
+def _opening(table: AgreementTable, allowed: dict[str, list[int]]) -> str:
+    questions, ours, theirs = (sum(column) for column in zip(*allowed.values()))
+    return (
+        f"{questions:,} times somebody asked who may do what: the real API server"
+        f" allowed {theirs:,}, ours {ours:,}; user by user, {table.outcome('rows')},"
+        " the reason and the wording of refusals included."
+    )
 
 
 def _decision(
@@ -147,12 +157,15 @@ def _decision(
         ours["allowed"] != theirs["allowed"]
     ):  # the reason that goes with it is no second difference
         return Comparison(
-            total=1, differences=[Difference(f"/{question}", _say(ours), _say(theirs))]
+            total=1,
+            differences=[
+                Difference(f"/{question}", _in_short(ours), _in_short(theirs))
+            ],
         )
     return compare(ours, theirs, path=f"/{question}")
 
 
-def _say(status: Object) -> str:
+def _in_short(status: Object) -> str:
     return (
         f"{'allowed' if status['allowed'] else 'not allowed'}"
         f" {status.get('reason', '')}".strip()

@@ -32,7 +32,18 @@ PODS, NODES = resource("pods"), resource("nodes")
 
 def binding_agreement(recording: Recording) -> AgreementTable:
     """One row per recorded request, one per bound pod."""
-    table = AgreementTable("Binding", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Binding",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len([row for row in table.computed if row.stage == 'request'])} requests"
+            " in which the real scheduler told a pod its node, and"
+            f" {len([row for row in table.computed if row.stage == 'effect'])} pods as"
+            " the server left them: ours sends the same, and ours writes the same;"
+            f" {table.outcome('rows')}."
+        ),
+    )
     for event in RecordedJourney(recording).requests(
         "kube-scheduler", "create", "/binding"
     ):
@@ -53,16 +64,16 @@ def binding_agreement(recording: Recording) -> AgreementTable:
         for posted, bound in pods_of(recording)
         if bound["spec"].get("nodeName")
     ]
-    done = on_virtual_time(
+    changes = on_virtual_time(
         bound_again(noted(recording, "nodes as the scheduler sees them"), pods)
     )
-    for (posted, bound), changed in zip(pods, done, strict=True):
+    for (posted, bound), changed in zip(pods, changes, strict=True):
         name, theirs = posted["metadata"]["name"], _difference(posted, bound)
         table.add(
             "effect",
             name,
-            _said(changed),
-            _said(theirs),
+            _in_words(changed),
+            _in_words(theirs),
             compare(changed, theirs, path=f"/{name}"),
         )
     return table
@@ -72,11 +83,11 @@ class _Listening:
     """A transport that answers nothing and keeps what it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.request: list[Any] = []
 
     async def round_trip(self, request: Request) -> Response:
         """Keep it."""
-        self.asked = [request.path, request.obj, request.method]
+        self.request = [request.path, request.obj, request.method]
         return Response(status=201, obj={})
 
     async def close(self) -> None:
@@ -88,7 +99,7 @@ async def binding_request(metadata: Object, node: str) -> list[Any]:
     transport = _Listening()
     binder = DefaultBinder(Client(transport, "scheduler"))
     await binder.bind(CycleState(), {"metadata": metadata}, node)
-    return transport.asked
+    return transport.request
 
 
 async def bound_again(
@@ -149,16 +160,16 @@ async def bound_again(
 
 def _difference(before: Object, after: Object) -> Object:
     """What a binding can change."""
-    found: Object = {"nodeName": after["spec"].get("nodeName")}
+    change: Object = {"nodeName": after["spec"].get("nodeName")}
     for name in ("labels", "annotations"):
         old = before["metadata"].get(name) or {}
-        found[name] = {
+        change[name] = {
             k: v
             for k, v in (after["metadata"].get(name) or {}).items()
             if old.get(k) != v
         }
     conditions = (after.get("status") or {}).get("conditions") or ()
-    found["condition"] = next(
+    change["condition"] = next(
         (
             {k: v for k, v in c.items() if k in ("type", "status", "reason")}
             for c in conditions
@@ -166,10 +177,10 @@ def _difference(before: Object, after: Object) -> Object:
         ),
         None,
     )
-    return found
+    return change
 
 
-def _said(change: Object) -> str:
+def _in_words(change: Object) -> str:
     labels = ", ".join(
         f"{key.rpartition('/')[2]}={value}" for key, value in change["labels"].items()
     )

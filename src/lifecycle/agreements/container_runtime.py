@@ -138,7 +138,7 @@ def our_container_spec(
     )
 
 
-def _shown(spec: Object) -> str:
+def _namespaces(spec: Object) -> str:
     kinds = (
         "joins " + n["type"] if "/proc/" in n.get("path", "") else n["type"]
         for n in spec["linux"]["namespaces"]
@@ -152,6 +152,12 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
         "What a runtime makes of a pod",
         "lifecycle",
         f"recording {recording.provenance}",
+        lambda table: (
+            f"containerd turned {len(table.computed)} requests of kubelets into"
+            " containers; from the same requests ours makes the same low-level"
+            " specifications – namespaces, mounts, capabilities, masked paths:"
+            f" {table.outcome('documents')}."
+        ),
     )
     for node in recording.nodes():
         floor: int | None = None
@@ -173,8 +179,8 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
                 table.add(
                     STAGE,
                     f"pause of {name}",
-                    _shown(ours),
-                    _shown(theirs),
+                    _namespaces(ours),
+                    _namespaces(theirs),
                     compare(ours, theirs),
                 )
             sent = translate.sandbox_config(translate.read_sandbox_config(recorded))
@@ -198,8 +204,8 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
             table.add(
                 STAGE,
                 f"container {name}",
-                _shown(ours),
-                _shown(theirs),
+                _namespaces(ours),
+                _namespaces(theirs),
                 compare(ours, theirs),
             )
     return table
@@ -207,13 +213,13 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
 
 def all_documents(recording: Recording) -> list[tuple[str, Object, Object]]:
     """Every running container: its node, its document, and that of its sandbox."""
-    found: list[tuple[str, Object, Object]] = []
+    containers: list[tuple[str, Object, Object]] = []
     for node in recording.nodes():
         pods: dict[str, Any] = {
             d["status"]["id"]: d for d in documents(recording, node, PODS)
         }
-        found += [
+        containers += [
             (node, d, pods[d["info"]["sandboxID"]])
             for d in documents(recording, node, CONTAINERS)
         ]
-    return found
+    return containers

@@ -36,13 +36,17 @@ ENUMS = {
 
 def inspected(recording: Recording, node: str) -> list[Object]:
     """What `crictl inspect` printed for each running container of a node."""
-    text, found, decoder = recording.node(node).run(INSPECTED), [], json.JSONDecoder()
+    text, documents, decoder = (
+        recording.node(node).run(INSPECTED),
+        [],
+        json.JSONDecoder(),
+    )
     position = text.find("{")
     while position >= 0:
         document, end = decoder.raw_decode(text, position)
-        found.append(document)
+        documents.append(document)
         position = text.find("{", end)
-    return found
+    return documents
 
 
 def known_pods(recording: Recording) -> dict[str, Object]:
@@ -76,10 +80,10 @@ def our_config(
     ]
     uid = int(document["status"].get("user", {}).get("linux", {}).get("uid", 0))
     resources = linux_container_resources(pod, container, memory)
-    made = generate_container_config(
+    config = generate_container_config(
         pod, container, attempt, envs=envs, resources=resources, image_uid=uid
     )
-    context = dict(made.security_context)
+    context = dict(config.security_context)
     numbers = {"POD": 0, "CONTAINER": 1, "NODE": 2}
     options = {
         key: numbers[value]
@@ -89,19 +93,22 @@ def our_config(
     context["namespace_options"] = {**options, "userns_options": {"mode": 2}}
     kinds = {name: number for number, name in ENUMS["seccomp"].items()}
     context["seccomp"] = {"profile_type": kinds[context["seccomp"]["profile_type"]]}
-    config: Object = {
-        "annotations": dict(made.annotations),
-        "command": list(made.command),
-        "args": list(made.args),
-        "labels": dict(made.labels),
-        "linux": {"resources": dict(made.resources), "security_context": context},
-        "log_path": made.log_path,
-        "metadata": {"attempt": made.metadata.attempt, "name": made.metadata.name},
-        "user_specified_image": made.user_specified_image,
+    printed: Object = {
+        "annotations": dict(config.annotations),
+        "command": list(config.command),
+        "args": list(config.args),
+        "labels": dict(config.labels),
+        "linux": {"resources": dict(config.resources), "security_context": context},
+        "log_path": config.log_path,
+        "metadata": {
+            "attempt": config.metadata.attempt,
+            "name": config.metadata.name,
+        },
+        "user_specified_image": config.user_specified_image,
     }
     if not attempt:
-        del config["metadata"]["attempt"]
-    return {key: value for key, value in config.items() if value}
+        del printed["metadata"]["attempt"]
+    return {key: value for key, value in printed.items() if value}
 
 
 def their_config(document: Object) -> Object:
@@ -169,7 +176,15 @@ def flattened(groups: list[list[str]], spec: Object) -> dict[str, bool]:
 def container_start_agreement(recording: Recording) -> AgreementTable:
     """Configs, and the order of starts."""
     table = AgreementTable(
-        "Container start", "lifecycle", f"recording {recording.provenance}"
+        "Container start",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            "What a kubelet asks of its runtime for each running container, and in"
+            f" which order it tells of it: {table.fields_equal:,} of {table.total:,}"
+            " fields that were recorded come out of ours, too."
+        ),
+        telling="init containers before the others",
     )
     pods = known_pods(recording)
     for node in recording.nodes():

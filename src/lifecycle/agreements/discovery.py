@@ -17,6 +17,7 @@ from typing import Any
 from lifecycle.agreements.remembering_server import RememberingServer, now
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client, Transport
+from lifecycle.cluster.given import PUBLISHED
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.compare import AgreementTable, compare
 from lifecycle.inspector import Recording
@@ -51,19 +52,19 @@ def recorded_groups(recording: Recording) -> dict[str, Object]:
     """The groups that the recorded server listed in the old form, by name; the core
     group has none.
     """
-    found: dict[str, Object] = {}
+    groups: dict[str, Object] = {}
     for exchange in recording.exchanges("discovery"):
         document = exchange.response
         if isinstance(document, dict) and document.get("kind") == "APIVersions":
-            found[""] = {
+            groups[""] = {
                 "name": "",
                 "versions": [
                     {"groupVersion": v, "version": v} for v in document["versions"]
                 ],
             }
         if isinstance(document, dict) and document.get("kind") == "APIGroupList":
-            found |= {group["name"]: group for group in document["groups"]}
-    return found
+            groups |= {group["name"]: group for group in document["groups"]}
+    return groups
 
 
 def rows_of(document: Object) -> dict[str, Any]:
@@ -91,7 +92,14 @@ def discovery_agreement(
     this reading of the recorded documents instead.
     """
     table = AgreementTable(
-        "What the server serves", "lifecycle", f"recording {recording.provenance}"
+        "What the server serves",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"A server says what it serves in two forms, {len(theirs)} documents in the"
+            " old one and two in the new; what our client reads from the new is what"
+            f" the server itself says in the old: {table.outcome('documents')}."
+        ),
     )
     theirs = recorded_lists(recording)
     groups, lists = ours or read_by_ours(RememberingServer(recording))
@@ -100,7 +108,7 @@ def discovery_agreement(
         group["name"]: {key: group.get(key) for key in ("name", "versions")}
         for group in groups
     }
-    wanted = {
+    their_groups = {
         name: {key: group.get(key) for key in ("name", "versions")}
         for name, group in recorded.items()
     }
@@ -108,8 +116,8 @@ def discovery_agreement(
         "client",
         "all groups and their versions",
         f"{len(mine)} groups",
-        f"{len(wanted)} groups",
-        compare(mine, wanted),
+        f"{len(their_groups)} groups",
+        compare(mine, their_groups),
     )
     _add_lists(
         table,
@@ -125,7 +133,14 @@ def server_agreement(recording: Recording) -> AgreementTable:
     group and version.
     """
     table = AgreementTable(
-        "What our server serves", "lifecycle", f"recording {recording.provenance}"
+        "What our server serves",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            "Which resources there are, our server was told by the published documents"
+            " of this version, which were recorded, too: nothing here was worked out,"
+            " and nothing is counted."
+        ),
     )
 
     async def scene(cluster: RehearsedCluster) -> Everything:
@@ -135,7 +150,7 @@ def server_agreement(recording: Recording) -> AgreementTable:
     names = {
         group["name"]: [v["version"] for v in group["versions"]] for group in groups
     }
-    wanted = {
+    their_groups = {
         n: [v["version"] for v in g["versions"]]
         for n, g in recorded_groups(recording).items()
     }
@@ -143,14 +158,16 @@ def server_agreement(recording: Recording) -> AgreementTable:
         "server",
         "all groups and their versions",
         f"{len(names)} groups",
-        f"{len(wanted)} groups",
-        compare(names, wanted),
+        f"{len(their_groups)} groups",
+        compare(names, their_groups),
+        PUBLISHED,
     )
     _add_lists(
         table,
         "server",
         {document["groupVersion"]: document for document in lists},
         recorded_lists(recording),
+        PUBLISHED,
     )
     return table
 
@@ -160,18 +177,21 @@ def _add_lists(
     stage: str,
     ours: dict[str, Object],
     theirs: dict[str, Object],
+    given: str = "",
 ) -> None:
-    for name, document in theirs.items():
-        mine, wanted = (
-            rows_of(ours.get(name, {"groupVersion": name})),
-            rows_of(document),
+    for name in sorted({*ours, *theirs}):
+        nothing = {"groupVersion": name}
+        mine, recorded = (
+            rows_of(ours.get(name, nothing)),
+            rows_of(theirs.get(name, nothing)),
         )
         table.add(
             stage,
             name,
             f"{len(mine)} resources",
-            f"{len(wanted)} resources",
-            compare(mine, wanted),
+            f"{len(recorded)} resources",
+            compare(mine, recorded),
+            given,
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from lifecycle.agreements.iptables_rules import recorded_objects
-from lifecycle.compare import AgreementTable, Comparison, Difference
+from lifecycle.compare import AgreementTable, Comparison
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import Answer, Record
@@ -45,29 +45,29 @@ class DigAnswer:
 
 def parse_dig(text: str) -> Iterator[DigAnswer]:
     """The answers in a text of `dig` calls, each after the line with its command."""
-    found: DigAnswer | None = None
+    answer: DigAnswer | None = None
     section = ""
     for line in text.splitlines():
         words = line.split()
         if line.startswith("$ dig "):
-            if found is not None:
-                yield found
-            found, section = (
+            if answer is not None:
+                yield answer
+            answer, section = (
                 DigAnswer(words[2], words[3] if len(words) > 3 else "A"),
                 "",
             )
-        elif found is None or not words:
+        elif answer is None or not words:
             section = section if words else ""
         elif "->>HEADER<<-" in line:
-            found.status = line.partition("status: ")[2].partition(",")[0]
+            answer.status = line.partition("status: ")[2].partition(",")[0]
         elif line.startswith(";; flags:"):
-            found.flags = frozenset(line.partition(":")[2].partition(";")[0].split())
+            answer.flags = frozenset(line.partition(":")[2].partition(";")[0].split())
         elif line.startswith(";; ") and line.endswith(" SECTION:"):
             section = words[1].lower()
-        elif section in found.sections and not line.startswith(";"):
-            found.sections[section].append(" ".join(words))
-    if found is not None:
-        yield found
+        elif section in answer.sections and not line.startswith(";"):
+            answer.sections[section].append(" ".join(words))
+    if answer is not None:
+        yield answer
 
 
 def as_dug(record: Record) -> str:
@@ -92,27 +92,18 @@ def recorded_answerer(recording: Recording) -> Answerer:
 def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
     """Code, the flag `aa`, and each record of each section."""
     result = Comparison()
-    where = f"/{theirs.name}/{theirs.type}"
-
-    def field_equal(name: str, here: object, there: object) -> None:
-        result.total += 1
-        if here == there:
-            result.equal += 1
-        else:
-            result.differences.append(Difference(f"{where}/{name}", here, there))
-
-    field_equal("status", ours.rcode, theirs.status)
-    field_equal("aa", ours.authoritative, "aa" in theirs.flags)
+    where = f"{theirs.name}/{theirs.type}"
+    result.field(f"{where}/status", ours.rcode, theirs.status)
+    result.field(f"{where}/aa", ours.authoritative, "aa" in theirs.flags)
     for section in SECTIONS:
         records: list[Record] = getattr(ours, section)
         here = [_masked(as_dug(record), result.freedoms) for record in records]
         there = [_masked(text, Counter()) for text in theirs.sections[section]]
         if here != there and Counter(here) == Counter(there):
             result.freedoms[ANY_ORDER] += 1
-        for text in sorted(set(here) | set(there)):
-            field_equal(
-                section, text if text in here else None, text if text in there else None
-            )
+        left, right = Counter(here), Counter(there)
+        for text in sorted({*left, *right}):
+            result.field(f"{where}/{section}/{text}", left[text], right[text])
     return result
 
 
@@ -131,6 +122,11 @@ def dns_agreement(recording: Recording, ask: Ask | None = None) -> AgreementTabl
         "DNS answers",
         "lifecycle, from the recorded Services",
         f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(table.computed)} questions put with `dig` to CoreDNS and to ours,"
+            " over the same Services: names that exist, names that do not, addresses,"
+            f" services, hosts; {table.outcome('answers')}, record by record."
+        ),
     )
     for theirs in parse_dig(recording.dns("svc")):
         ours = ask(theirs.name, theirs.type)

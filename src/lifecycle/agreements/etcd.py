@@ -57,7 +57,7 @@ def recorded_values(recording: Recording) -> list[Kept]:
         text = recording.text("etcd/etcd-look.json")
     except (InspectorError, FileNotFoundError):
         return []
-    found: list[Kept] = []
+    values: list[Kept] = []
     while text := text.lstrip():
         document, end = json.JSONDecoder().raw_decode(text)
         text = text[end:]
@@ -68,14 +68,14 @@ def recorded_values(recording: Recording) -> list[Kept]:
                 kv["version"],
                 kv.get("lease", 0),
             )
-            found.append(
+            values.append(
                 Kept(
                     base64.b64decode(kv["key"]).decode(),
                     *numbers,
                     base64.b64decode(kv["value"]),
                 )
             )
-    return found
+    return values
 
 
 def etcd_agreement(
@@ -85,7 +85,16 @@ def etcd_agreement(
     makes a key.
     """
     table = AgreementTable(
-        "Keys and values", "lifecycle", f"recording {recording.provenance}"
+        "Keys and values",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len([row for row in table.computed if row.stage == 'keys'])} kinds of"
+            " keys found in a real etcd, and"
+            f" {len([row for row in table.computed if row.stage == 'values'])} values,"
+            " each decoded and encoded again by ours: the same key, byte by byte the"
+            f" same value; {table.outcome('rows')}."
+        ),
     )
     rows = {resource_prefix(row): row for row in reversed(all_resources())}
     groups: dict[str, list[str]] = {}
@@ -133,9 +142,9 @@ def _again(row: Resource, rest: str, key_of: KeyOf) -> str:
 
 def shown_by_api(recording: Recording) -> dict[tuple[str, str], Object]:
     """The same objects as the API showed them, by uid and resourceVersion."""
-    found: dict[tuple[str, str], Object] = {}
+    objects: dict[tuple[str, str], Object] = {}
     if "etcd" not in recording.scenarios():
-        return found
+        return objects
     for exchange in recording.exchanges("etcd"):
         answer = exchange.response
         if not isinstance(answer, dict):
@@ -146,8 +155,8 @@ def shown_by_api(recording: Recording) -> dict[tuple[str, str], Object]:
         }
         for obj in answer.get("items") or [answer]:
             metadata = obj.get("metadata") or {}
-            found[metadata.get("uid", ""), metadata.get("resourceVersion", "")] = {
+            objects[metadata.get("uid", ""), metadata.get("resourceVersion", "")] = {
                 **head,
                 **obj,
             }
-    return found
+    return objects

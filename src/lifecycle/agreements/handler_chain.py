@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import zip_longest
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lifecycle.agreements.asked_again import OURS
@@ -204,7 +205,14 @@ def handler_chain_agreement(
     writes. `chain` is judged in place of ours.
     """
     table = AgreementTable(
-        "The audit log, written again", OURS, f"recording {recording.provenance}"
+        "The audit log, written again",
+        OURS,
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(requests):,} requests went through a real API server, which wrote"
+            f" {len(table.computed):,} lines into its audit log; sent through our chain"
+            f" again, they leave the same log: {table.outcome('lines')}."
+        ),
     )
     requests = list(requests_of(recorded_events(recording)))
 
@@ -212,15 +220,14 @@ def handler_chain_agreement(
         return [await written_again(events, chain) for events in requests]
 
     for events, ours in zip(requests, on_a_loop(all_of_them()), strict=True):
-        for i, theirs in enumerate(events):
-            mine = ours[i] if i < len(ours) else {}
-            asked = f"{theirs['verb']} {theirs['requestURI']}"
-            result = compare(_compared(mine) if mine else {}, _compared(theirs))
+        for mine, theirs in zip_longest(ours, events, fillvalue={}):
+            event = theirs or mine
+            sides = [_compared(side) if side else {} for side in (mine, theirs)]
             table.add(
-                f"audit: {theirs['stage']}",
-                asked,
+                f"audit: {event['stage']}",
+                f"{event['verb']} {event['requestURI']}",
                 mine.get("stage", "nothing"),
-                theirs["stage"],
-                result,
+                theirs.get("stage", "nothing"),
+                compare(*sides),
             )
     return table

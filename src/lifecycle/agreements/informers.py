@@ -69,7 +69,16 @@ def informer_agreement(recording: Recording) -> AgreementTable:
     told.
     """
     table = AgreementTable(
-        "Informers", "lifecycle", f"recording {recording.provenance}"
+        "Informers",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"Our informers were led through {sum(map(len, events.values())):,}"
+            " recorded watch events, also with a connection that breaks after each of"
+            " them; their caches were held against what the real cluster listed at"
+            f" that moment: {table.outcome('rows')}."
+        ),
+        telling=next(iter(WEATHER)),
     )
     events = recorded_events(recording, SCENARIO)
     for question, weather in WEATHER.items():
@@ -85,15 +94,15 @@ def informer_agreement(recording: Recording) -> AgreementTable:
             )
         count = f"{lists} lists, {objects} objects"
         table.add(SCENARIO, question, count, count, total)
-    told, recorded = Comparison(), sum(map(len, events.values()))
+    notified, recorded = Comparison(), sum(map(len, events.values()))
     for path in sorted(events):
-        told += on_virtual_time(_told(ReplayedServer(events), path))
+        notified += on_virtual_time(_notified(ReplayedServer(events), path))
     table.add(
         SCENARIO,
         "what handlers are told, in order",
         f"{recorded} calls",
         f"{recorded} events",
-        told,
+        notified,
     )
     return table
 
@@ -138,7 +147,7 @@ async def _step(server: ReplayedServer, revision: int, weather: str) -> None:
         server.cut()
 
 
-async def _told(server: ReplayedServer, path: str) -> Comparison:
+async def _notified(server: ReplayedServer, path: str) -> Comparison:
     """Everything a handler hears of an undisturbed watch, beside the recorded
     events.
     """

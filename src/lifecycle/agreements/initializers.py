@@ -19,6 +19,7 @@ from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
+from lifecycle.cluster.given import PUBLISHED
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
@@ -135,7 +136,9 @@ def initializers_agreement(
     table = compare_exchanges(
         "discovery", on_virtual_time(main()), theirs, OURS, against
     )
-    table.title = "What does the job now"
+    table.title, table.opening = "What does the job now", _opening
+    for row in table.rows:
+        row.given = PUBLISHED
     answers = asked_again(recording, "admission", table.title, tamper)
     answers.rows = [
         row
@@ -146,12 +149,20 @@ def initializers_agreement(
     return table
 
 
+def _opening(table: AgreementTable) -> str:
+    return (
+        "No cluster has initializers any more; what does their job, a policy that"
+        " refuses and a webhook that cannot be reached, was asked of a real API server"
+        f" and of ours: {table.outcome('answers')}."
+    )
+
+
 def resources_of(recording: Recording) -> set[str]:
     """The resources that configure admission on a recorded cluster, of all versions of
     the group.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for exchange in recording.exchanges("discovery"):
         if GROUP in exchange.path and isinstance(exchange.response, dict):
-            found |= {row["name"] for row in exchange.response.get("resources") or ()}
-    return found
+            names |= {row["name"] for row in exchange.response.get("resources") or ()}
+    return names

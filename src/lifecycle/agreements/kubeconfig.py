@@ -211,8 +211,18 @@ def kubeconfig_agreement(
     """One row per question, over `count` sets of files; after a change, the files
     themselves are compared. `mine`: judge another reader.
     """
-    table = AgreementTable("kubeconfig", "lifecycle", name)
     sets = list(generated(count, seed))
+    table = AgreementTable(
+        "kubeconfig",
+        "lifecycle",
+        name,
+        lambda table: (
+            f"{len(sets)} sets of kubeconfig files, whole and broken, given to {name}"
+            f" and to ours with {len(table.computed)} commands each:"
+            f" {table.outcome('commands')}, output, refusals and changed files"
+            " included."
+        ),
+    )
     for question in QUESTIONS:
         answers: list[tuple[Any, Any]] = []
         for files in sets:
@@ -220,8 +230,8 @@ def kubeconfig_agreement(
                 environ = files.write(Path(folder))
                 answers.append(
                     (
-                        _told(mine(question, environ), folder),
-                        _told(theirs(question, environ), folder),
+                        _answer(mine(question, environ), folder),
+                        _answer(theirs(question, environ), folder),
                     )
                 )
         if question[0] in UNORDERED:
@@ -241,22 +251,20 @@ def _add(
 ) -> None:
     refused = [sum(1 for pair in answers if pair[side]["code"]) for side in (0, 1)]
     comparison = compare([pair[0] for pair in answers], [pair[1] for pair in answers])
-    shown = [f"{len(answers) - count} answered, {count} refused" for count in refused]
+    texts = [f"{len(answers) - count} answered, {count} refused" for count in refused]
     table.add(
-        "kubeconfig", f"config {' '.join(question)}", shown[0], shown[1], comparison
+        "kubeconfig", f"config {' '.join(question)}", texts[0], texts[1], comparison
     )
 
 
-def _as_a_set(told: dict[str, Any]) -> dict[str, Any]:
-    return {**told, "out": sorted(told["out"].splitlines())}
+def _as_a_set(answer: dict[str, Any]) -> dict[str, Any]:
+    return {**answer, "out": sorted(answer["out"].splitlines())}
 
 
-def _told(answer: Answer, folder: str) -> dict[str, Any]:
+def _answer(answer: Answer, folder: str) -> dict[str, Any]:
     code, out, err = answer
-    said: Any = out
-    if out.startswith("{"):
-        said = json.loads(out)
-    return {"code": code, "out": said, "err": err.replace(folder, "FOLDER")}
+    output: Any = json.loads(out) if out.startswith("{") else out
+    return {"code": code, "out": output, "err": err.replace(folder, "FOLDER")}
 
 
 def _after(
@@ -265,15 +273,15 @@ def _after(
     ask: Callable[[tuple[str, ...], dict[str, str]], Answer],
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        told = _told(ask(change, files.write(Path(folder))), folder)
-        told["out"] = told["out"].replace(folder, "FOLDER")
+        answer = _answer(ask(change, files.write(Path(folder))), folder)
+        answer["out"] = answer["out"].replace(folder, "FOLDER")
         kept = {
             name: (Path(folder) / name).read_text()
             for name in files.documents
             if (Path(folder) / name).exists()
         }
     return {
-        **told,
+        **answer,
         "files": {name: yaml.safe_load(text) for name, text in kept.items()},
     }
 
@@ -285,7 +293,16 @@ def official_client_agreement(*, count: int = 40, seed: int = SEED) -> Agreement
     Which context that is, ours says: of several files that name one, the Python client
     takes the last one's word, kubectl the first one's.
     """
-    table = AgreementTable("kubeconfig", "lifecycle", "kubernetes, the Python client")
+    table = AgreementTable(
+        "kubeconfig",
+        "lifecycle",
+        "kubernetes, the Python client",
+        lambda table: (
+            f"{len(pairs)} contexts that the official Python client can use, read by"
+            " it and by ours: server, credentials and verification are"
+            f" {'the same' if table.equal else 'not always the same'}."
+        ),
+    )
     pairs = []
     for files in generated(count, seed):
         with tempfile.TemporaryDirectory() as folder:

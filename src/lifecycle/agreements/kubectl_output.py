@@ -103,6 +103,11 @@ def kubectl_agreement(
         "What kubectl generates and refuses",
         "lifecycle",
         f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(lines)} command lines typed into a real kubectl and into ours:"
+            f" {table.outcome('answers')}, letter by letter, refusals and exit codes"
+            " included."
+        ),
     )
     lines = recorded_lines(recording)
 
@@ -139,6 +144,12 @@ def versions_agreement(older: Recording, newer: Recording) -> AgreementTable:
         "The same lines, two kubectls",
         f"recording {older.provenance}",
         f"recording {newer.provenance}",
+        lambda table: (
+            f"{len(then)} command lines typed into two versions of kubectl:"
+            f" {counts['alike']} print the same, {counts['nulls']} differ only in how"
+            " they print a time that is not set, and"
+            f" {len(then) - counts['alike'] - counts['nulls']} in more."
+        ),
     )
     then = recorded_lines(older)
     alike, nulls = Comparison(), Comparison()
@@ -182,6 +193,10 @@ def historical_agreement(recording: Recording, minor: int) -> AgreementTable:
         f"kubectl run as of 1.{minor}",
         "lifecycle, the historical model",
         f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(table.computed)} lines of `kubectl run`, typed into kubectl"
+            f" 1.{minor} and given to a model of its rules: {table.outcome('objects')}."
+        ),
     )
     lines = recorded_lines(recording)
     for name, flags in HISTORICAL.items():

@@ -98,7 +98,14 @@ def request_agreement(
     kubectl's.
     """
     table = AgreementTable(
-        "The requests of the journey", "lifecycle", f"recording {recording.provenance}"
+        "The requests of the journey",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: (
+            f"{len(lines)} kubectl commands, traced while they were typed: what went"
+            " over the wire, path, query, headers and body, and what ours sends for"
+            f" the same commands; {table.outcome('requests')}."
+        ),
     )
     lines = {
         name: transcript

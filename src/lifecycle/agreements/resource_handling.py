@@ -47,8 +47,17 @@ def resource_handling_agreement(
             await server.stop()
 
     table = on_virtual_time(main())
-    table.title = "Resource handling"
+    table.title, table.opening = "Resource handling", _opening
     return table
+
+
+def _opening(table: AgreementTable) -> str:
+    refused = sum(row.cluster[:1] in ("4", "5") for row in table.computed)
+    return (
+        f"{len(table.computed)} requests – creates, patches, pages, watches – sent one"
+        f" after the other to a real API server and to ours; the real one refused"
+        f" {refused}: {table.outcome('answers')}."
+    )
 
 
 def on_a_server(

@@ -207,10 +207,14 @@ def scheduling_agreement(
     recording: Recording, framework: Callable[[], Framework] = default_framework
 ) -> AgreementTable:
     """One row per pod."""
+    decisions = decide_again(recording, framework)
     table = AgreementTable(
-        "Scheduling", "lifecycle", f"recording {recording.provenance}"
+        "Scheduling",
+        "lifecycle",
+        f"recording {recording.provenance}",
+        lambda table: _opening(decisions),
     )
-    for decision in decide_again(recording, framework):
+    for decision in decisions:
         ours, theirs = decision.ours(), decision.theirs()
         if (
             decision.name == "preemptor"
@@ -225,6 +229,30 @@ def scheduling_agreement(
             compare(ours, theirs, path=f"/{decision.name}"),
         )
     return table
+
+
+def _opening(decisions: list[Decision]) -> str:
+    placed = [d for d in decisions if d.recorded_host]
+    same = sum(d.host == d.recorded_host for d in placed)
+    equals = sum(
+        d.host != d.recorded_host and {d.host, d.recorded_host} <= d.best
+        for d in placed
+    )
+    refused = [d for d in decisions if not d.recorded_host]
+    worded = sum(d.refusal == d.recorded_refusal or bool(d.nominated) for d in refused)
+    sentence = (
+        f"{len(decisions)} pods put to the real scheduler and to ours, from the same"
+        f" nodes: {len(placed)} were placed, {same} of them on the same node by both;"
+    )
+    if equals:
+        sentence += (
+            f" {equals} times several nodes had the same sum, and ours chose another"
+            " of them;"
+        )
+    return (
+        f"{sentence} {len(refused)} were refused, {worded} of them in the same words"
+        " or by making room on the same node."
+    )
 
 
 def _preempted_on(recording: Recording) -> str:

@@ -60,12 +60,28 @@ def services_agreement(
     """The whole table. `tamper` changes the server that is asked, `work` stands in for
     our controller. Raises InspectorError.
     """
-    table = asked_again(recording, "services", "services and endpoints", tamper)
+    table = asked_again(
+        recording, "services", "services and endpoints", tamper, _opening
+    )
     for row in table.rows:
         row.input = _short(row.input)
     for question, slices in recorded_slices(recording).items():
         table.add("services", question, *_worked_out(slices, work or slices_for))
     return table
+
+
+def _opening(table: AgreementTable) -> str:
+    slices = sum(
+        int(row.cluster.split()[0])
+        for row in table.computed
+        if row.input.startswith("slices") and row.cluster.endswith(" slices")
+    )
+    return (
+        "Services of fourteen shapes, created in a real cluster and in ours, addresses,"
+        " endpoints and refusals included; and"
+        f" {slices} lists of endpoints, worked out by our controller from the real"
+        f" pods: {table.outcome('answers')}."
+    )
 
 
 def _short(question: str) -> str:
@@ -86,18 +102,18 @@ Seen = tuple[Object, list[Object], list[Object], Indexer]
 
 def recorded_slices(recording: Recording) -> dict[str, list[Seen]]:
     """What was seen together, by question."""
-    found: dict[str, list[Seen]] = {}
+    slices: dict[str, list[Seen]] = {}
     for scenario, moment, namespace in MOMENTS:
         lists = _lists(recording, scenario, moment, namespace)
         if {"services", "pods", "endpointslices"} <= lists.keys():
-            made = [
+            created = [
                 piece["metadata"]["creationTimestamp"]
                 for piece in lists["endpointslices"]
             ]
-            nodes = _nodes(recording, max(made, default=""))
+            nodes = _nodes(recording, max(created, default=""))
             seen = [(*each, nodes) for each in _together(lists)]
-            found[f"slices worked out, {moment or 'all shapes'}"] = seen
-    return found
+            slices[f"slices worked out, {moment or 'all shapes'}"] = seen
+    return slices
 
 
 def _nodes(recording: Recording, moment: str) -> Indexer:
@@ -175,8 +191,8 @@ def _is_of(endpoint_slice: Object, service: Object) -> bool:
 def _worked_out(seen: list[Seen], work: Work) -> tuple[str, str, Comparison]:
     total, count = Comparison(), 0
     for service, pods, slices, nodes in seen:
-        ours = [_told(piece) for piece in work(service, pods, nodes)]
-        theirs = [_told(piece) for piece in slices]
+        ours = [_content(piece) for piece in work(service, pods, nodes)]
+        theirs = [_content(piece) for piece in slices]
         if [piece["endpoints"] for piece in map(_plain, slices)] != [
             piece["endpoints"] for piece in theirs
         ]:
@@ -190,7 +206,7 @@ def _plain(endpoint_slice: Object) -> Object:
     return {key: endpoint_slice.get(key) or [] for key in KEPT}
 
 
-def _told(endpoint_slice: Object) -> Object:
+def _content(endpoint_slice: Object) -> Object:
     """What a slice says, and how it is labelled and owned; not its name, nor its
     times.
     """
@@ -203,10 +219,10 @@ def _told(endpoint_slice: Object) -> Object:
         {key: ref[key] for key in ("kind", "name", "uid")}
         for ref in meta.get("ownerReferences") or ()
     ]
-    told = {
+    content = {
         **_plain(endpoint_slice),
         "endpoints": endpoints,
         "labels": meta.get("labels"),
         "owners": owners,
     }
-    return {**told, "generateName": meta.get("generateName")}
+    return {**content, "generateName": meta.get("generateName")}

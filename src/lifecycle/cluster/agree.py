@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.compare import AgreementTable, compare_cluster
@@ -67,8 +68,10 @@ def agreement_with(
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
                 cluster.server
             )
-            return await compare_cluster(target, theirs, scenario, on_step=on_step)
+            table = await compare_cluster(target, theirs, scenario, on_step=on_step)
         finally:
             await cluster.stop()
+        mark_given(table, theirs, theirs.exchanges(scenario))
+        return table
 
     return on_virtual_time(main())
