@@ -22,6 +22,9 @@ BOOKMARK = "bookmarks sent by the clock"
 START_FAILED = re.compile(
     r"failed to (create|start) containerd task|failed to create shim task"
 )
+_NOT_READY = "Node is not ready"
+_STATIC = ("etcd-", "kube-apiserver-", "kube-controller-manager-", "kube-scheduler-")
+_OF_A_BOOKMARK = frozenset({"kind", "apiVersion", "metadata", "spec", "status"})
 _UNLIMITED = {"memory": "9007199254740988Ki"}
 
 
@@ -66,39 +69,91 @@ def _failed_start_event(value: dict[str, Any], key: str, kind: str) -> bool:
 
 
 def _unlimited(value: dict[str, Any], key: str, kind: str) -> bool:
-    return kind == "Pod" and key == "resources" and value.get("limits") == _UNLIMITED
+    if kind != "Pod" or not isinstance(value.get("status"), dict):
+        return False
+    resources = value["status"].get("resources") or {}
+    return "metadata" in value and resources.get("limits") == _UNLIMITED
 
 
-def _unlimited_managed(value: dict[str, Any], key: str, kind: str) -> bool:
-    limits = value.get("f:limits") if key == "f:resources" else None
+def _metadata_only(value: dict[str, Any], key: str, kind: str) -> bool:
     return (
         kind == "Pod"
-        and isinstance(limits, dict)
-        and not set(limits) - {".", "f:memory"}
+        and value.get("kind") == "PartialObjectMetadata"
+        and bool((value.get("metadata") or {}).get("managedFields"))
     )
 
 
-def _soften_managed(fields: dict[str, Any]) -> dict[str, Any]:
+def _soften_metadata(pod: dict[str, Any]) -> dict[str, Any]:
+    entries = [_soften_entry(entry) for entry in pod["metadata"]["managedFields"]]
+    return pod | {"metadata": pod["metadata"] | {"managedFields": entries}}
+
+
+def _soften_unlimited(pod: dict[str, Any]) -> dict[str, Any]:
+    """The limit in the pod's status, and what the kubelet's own entry says of it."""
+    status = pod["status"]
+    resources = status["resources"]
+    softened = resources | {
+        "limits": as_optional(resources["limits"], UNLIMITED_MEMORY)
+    }
+    if "managedFields" in pod["metadata"]:
+        pod = _soften_metadata(pod)
+    return pod | {"status": status | {"resources": softened}}
+
+
+def _soften_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    of_status = (entry.get("fieldsV1") or {}).get("f:status") or {}
+    fields = of_status.get("f:resources") or {}
+    limits = fields.get("f:limits") or {}
+    if (
+        entry.get("manager") != "kubelet"
+        or entry.get("subresource") != "status"
+        or set(limits) - {".", "f:memory"}
+        or not limits
+    ):
+        return entry
     if not set(fields) - {".", "f:limits"}:
-        return {
+        # the kubelet said nothing else of resources: the whole entry is due to it
+        softened = {
             key: as_optional(item, UNLIMITED_MEMORY) for key, item in fields.items()
         }
-    return fields | {"f:limits": as_optional(fields["f:limits"], UNLIMITED_MEMORY)}
+    else:
+        softened = fields | {"f:limits": as_optional(limits, UNLIMITED_MEMORY)}
+    return entry | {
+        "fieldsV1": entry["fieldsV1"]
+        | {"f:status": of_status | {"f:resources": softened}}
+    }
 
 
 def _told_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
-    told = value.get("reason") == "NodeNotReady" or (
-        key == "rows" and "NodeNotReady" in value["cells"]
+    if kind != "Event":
+        return False
+    if key == "rows":
+        about = (value.get("object") or {}).get("metadata") or {}
+        cells = [str(cell) for cell in value["cells"]]
+        subject = next((c[4:] for c in cells if c.startswith("pod/")), "")
+        told = "NodeNotReady" in cells and _NOT_READY in cells
+        return told and _of_the_control_plane(about.get("namespace", ""), subject)
+    subject = value.get("involvedObject") or {}
+    return (
+        value.get("reason") == "NodeNotReady"
+        and value.get("message") == _NOT_READY
+        and subject.get("kind") == "Pod"
+        and _of_the_control_plane(subject.get("namespace", ""), subject.get("name", ""))
     )
-    return kind == "Event" and told
+
+
+def _of_the_control_plane(namespace: str, name: str) -> bool:
+    """Whether it is one of the static pods that are there before their node is."""
+    return namespace == "kube-system" and name.startswith(_STATIC)
 
 
 def _periodic_bookmark(value: dict[str, Any], key: str, kind: str) -> bool:
-    if value.get("type") != "BOOKMARK" or "object" not in value:
+    obj = value.get("object") if value.get("type") == "BOOKMARK" else None
+    if not isinstance(obj, dict):
         return False
-    return "k8s.io/initial-events-end" not in (
-        value["object"]["metadata"].get("annotations") or {}
-    )
+    told = {name for name, item in obj.items() if item not in (None, {}, [])}
+    said = {name for name, item in (obj.get("metadata") or {}).items() if item}
+    return told <= _OF_A_BOOKMARK and said <= {"resourceVersion"}
 
 
 ACCIDENTS = (
@@ -132,15 +187,13 @@ ACCIDENTS = (
         "the kubelet read the sandbox's cgroup before its limit was written and reports"
         " cgroup v1's largest number as a limit",
         _unlimited,
-        lambda resources: (
-            resources | {"limits": as_optional(resources["limits"], UNLIMITED_MEMORY)}
-        ),
+        _soften_unlimited,
     ),
     Accident(
         UNLIMITED_MEMORY,
-        "the managed fields of that report",
-        _unlimited_managed,
-        _soften_managed,
+        "the managed fields of that report, where only an object's metadata is shown",
+        _metadata_only,
+        _soften_metadata,
     ),
 )
 

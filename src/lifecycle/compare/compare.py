@@ -140,6 +140,8 @@ class _Comparer:
                 and not self.bijection.bind(mine.identity, yours.identity)
             ):
                 return False
+            if mine.near and yours.near and not mine.near.holds(yours.near):
+                return False
             if mine.raw != yours.raw:
                 granted.append(mine.rule)
         self.result.freedoms.update(granted)

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from lifecycle.compare.masked import ABSENT, Masked
+from lifecycle.compare.masked import ABSENT, Masked, Near
 from lifecycle.compare.rule import FieldRule, Site
 
 
@@ -72,7 +72,7 @@ class NodePort(FieldRule):
 
 class Coalescing(FieldRule):
     """How many writes a controller needed: several changes may be folded into one write
-    of an EndpointSlice.
+    of an EndpointSlice. Two of them, or a tenth of all.
     """
 
     name = "writes folded together"
@@ -85,12 +85,15 @@ class Coalescing(FieldRule):
             and site.kind == "EndpointSlice"
             and isinstance(value, int)
         ):
-            return self.placeholder("<generation>", value)
+            near = Near(value, steps=2, share=0.1)
+            return self.placeholder("<generation>", value, near=near)
         return None
 
 
 class EventCount(FieldRule):
-    """How often an event was seen: it depends on how long one waited before looking."""
+    """How often an event was seen: it depends on how long one waited before looking.
+    Three times more or less, or a quarter: back-offs and probes take seconds.
+    """
 
     name = "event counts"
 
@@ -101,15 +104,20 @@ class EventCount(FieldRule):
             and site.key in ("count", "Count")
             and isinstance(value, int)
         ):
-            return self.placeholder("<count>", value)
+            return self.placeholder("<count>", value, near=self.near(value))
         return None
+
+    @staticmethod
+    def near(count: int) -> Near:
+        """How far two counts of one event may be apart."""
+        return Near(count, steps=3, share=0.25)
 
 
 class Age(FieldRule):
     """An age in a printed table: time that passed until one looked."""
 
     name = "ages"
-    _pattern = re.compile(r"(?:\d+(?:y|d|h|m|s))+|<unknown>")
+    _pattern = re.compile(r"(?:\d+(?:y|d|h|m|s))+")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The columns that print how long ago."""
@@ -121,13 +129,12 @@ class Age(FieldRule):
             if self._pattern.fullmatch(value):
                 return self.placeholder("<age>", value)
             if site.kind == "Event" and (
-                match := re.fullmatch(r"(\S+) \(x\d+ over \S+\)", value)
+                match := re.fullmatch(r"(\S+) \(x(\d+) over (\S+)\)", value)
             ):
-                return (
-                    self.placeholder("<age> (several)", value)
-                    if self._pattern.fullmatch(match[1])
-                    else None
-                )
+                if not all(map(self._pattern.fullmatch, (match[1], match[3]))):
+                    return None
+                near = EventCount.near(int(match[2]))
+                return self.placeholder("<age> (several)", value, near=near)
         return None
 
 

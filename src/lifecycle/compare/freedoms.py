@@ -106,12 +106,23 @@ _OTHERS = {
 }
 
 
+def names() -> list[str]:
+    """Every freedom that can be granted."""
+    rules = [rule.name for rule in (*FIELD_RULES, *TEXT_RULES)]
+    accidents = [accident.name for accident in ACCIDENTS]
+    return sorted({*rules, *accidents, *_OTHERS})
+
+
 def why(name: str) -> str:
-    """One sentence. Empty for a name nobody knows."""
+    """One sentence. Raises KeyError for a name nobody has given a reason for: no
+    freedom is granted without one.
+    """
     for rule in (*FIELD_RULES, *TEXT_RULES):
         if rule.name == name:
-            return inspect.cleandoc(rule.__doc__ or "").split("\n\n")[0]
+            return " ".join(
+                inspect.cleandoc(rule.__doc__ or "").split("\n\n")[0].split()
+            )
     for accident in ACCIDENTS:
         if accident.name == name:
             return accident.why
-    return _OTHERS.get(name, "")
+    return _OTHERS[name]

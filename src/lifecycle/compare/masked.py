@@ -21,13 +21,30 @@ journey/nginx-747d4c55d8-<random>`) and this cluster's member of it (a uid).
 @dataclass(slots=True, frozen=True)
 class Mark:
     """One replacement inside a value. `instead`: what the other cluster may have in its
-    place without any placeholder.
+    place without any placeholder. `near`: of a number, how far the other's may be.
     """
 
     rule: str
     raw: str
     identity: Identity | None = None
     instead: Any = None
+    near: Near | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Near:
+    """A number that two clusters count up to while time passes: the other's may be
+    `steps` more or less, or the `share` of the larger one, whichever is more.
+    """
+
+    number: int
+    steps: int
+    share: float
+
+    def holds(self, other: Near) -> bool:
+        """Whether two counts are as near as that."""
+        larger = max(self.number, other.number)
+        return abs(self.number - other.number) <= max(self.steps, self.share * larger)
 
 
 ABSENT = "(absent)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.compare.entities import Entities, Entity
-from lifecycle.compare.masked import Identity, Mark, Masked
+from lifecycle.compare.masked import Identity, Mark, Masked, Near
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,9 +50,11 @@ class FieldRule(Rule):
         value: Any,
         identity: Identity | None = None,
         instead: Any = None,
+        near: Near | None = None,
     ) -> Masked:
         """A placeholder for a whole value."""
-        return Masked(text, [Mark(self.name, str(value), identity, instead)], value)
+        mark = Mark(self.name, str(value), identity, instead, near)
+        return Masked(text, [mark], value)
 
 
 class TextRule(Rule):

@@ -8,7 +8,10 @@ mention has to agree.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+from typing import Any
 
 from lifecycle.compare.masked import Identity
 from lifecycle.compare.rule import Site, TextRule
@@ -221,10 +224,15 @@ class FirstBinding(TextRule):
         """Only where an access review gives its reason."""
         return site.key == "reason"
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
-        """That it was allowed, and by a cluster-wide binding, stays. Whether *this* one
-        allows it is the authorization room's own test.
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
+        """That it was allowed, and by a binding that the cluster has, stays. Whether
+        *this* one allows it is compared in the authorization table.
         """
+        name = match[0].split('"')[1]
+        if ("ClusterRoleBinding", "", name) not in site.known.by_name:
+            return None
         return "<a ClusterRoleBinding>", None
 
 
@@ -248,11 +256,29 @@ class Certificate(TextRule):
 
 
 class Token(TextRule):
-    """Signed tokens. Their signature is free, and so are times and ids in them."""
+    """Signed tokens. Their signature is free, and so are times and ids in them; who
+    signed them, for whom and about whom is not.
+    """
 
     name = "tokens"
     pattern = re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+")
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
-        """A JWT or a detached JWS."""
-        return ("<JWS>" if ".." in match[0] else "<JWT>"), ("token", match[0])
+        """A JWT with its claims, or a detached JWS."""
+        identity = "token", match[0]
+        header, payload, _ = match[0].split(".")
+        if not payload:
+            return "<JWS>", identity
+        claims = _json_of(payload)
+        shown = {name: claims[name] for name in ("iss", "aud", "sub") if name in claims}
+        algorithm = _json_of(header).get("alg", "unsigned")
+        return f"<JWT {algorithm} {json.dumps(shown, sort_keys=True)}>", identity
+
+
+def _json_of(part: str) -> dict[str, Any]:
+    """A part of a token; nothing if it is no JSON object."""
+    try:
+        found = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
