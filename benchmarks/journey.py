@@ -10,7 +10,8 @@ from benchmarks.measure import Result, https_transport, repeated, served_cluster
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 DEPLOYMENTS = resource("deployments.apps")
 

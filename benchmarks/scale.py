@@ -13,7 +13,8 @@ from benchmarks.journey import DEPLOYMENTS, deployment
 from benchmarks.measure import Result, peak_memory_mib, stopwatch
 from lifecycle.api.resources import resource
 from lifecycle.cluster.background import favour_throughput, new_event_loop
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 
 async def measure(nodes: int, pods: int) -> dict[str, float]:

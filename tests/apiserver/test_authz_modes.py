@@ -30,7 +30,8 @@ from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, review_spec
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.apiserver.webhook.client import WebhookClient, read_webhook_kubeconfig
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.outside_services import Webhook
 
 JANE = UserInfo("jane", ("devs", "system:authenticated"), "7", {"scopes": ("view",)})

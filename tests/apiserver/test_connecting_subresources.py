@@ -8,7 +8,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}
 

@@ -13,7 +13,8 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.endpoints.proxy import Location, locate, proxy, split_scheme_name_port
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 POD = {
     "spec": {"nodeName": "n", "containers": [{"name": "a"}, {"name": "b", "ports": [{"containerPort": 8080}]}]},

@@ -21,7 +21,8 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 PODS, QUOTAS, CONFIG_MAPS = resource("pods"), resource("resourcequotas"), resource("configmaps")
 

@@ -17,7 +17,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster import like
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.replay import compare_cluster

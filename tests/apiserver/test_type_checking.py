@@ -11,7 +11,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import all_resources
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.type_checking import type_check, types_to_check
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from tests.apiserver.asked_server import MERGE, Asked
 
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"

@@ -14,7 +14,8 @@ import yaml
 import lifecycle
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.doctor import PROGRAMS, checkup
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from lifecycle.api import tracing
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.follow import FollowError, follow
 from lifecycle.trace.journey import STAGES
 

@@ -17,7 +17,8 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster import like
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from tests.conftest import RECORDINGS
 
 KIND, BARE = RECORDINGS / "kind-1.36.2", RECORDINGS / "bare-1.20.2"

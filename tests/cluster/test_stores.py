@@ -17,7 +17,8 @@ from kubernetes import config as official_config
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import MASTERS, Request, UserInfo
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.stores import open_store
 from lifecycle.etcd.codec import JSON, PROTOBUF, decode_value, encode_value
 from lifecycle.etcd.sqlite import SQLiteStore

@@ -75,7 +75,7 @@ def test_a_dead_kubelet_is_noticed_its_pods_are_replaced_and_it_may_come_back() 
         assert len(others) == 2
         events = {e["reason"] for e in await cluster.items("events")}
         assert {"NodeNotReady", "TaintManagerEviction"} <= events
-        cluster._run(f"kubelet {shape}", cluster.kubelets[shape].run)
+        cluster.supervisor.run(f"kubelet {shape}", cluster.kubelets[shape].run)
         await asyncio.sleep(60)
         back = await node(cluster, shape)
         assert taints(back) == []
@@ -93,7 +93,7 @@ def test_a_kubelet_back_in_time_costs_no_pod() -> None:
         await kill(cluster, f"kubelet {name}")
         await asyncio.sleep(120)
         assert "unreachable:NoExecute" in taints(await node(cluster, name))
-        cluster._run(f"kubelet {name}", cluster.kubelets[name].run)
+        cluster.supervisor.run(f"kubelet {name}", cluster.kubelets[name].run)
         await asyncio.sleep(400)
         assert taints(await node(cluster, name)) == []
         assert {p["metadata"]["uid"] for p in await cluster.items("pods")} == before
@@ -112,7 +112,7 @@ def test_controllers_killed_and_restarted_give_every_node_a_fresh_grace_period()
             cluster.client("kube-controller-manager"), clock=cluster.clock, names=cluster.names,
             client_for=cluster._controller_client,
         )  # fmt: skip
-        cluster._run("controllers again", manager.run)
+        cluster.supervisor.run("controllers again", manager.run)
         await asyncio.sleep(45)
         assert taints(await node(cluster, "lifecycle-worker")) == []
         await asyncio.sleep(25)

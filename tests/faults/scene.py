@@ -14,7 +14,7 @@ from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.cluster.cluster import ClusterConfig
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.nodes import kind_nodes
 from lifecycle.cluster.rehearsal import RehearsedCluster
 from lifecycle.controllers.manager import ControllerManager
@@ -34,14 +34,14 @@ class Accident(RehearsedCluster):
 
     def named(self, name: str) -> asyncio.Task[None]:
         """The running component of a name: `scheduler`, `controllers`, `kubelet lifecycle-worker`."""
-        return next(task for task in self._tasks if task.get_name() == name and not task.done())
+        return next(task for task in self.supervisor.tasks if task.get_name() == name and not task.done())
 
     async def kill(self, name: str) -> None:
         """End a component; what it ran on the node goes on running."""
         task = self.named(name)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        self._tasks.remove(task)
+        self.supervisor.tasks.remove(task)
 
     def restart_kubelet(self, name: str) -> None:
         """A new kubelet over the containers that the old one has left."""
@@ -54,7 +54,7 @@ class Accident(RehearsedCluster):
         kubelet = self.kubelets[name] = new_main_kubelet(
             config, Dependencies(self.client("kubelet", user), self.runtimes[name], self.clock)
         )
-        self._run(f"kubelet {name}", kubelet.run)
+        self.supervisor.run(f"kubelet {name}", kubelet.run)
 
     def start_controllers(self, identity: str = "") -> None:
         """One more controller manager; with an identity, it works only while it leads."""
@@ -62,7 +62,7 @@ class Accident(RehearsedCluster):
         async def work() -> None:
             client = self.client("kube-controller-manager", UserInfo("system:kube-controller-manager"))
             manager = ControllerManager(
-                client, clock=self.clock, names=NameSource(len(self._tasks)), root_ca="PEM", client_for=self._controller_client
+                client, clock=self.clock, names=NameSource(len(self.supervisor.tasks)), root_ca="PEM", client_for=self._controller_client
             )  # fmt: skip
             if not identity:
                 return await manager.run()
@@ -75,13 +75,13 @@ class Accident(RehearsedCluster):
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
 
-        self._run(identity or "controllers", work)
+        self.supervisor.run(identity or "controllers", work)
 
     def start_scheduler(self) -> None:
         """One more scheduler."""
         client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
         scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=self.clock, rng_seed=1)
-        self._run("scheduler", scheduler.run)
+        self.supervisor.run("scheduler", scheduler.run)
 
     # -- what a user does and sees ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lifecycle.cluster.background import BackgroundCluster
-from lifecycle.cluster.cluster import ClusterConfig
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.inspector import LiveCluster, runner
 from lifecycle.inspector.live import ALLOWED_CONTEXT
 from tests.conftest import RECORDINGS, find_kubectl

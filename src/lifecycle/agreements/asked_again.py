@@ -22,7 +22,8 @@ from itertools import takewhile
 
 from lifecycle.api.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget

@@ -14,7 +14,8 @@ from typing import Any
 
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 
 SLEEP = ["sh", "-c", "sleep 3600"]

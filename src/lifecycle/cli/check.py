@@ -52,8 +52,8 @@ def check(
     from lifecycle.exercises.exercise import find_case, grade
 
     if list_all or stage is None:
-        for known in EXERCISES:
-            click.echo(f"{known.stage:20} {known.title}")
+        for each in EXERCISES:
+            click.echo(f"{each.stage:20} {each.title}")
         return
     try:
         exercise = find_exercise(stage)

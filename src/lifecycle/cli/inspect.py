@@ -136,11 +136,13 @@ def _exchanges(evidence: Recording, scenario: str, what: tuple[str, ...]) -> Non
         )
     click.echo(f"{chosen.method} {chosen.path}\nAccept: {chosen.accept}")
     if chosen.body is not None:
-        click.echo(f"Content-Type: {chosen.content_type}\n\n{_shown(chosen.body)}")
+        click.echo(
+            f"Content-Type: {chosen.content_type}\n\n{_pretty_json(chosen.body)}"
+        )
     click.echo(f"\n{chosen.status}")
     for name, value in chosen.headers.items():
         click.echo(f"{name}: {value}")
-    click.echo(f"\n{_shown(chosen.response)}")
+    click.echo(f"\n{_pretty_json(chosen.response)}")
 
 
 def _node(evidence: Recording, what: tuple[str, ...]) -> None:
@@ -172,12 +174,12 @@ def _look_live(cluster: LiveCluster, stage: str | None, what: tuple[str, ...]) -
     elif stage == "node" and len(what) == 2:
         click.echo(cluster.node(what[0]).run(what[1]), nl=False)
     elif stage.startswith("/"):
-        click.echo(_shown(cluster.get(stage)))
+        click.echo(_pretty_json(cluster.get(stage)))
     else:
         raise Misused(
             "live, STAGE is a path such as /api/v1/nodes, or: node NAME COMMAND"
         )
 
 
-def _shown(value: Any) -> str:
+def _pretty_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2)

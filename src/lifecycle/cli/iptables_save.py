@@ -60,8 +60,8 @@ async def _saved(node: str, kubeconfig: str, table: str) -> str:
     client = Client(transport, "lifecycle-iptables-save")
     proxies = NodeProxies(client, clock=Clock(), cluster_cidr=POD_NETWORK)
     try:
-        found = await client.get(resource("nodes"), node)
-        addresses = (found.get("status") or {}).get("addresses") or ()
+        node_object = await client.get(resource("nodes"), node)
+        addresses = (node_object.get("status") or {}).get("addresses") or ()
         proxies.add(
             node,
             next((a["address"] for a in addresses if a["type"] == "InternalIP"), ""),

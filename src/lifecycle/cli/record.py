@@ -51,11 +51,11 @@ def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) ->
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise Refusal(f"{out} is there already; name a folder that is not")
     with refusals(), LiveCluster(context) as cluster:
-        made = make_recording(
+        recording = make_recording(
             cluster,
             out,
             scenarios or DEFAULT_SCENARIOS,
             pause=pause,
             progress=sys.stderr.isatty(),
         )
-    click.echo(f"recorded {made}")
+    click.echo(f"recorded {recording}")

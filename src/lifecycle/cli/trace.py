@@ -85,7 +85,7 @@ def trace(
     from rich.console import Console
 
     from lifecycle.cluster.background import new_event_loop
-    from lifecycle.cluster.cluster import ClusterConfig
+    from lifecycle.cluster.cluster_config import ClusterConfig
     from lifecycle.cluster.follow import DEFAULT_COMMAND, FollowError, follow
     from lifecycle.inspector import open_recording
     from lifecycle.trace import text

@@ -180,7 +180,7 @@ def up(
     from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.cluster.background import new_event_loop
-    from lifecycle.cluster.cluster import ClusterConfig
+    from lifecycle.cluster.cluster_config import ClusterConfig
 
     def names(text: str) -> tuple[str, ...]:
         return tuple(name for name in text.split(",") if name)

@@ -15,24 +15,17 @@ them).
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
-from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
-from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
-from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
@@ -47,10 +40,13 @@ from lifecycle.cluster.cluster_addons import (
     NodeProxies,
     install_dns,
 )
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
+from lifecycle.cluster.node_readiness import NodesReady
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
-from lifecycle.cluster.stores import authority_folder, check_address, open_store
+from lifecycle.cluster.stores import authority_folder, open_store
+from lifecycle.cluster.supervisor import Supervisor
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.hollow.images import KIND_IMAGES
@@ -67,80 +63,6 @@ if TYPE_CHECKING:
     from lifecycle.cluster.linux.given_containerd import GivenContainerd
     from lifecycle.cluster.linux.machines import LinuxMachines
 
-COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
-"""What `--without` can leave out, so that a real one can take its place."""
-
-RUNTIMES = ("hollow", "sandbox", "containerd")
-OVERLAYS = ("vxlan", "host-gw")
-
-
-@dataclass(slots=True)
-class ClusterConfig:
-    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
-    one; `without` names components to leave out.
-
-    `cert_dir`: the folder of its keys and certificates; None: as the store has it
-    (`authority_folder`).
-
-    `authentication`, `authorization` and `admission` are what stands in
-    kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
-    seconds that the hollow runtime takes for each step of starting a container; 0:
-    none. `overlay`: how packets get from node to node where there are real ones
-    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
-    travels with the package.
-    """
-
-    nodes: int = 3
-    store: str = "memory"
-    cert_dir: Path | None = None
-    port: int = 0
-    runtime: str = "hollow"
-    overlay: str = "vxlan"
-    token: str = ""
-    without: tuple[str, ...] = ()
-    seed: int | None = None
-    like: str | Path | None = None
-    https: bool = True
-    ready_timeout: float = 60.0
-    latency: float = 0.0
-    authentication: AuthenticationOptions | None = None
-    authorization: AuthorizationOptions | None = None
-    admission: AdmissionOptions | None = None
-    audit: AuditOptions | None = None
-    cors_allowed_origins: tuple[str, ...] = ()
-    node_shapes: list[NodeShape] = field(default_factory=list)
-
-    def check(self) -> None:
-        """Raises ValueError with one line that says what is wrong and what to do."""
-        if self.nodes < 1:
-            raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
-        unknown = [name for name in self.without if name not in COMPONENTS]
-        if unknown:
-            raise ValueError(
-                f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}"
-            )
-        kind, colon, socket = self.runtime.partition(":")
-        if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
-            raise ValueError(
-                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not"
-                f" {self.runtime}"
-            )
-        if colon and self.nodes != 1:
-            raise ValueError(
-                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
-                " containerd"
-            )
-        if self.overlay not in OVERLAYS:
-            raise ValueError(
-                f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"
-            )
-        if self.runtime != "hollow" and (self.like or self.node_shapes):
-            raise ValueError(
-                "--like describes nodes that are not here: it needs --runtime hollow,"
-                f" not {self.runtime}"
-            )
-        check_address(self.store)
-
 
 class Cluster:
     """A cluster. `await start()` returns when the API answers and all nodes are Ready;
@@ -153,6 +75,7 @@ class Cluster:
         self.clock = Clock()
         self.names = NameSource(config.seed)
         self.server: GenericAPIServer
+        self.supervisor: Supervisor
         self.kubelets: dict[str, Kubelet] = {}
         self.runtimes: dict[str, HollowRuntime] = {}
         self.machines: LinuxMachines | GivenContainerd | None = None
@@ -166,9 +89,7 @@ class Cluster:
         self.scheduler: Scheduler | None = None
         """None if it was left out."""
         self._port = 0
-        self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
-        self._failed: asyncio.Future[None] | None = None
 
     # -- life --------------------------------------------------------------------------
 
@@ -179,9 +100,41 @@ class Cluster:
         out may come from then on. Raises TimeoutError naming the nodes that did not
         become Ready, or what a component raised.
         """
-        self._failed = asyncio.get_running_loop().create_future()
-        store = await open_store(self.config.store)
+        self.supervisor = Supervisor()
         seed = like.read(self.config.like) if self.config.like else None
+        await self._start_api_server(seed)
+        if serving is not None:
+            serving()
+        shapes = self.config.node_shapes or (
+            seed.nodes if seed else kind_nodes(self.config.nodes)
+        )
+        without = self.config.without
+        if "controllers" not in without:
+            self._start_controllers(shapes)
+        else:
+            # nobody gives the nodes ranges of pod addresses, so they bring them along
+            shapes = with_pod_cidrs(shapes)
+        if "scheduler" not in without:
+            self._start_scheduler()
+        if self.config.runtime != "hollow" and "kubelet" not in without:
+            await self._start_machines(shapes)
+        elif "proxy" not in without:
+            self.proxies = NodeProxies(
+                self._component_client("kube-proxy", PROXY_USER),
+                clock=self.clock,
+                cluster_cidr=pod_network(len(shapes)),
+            )
+        if "dns" not in without and self.config.https:
+            self.dns = await self._start_dns()
+        if "kubelet" not in without:
+            for shape in shapes:
+                self.join(shape)
+            await self._until_ready(shapes)
+        if self.dns is not None:
+            await self.supervisor.wait_for(self.dns.started.wait())
+
+    async def _start_api_server(self, seed: like.Likeness | None) -> None:
+        store = await open_store(self.config.store)
         folder = self.config.cert_dir or authority_folder(self.config.store)
         try:
             authority = (
@@ -205,75 +158,55 @@ class Cluster:
             cors_allowed_origins=self.config.cors_allowed_origins,
             signing_key=shared_key() if not self.config.https else None,
         )
-        certificates = self.server.certificates
+        ca = self.server.certificates.ca_pem.decode()
         await self.server.start(
-            (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
-            if seed
-            else None
+            (lambda store: like.plant(store, seed, ca)) if seed else None
         )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
-        if serving is not None:
-            serving()
-        shapes = self.config.node_shapes or (
-            seed.nodes if seed else kind_nodes(self.config.nodes)
+
+    def _start_controllers(self, shapes: list[NodeShape]) -> None:
+        name = "kube-controller-manager"
+        manager = ControllerManager(
+            self._component_client(name, f"system:{name}"),
+            clock=self.clock,
+            names=self.names,
+            root_ca=self.server.certificates.ca_pem.decode(),
+            client_for=self._controller_client,
+            cluster_cidr=pod_network(len(shapes)),
+            check_policy=type_check,
+            issue_token=self.server.config.legacy_tokens.issue,
         )
-        if "controllers" not in self.config.without:
-            manager = ControllerManager(
-                self.client(
-                    "kube-controller-manager",
-                    UserInfo(
-                        "system:kube-controller-manager", ("system:authenticated",)
-                    ),
-                ),
-                clock=self.clock,
-                names=self.names,
-                root_ca=self.server.certificates.ca_pem.decode(),
-                client_for=self._controller_client,
-                cluster_cidr=pod_network(len(shapes)),
-                check_policy=type_check,
-                issue_token=self.server.config.legacy_tokens.issue,
-            )
-            self._run("controllers", manager.run)
-        else:
-            # nobody gives the nodes ranges of pod addresses, so they bring them along
-            shapes = with_pod_cidrs(shapes)
-        if "scheduler" not in self.config.without:
-            client = self.client(
-                "kube-scheduler",
-                UserInfo("system:kube-scheduler", ("system:authenticated",)),
-            )
-            self._informers = SharedInformerFactory(client)
-            self.scheduler = Scheduler.new(
-                client,
-                self._informers,
-                clock=self.clock,
-                rng_seed=self.config.seed,
-            )
-            self._run("scheduler", self.scheduler.run)
-        if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
-            await self._start_machines(shapes)
-        elif "proxy" not in self.config.without:
-            client = self.client(
-                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
-            )
-            self.proxies = NodeProxies(
-                client, clock=self.clock, cluster_cidr=pod_network(len(shapes))
-            )
-        if "dns" not in self.config.without and self.config.https:
-            await install_dns(self.client("kubeadm"))
-            addon = DNSAddon(
-                self.client("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS)),
-                clock=self.clock,
-            )
-            self.dns = addon.server
-            self._run("dns", addon.run)
-        if "kubelet" not in self.config.without:
-            for shape in shapes:
-                self.join(shape)
-            await self._until_ready(shapes)
-        if self.dns is not None:
-            await self._until_answering(self.dns)
+        self.supervisor.run("controllers", manager.run)
+
+    def _start_scheduler(self) -> None:
+        client = self._component_client("kube-scheduler", "system:kube-scheduler")
+        self._informers = SharedInformerFactory(client)
+        self.scheduler = Scheduler.new(
+            client, self._informers, clock=self.clock, rng_seed=self.config.seed
+        )
+        self.supervisor.run("scheduler", self.scheduler.run)
+
+    async def _start_dns(self) -> ClusterDNS:
+        await install_dns(self.client("kubeadm"))
+        addon = DNSAddon(
+            self.client("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS)), clock=self.clock
+        )
+        self.supervisor.run("dns", addon.run)
+        return addon.server
+
+    async def _until_ready(self, shapes: list[NodeShape]) -> None:
+        nodes = NodesReady(shapes, managed="controllers" not in self.config.without)
+        try:
+            async with asyncio.timeout(self.config.ready_timeout):
+                await self.supervisor.wait_for(
+                    nodes.wait(self.client("lifecycle"), self.client("kubeadm"))
+                )
+        except TimeoutError:
+            raise TimeoutError(
+                f"not Ready after {self.config.ready_timeout:.0f} s:"
+                f" {', '.join(sorted(nodes.waiting))}"
+            ) from None
 
     def join(self, shape: NodeShape) -> None:
         """Let a machine join: a kubelet with its runtime, under the identity of its
@@ -319,7 +252,7 @@ class Cluster:
             self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
-        self._run(f"kubelet {shape.name}", kubelet.run)
+        self.supervisor.run(f"kubelet {shape.name}", kubelet.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""
@@ -345,7 +278,10 @@ class Cluster:
         await self.server.serve_socket(self.machines.api_socket())
         await self.machines.publish()
         for name, run in self.machines.tasks(self.config.without):
-            self._run(name, run)
+            self.supervisor.run(name, run)
+
+    def _component_client(self, component: str, user: str) -> Client:
+        return self.client(component, UserInfo(user, ("system:authenticated",)))
 
     def _controller_client(self, account: str) -> Client:
         """The client of one controller: each has a service account of its own, and just
@@ -361,25 +297,10 @@ class Cluster:
             UserInfo(f"system:serviceaccount:kube-system:{account}", groups),
         )
 
-    async def _mark_control_plane(self, shape: NodeShape) -> None:
-        """What kubeadm does once the kubelet has registered: a kubelet may not give
-        itself the labels of a control plane.
-        """
-        await self.client("kubeadm").patch(
-            resource("nodes"),
-            shape.name,
-            "",
-            {"metadata": {"labels": dict(shape.labels)}},
-        )
-
     async def stop(self) -> None:
         """End what was started, in reverse order."""
-        for task in reversed(self._tasks):
-            task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
-        self._tasks.clear()
+        if hasattr(self, "supervisor"):
+            await self.supervisor.stop()
         if self.proxies is not None:
             await self.proxies.stop()
         if self.machines is not None:
@@ -393,16 +314,11 @@ class Cluster:
         """End one of them and nothing else, as if it had crashed: `scheduler`,
         `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
         """
-        running = {task.get_name(): task for task in self._tasks}
-        task = running[name]
-        self._tasks.remove(task)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await self.supervisor.stop_component(name)
 
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""
-        assert self._failed is not None
-        await asyncio.shield(self._failed)
+        await self.supervisor.failure()
 
     # -- ways in -----------------------------------------------------------------------
 
@@ -429,79 +345,3 @@ class Cluster:
     def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:
         """Write `kubeconfig()` to a file that only the owner can read."""
         write_kubeconfig(self.kubeconfig(name), path)
-
-    # -- inside ------------------------------------------------------------------------
-
-    def _run(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        async def supervised() -> None:
-            try:
-                await run()
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:
-                error.add_note(f"in {name}")
-                if self._failed is not None and not self._failed.done():
-                    self._failed.set_exception(error)
-                raise
-
-        self._tasks.append(asyncio.create_task(supervised(), name=name))
-
-    async def _until_answering(self, dns: ClusterDNS) -> None:
-        assert self._failed is not None
-        started = asyncio.ensure_future(dns.started.wait())
-        either: list[asyncio.Future[Any]] = [started, self._failed]
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if self._failed.done():
-                await self._failed
-        finally:
-            started.cancel()
-
-    async def _until_ready(self, shapes: list[NodeShape]) -> None:
-        waiting = {shape.name for shape in shapes}
-        unmarked = {shape.name: shape for shape in shapes if shape.labels}
-        managed = "controllers" not in self.config.without
-
-        async def watch_nodes() -> None:
-            nodes = resource("nodes")
-            client = self.client("lifecycle")
-            stream = await client.watch(nodes, resource_version="0", bookmarks=False)
-            async for frame in stream:
-                name = frame.object["metadata"]["name"]
-                if name in unmarked:
-                    await self._mark_control_plane(unmarked.pop(name))
-                if is_ready(frame.object, managed=managed):
-                    waiting.discard(name)
-                if not waiting:
-                    return
-
-        assert self._failed is not None
-        watching = asyncio.ensure_future(watch_nodes())
-        try:
-            async with asyncio.timeout(self.config.ready_timeout):
-                await asyncio.wait(
-                    [watching, self._failed], return_when=asyncio.FIRST_COMPLETED
-                )
-                if self._failed.done():
-                    await self._failed
-                await watching
-        except TimeoutError:
-            raise TimeoutError(
-                f"not Ready after {self.config.ready_timeout:.0f} s:"
-                f" {', '.join(sorted(waiting))}"
-            ) from None
-        finally:
-            watching.cancel()
-
-
-def is_ready(node: Object, *, managed: bool = True) -> bool:
-    """Whether a Node's Ready condition is True and, if a controller manages nodes, the
-    not-ready taint is gone.
-    """
-    conditions = node.get("status", {}).get("conditions", ())
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    taints = node.get("spec", {}).get("taints", ())
-    return ready and not (
-        managed
-        and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
-    )

@@ -22,7 +22,8 @@ from lifecycle.api.wire import MASTERS, Object
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.trace import Journey, SpanRecorder
 

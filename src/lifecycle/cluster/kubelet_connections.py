@@ -60,12 +60,12 @@ class KubeletConnection:
         runtime = self._kubelet.runtime
         if isinstance(runtime, NodeAccess):
             return await _forward(runtime.host_netns, ip, port, request, scheme)
-        asked = HTTPRequest(
+        outgoing = HTTPRequest(
             ip, port, request.target or request.path, scheme, method=request.method
         )
-        answer = await runtime.http_get(asked, DIAL_TIMEOUT)
+        answer = await runtime.http_get(outgoing, DIAL_TIMEOUT)
         if not answer.status:
-            why = answer.text.removeprefix(f'Get "{asked.url}": ')
+            why = answer.text.removeprefix(f'Get "{outgoing.url}": ')
             raise ConnectionRefusedError(
                 NOT_TLS if scheme == "https" and "dial" not in why else why
             )

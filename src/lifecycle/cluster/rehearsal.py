@@ -25,7 +25,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.client.rest import Client, Transport
-from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 T = TypeVar("T")
 

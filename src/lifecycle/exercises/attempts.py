@@ -34,7 +34,7 @@ def load_attempt(spec: str) -> Attempt:
         )
     try:
         with time_limit(SECONDS_TO_LOAD):
-            found: Any = _module(module_name)
+            target: Any = _module(module_name)
     except TooSlow:
         raise AttemptError(
             f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do"
@@ -42,14 +42,14 @@ def load_attempt(spec: str) -> Attempt:
         ) from None
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            target = getattr(target, part)
         except AttributeError:
             raise AttemptError(f"{module_name} has no {path!r}") from None
-    if not callable(found):
+    if not callable(target):
         raise AttemptError(
-            f"{spec} is a {type(found).__name__}, which cannot be called"
+            f"{spec} is a {type(target).__name__}, which cannot be called"
         )
-    attempt: Attempt = found
+    attempt: Attempt = target
     return attempt
 
 

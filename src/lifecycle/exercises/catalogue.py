@@ -36,11 +36,11 @@ def find_exercise(name: str) -> Exercise:
     """The exercise of a stage. Raises KeyError, with what is there instead, for an
     unknown one.
     """
-    wanted = name.lower().replace("_", "-")
+    stage = name.lower().replace("_", "-")
     for exercise in EXERCISES:
-        if wanted in (exercise.stage, *exercise.aliases):
+        if stage in (exercise.stage, *exercise.aliases):
             return exercise
     stages = [exercise.stage for exercise in EXERCISES]
-    close = difflib.get_close_matches(wanted, stages, n=1)
+    close = difflib.get_close_matches(stage, stages, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(stages)}"
     raise KeyError(f"no exercise {name!r}; {hint}")

@@ -59,31 +59,31 @@ def cases() -> Iterator[Case]:
         "endpointSlices": slices,
         "namespaces": sorted(namespaces),
     }
-    for asked in parse_dig(recording.dns("svc")):
-        name = f"{asked.name.rstrip('.')}."
+    for query in parse_dig(recording.dns("svc")):
+        name = f"{query.name.rstrip('.')}."
         if (
-            name.endswith(OURSELVES) and asked.type != "SOA"
+            name.endswith(OURSELVES) and query.type != "SOA"
         ):  # whose serial number is the time of day
-            ask = _ask(name, asked.type, cluster)
+            ask = _ask(name, query.type, cluster)
             yield Case(
-                asked.type,
+                query.type,
                 name,
-                _expected(asked),
+                _expected(query),
                 ask,
                 cluster,
-                {"name": name, "type": asked.type},
+                {"name": name, "type": query.type},
             )
     answers = ours()
     for name, question in SMALL_QUESTIONS:
         expected = sorted(answers(name, question, SMALL))
-        shown = {"name": name, "type": question, "cluster": SMALL}
+        question_inputs = {"name": name, "type": question, "cluster": SMALL}
         yield Case(
             "a small cluster",
             f"{question} {name}",
             expected,
             _ask(name, question, SMALL),
             SMALL,
-            shown,
+            question_inputs,
         )
 
 
@@ -193,8 +193,8 @@ SMALL_QUESTIONS = [
 ]
 
 
-def _expected(asked: DigAnswer) -> list[str]:
-    return sorted(_without_ttl(record) for record in asked.sections["answer"])
+def _expected(query: DigAnswer) -> list[str]:
+    return sorted(_without_ttl(record) for record in query.sections["answer"])
 
 
 def _without_ttl(record: str) -> str:
@@ -210,17 +210,17 @@ def _ask(name: str, question: str, cluster: Object) -> Callable[[Attempt], list[
 class _Ours:
     """The book's DNS, made once for each cluster it is handed."""
 
-    known: dict[int, Answerer]
+    answerers: dict[int, Answerer]
 
     def __call__(self, name: str, question: str, cluster: Object) -> list[str]:
-        if id(cluster) not in self.known:
+        if id(cluster) not in self.answerers:
             index = ServiceIndex.of(
                 cluster["services"], cluster["endpointSlices"], cluster["namespaces"]
             )
-            self.known[id(cluster)] = Answerer(KubernetesPlugin(index))
+            self.answerers[id(cluster)] = Answerer(KubernetesPlugin(index))
         return [
             _without_ttl(as_dug(record))
-            for record in self.known[id(cluster)].answer(name, question).answer
+            for record in self.answerers[id(cluster)].answer(name, question).answer
         ]
 
 

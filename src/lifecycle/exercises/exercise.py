@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from lifecycle.compare.compare import Comparison, Difference, compare
-from lifecycle.exercises.graded import GradedTable, named
+from lifecycle.exercises.graded import GradedTable, case_title
 from lifecycle.exercises.time_limit import TooSlow, time_limit
 
 SECONDS_PER_CASE = 5.0
@@ -107,7 +107,11 @@ def find_case(exercise: Exercise, words: str) -> Case | None:
     words.
     """
     return next(
-        (case for case in exercise.cases() if words in named(case.group, case.label)),
+        (
+            case
+            for case in exercise.cases()
+            if words in case_title(case.group, case.label)
+        ),
         None,
     )
 
@@ -147,10 +151,12 @@ def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
     except AnotherShape as error:
         return _wrong(case, str(error)), False
     except BaseException as error:  # SystemExit, too: leaving is no answer
-        told = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+        message = " ".join(
+            f"{type(error).__name__}: {error}".removesuffix(": ").split()
+        )
         if _raised_here(error.__traceback__):
-            return _wrong(case, f"does not fit the contract ({told})"), False
-        return _wrong(case, f"raised {told}"), False
+            return _wrong(case, f"does not fit the contract ({message})"), False
+        return _wrong(case, f"raised {message}"), False
 
 
 def _raised_here(traceback: TracebackType | None) -> bool:

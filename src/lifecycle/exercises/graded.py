@@ -33,30 +33,32 @@ NO_ANSWER = (
 
 
 class GradedTable(AgreementTable):
-    """Rows are groups of questions; `right` and `asked` count answers, not fields."""
+    """Rows are groups of questions; `right` and `questions` count answers, not
+    fields.
+    """
 
     def __init__(self, title: str, name: str, source: str) -> None:
         super().__init__(title, name, source)
-        self.asked: list[int] = []
+        self.questions: list[int] = []
         self.right: list[int] = []
 
-    def add_group(self, group: str, asked: int, comparison: Comparison) -> None:
+    def add_group(self, group: str, count: int, comparison: Comparison) -> None:
         """Append a group's row."""
         row = self.add("exercise", group, "", "", comparison)
-        self.asked.append(asked)
-        self.right.append(asked - len(_first_of_each(row.comparison.differences)))
+        self.questions.append(count)
+        self.right.append(count - len(_first_of_each(row.comparison.differences)))
         row.ours, row.cluster = (
-            f"{self.right[-1]:,} of {asked:,} right",
-            f"{asked:,} questions",
+            f"{self.right[-1]:,} of {count:,} right",
+            f"{count:,} questions",
         )
 
     @property
     def summary(self) -> str:
         """One line."""
-        right, asked = sum(self.right), sum(self.asked)
+        right, questions = sum(self.right), sum(self.questions)
         return (
-            f"{right:,} of {asked:,} answers right"
-            f" ({100 * right / max(asked, 1):.1f} %)"
+            f"{right:,} of {questions:,} answers right"
+            f" ({100 * right / max(questions, 1):.1f} %)"
         )
 
     @property
@@ -78,7 +80,7 @@ class GradedTable(AgreementTable):
             if each is not None
         ]
         lines = [
-            f"wrong: {_told(group, difference)}"
+            f"wrong: {_describe(group, difference)}"
             for group, difference in wrong[:SHOWN_DIFFERENCES]
         ]
         if len(wrong) > SHOWN_DIFFERENCES:
@@ -89,9 +91,11 @@ class GradedTable(AgreementTable):
         table = Table(title=self.title, title_justify="left", expand=False)
         for column in ("questions", "right", ""):
             table.add_column(column, overflow="fold", justify="left")
-        for row, right, asked in zip(self.rows, self.right, self.asked, strict=True):
+        for row, right, questions in zip(
+            self.rows, self.right, self.questions, strict=True
+        ):
             mark = Text("✓", style="green") if row.equal else Text("✗", style="red")
-            table.add_row(row.input, f"{right:,} of {asked:,}", mark)
+            table.add_row(row.input, f"{right:,} of {questions:,}", mark)
         notes = (
             Text(note, no_wrap=True, overflow="ignore") for note in self.notes()
         )  # a line each, however long
@@ -113,22 +117,22 @@ def _label(difference: Difference) -> str:
     )
 
 
-def named(group: str, label: str) -> str:
+def case_title(group: str, label: str) -> str:
     """How people are told of a case. (A label writes its slashes otherwise, being one
     part of a path.)
     """
     return f"{group} · {label}".replace("∕", "/")
 
 
-def _told(group: str, difference: Difference) -> str:
+def _describe(group: str, difference: Difference) -> str:
     label, _, inside = difference.path.removeprefix("/").partition("/")
     where = f", at {inside}" if inside else ""
-    ours, right = _shown(difference.ours), _shown(difference.theirs)
+    ours, right = _shorten(difference.ours), _shorten(difference.theirs)
     yours = f"yours {ours}" if ours.startswith(NO_ANSWER) else f"yours is {ours}"
-    return f"{named(group, label)}{where}: {yours}, right is {right}"
+    return f"{case_title(group, label)}{where}: {yours}, right is {right}"
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if value is ABSENT:
         return "nothing there"
     text = value if isinstance(value, str) and value else _written(value)

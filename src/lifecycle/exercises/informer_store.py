@@ -137,19 +137,23 @@ def cases() -> Iterator[Case]:
         for line in open_recording().watch("journey")
         if line["event"]["type"] != "BOOKMARK"
     ]
-    told: list[Step] = [(event["type"], event["object"]) for event in events]
-    for end in (1, 2, *range(EVERY, len(told), EVERY), len(told)):
-        yield _case("events only", told[:end])
-    for end in range(EVERY, len(told), 4 * EVERY):
-        relisted = [obj for _, obj in told[end - 10 : end : 3]]
+    received: list[Step] = [(event["type"], event["object"]) for event in events]
+    for end in (1, 2, *range(EVERY, len(received), EVERY), len(received)):
+        yield _case("events only", received[:end])
+    for end in range(EVERY, len(received), 4 * EVERY):
+        relisted = [obj for _, obj in received[end - 10 : end : 3]]
         unique = list({meta_namespace_key(obj): obj for obj in relisted}.values())
         yield _case(
             "a list in between",
-            [*told[:end], ("REPLACE", unique), *told[end : end + 5]],
+            [*received[:end], ("REPLACE", unique), *received[end : end + 5]],
         )
     yield _case(
         "what was never there is deleted",
-        [("DELETED", told[0][1]), *told[:3], *[("DELETED", told[0][1])] * 2],
+        [
+            ("DELETED", received[0][1]),
+            *received[:3],
+            *[("DELETED", received[0][1])] * 2,
+        ],
     )
     for name, steps in MOVES.items():
         for end in range(1, len(steps) + 1):
@@ -176,16 +180,18 @@ def _seen(make: Attempt, steps: list[Step]) -> Object:
         "DELETED": store.delete,
         "REPLACE": store.replace,
     }
-    given = set()
+    stored_ids = set()
     for what, obj in steps:
-        given |= {id(one) for one in (obj if what == "REPLACE" else [obj])}
+        stored_ids |= {id(one) for one in (obj if what == "REPLACE" else [obj])}
         act[what](obj)
     keys = sorted(store.keys())
-    found = {key: store.get_by_key(key) for key in keys}
+    objects = {key: store.get_by_key(key) for key in keys}
     return {
         "keys": keys,
-        "revisions": [found[key]["metadata"]["resourceVersion"] for key in keys],
-        "shares what it was given": all(id(obj) in given for obj in found.values()),
+        "revisions": [objects[key]["metadata"]["resourceVersion"] for key in keys],
+        "shares what it was given": all(
+            id(obj) in stored_ids for obj in objects.values()
+        ),
         "lists": sorted(meta_namespace_key(obj) for obj in store.list()),
         "nobody": store.get_by_key("no/body"),
         "indices": {

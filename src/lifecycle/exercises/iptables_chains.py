@@ -69,7 +69,7 @@ def cases() -> Iterator[Case]:
     recording, seen = open_recording(), set[str]()
     for node in recording.nodes():
         for moment in MOMENTS:
-            for prefix, name, protocol, endpoint, chain in _named(
+            for prefix, name, protocol, endpoint, chain in _chains_of(
                 _saved(recording, node, moment)
             ):
                 if chain not in seen:
@@ -96,7 +96,7 @@ def _saved(recording: Recording, node: str, moment: str) -> str:
         return ""
 
 
-def _named(saved: str) -> Iterator[tuple[str, str, str, str, str]]:
+def _chains_of(saved: str) -> Iterator[tuple[str, str, str, str, str]]:
     """`(prefix, service port, protocol, endpoint, chain)` of each chain whose jump says
     whose it is.
     """

@@ -271,18 +271,18 @@ def _ask(policy: Object, spec: Object) -> Callable[[Attempt], object]:
 
 def ours() -> Attempt:
     """The book's RBAC authorizer behind the contract."""
-    known: dict[int, RBACAuthorizer] = {}
+    authorizers: dict[int, RBACAuthorizer] = {}
 
     def authorize(policy: Object, spec: Object) -> bool:
-        if id(policy) not in known:
+        if id(policy) not in authorizers:
             objects = [
                 {"apiVersion": f"{GROUP}/v1", "kind": kind, **obj}
                 for key, kind in KINDS.items()
                 for obj in policy[key]
             ]
-            known[id(policy)] = RBACAuthorizer(StaticReader(objects))
+            authorizers[id(policy)] = RBACAuthorizer(StaticReader(objects))
         return (
-            known[id(policy)]
+            authorizers[id(policy)]
             .authorize(user_from(spec), request_info_from(spec))
             .allowed
         )

@@ -33,7 +33,7 @@ from lifecycle.kubectl.failures import (
     UsageError,
     message_for,
 )
-from lifecycle.kubectl.flags import HelpWanted, word_positions
+from lifecycle.kubectl.flags import ErrHelp, word_positions
 from lifecycle.kubectl.help import (
     command_help,
     general_help,
@@ -109,8 +109,8 @@ def own_flags(command: str, rest: Sequence[str]) -> set[str]:
     """Flags of a command that are called like global ones: `--user` of `create
     rolebinding` chooses no credentials.
     """
-    found = find(rest) if command == "create" else None
-    return {each.name for each in SUBCOMMANDS[found[0]].flags} if found else set()
+    match = find(rest) if command == "create" else None
+    return {each.name for each in SUBCOMMANDS[match[0]].flags} if match else set()
 
 
 ALL_NAMES = (
@@ -213,7 +213,7 @@ def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
     return argv[words[0]], [*argv[: words[0]], *argv[words[0] + 1 :]]
 
 
-def named_namespace(argv: Sequence[str]) -> str:
+def namespace_override(argv: Sequence[str]) -> str:
     """The value of `-n` or `--namespace`, wherever it stands before `--`."""
     namespace = ""
     words = iter(argv)
@@ -244,7 +244,7 @@ async def run_kubectl(
     brings discovery with its caches; without it the client is asked each time. Nothing
     is raised: refusals are printed to `err`.
     """
-    explicit = named_namespace(argv)
+    explicit = namespace_override(argv)
     client = client or Client(_Nobody(), "kubectl")
     session = Session(client, out, err, explicit, wire.discovery if wire else None)
     if not explicit and namespace:
@@ -268,8 +268,8 @@ async def run_kubectl(
             )
         with span("kubectl", command, argv=" ".join(argv)):
             await run_command(rest, session)
-    except HelpWanted as wanted:
-        out.write(command_help(wanted.command, wanted.flags))
+    except ErrHelp as err_help:
+        out.write(command_help(err_help.command, err_help.flags))
         return 0
     except SilentFailure:
         return 1

@@ -78,7 +78,7 @@ class ConnectionFailed(CommandError):
         self.host = host
 
 
-_SAID = ("error: ", "Error in configuration: ")
+_PREFIXES = ("error: ", "Error in configuration: ")
 """What begins like this says already that it is an error."""
 
 
@@ -96,7 +96,7 @@ def _message(error: CommandError | StatusError) -> str:
     ):
         return str(error)
     if isinstance(error, CommandError):
-        return str(error) if str(error).startswith(_SAID) else f"error: {error}"
+        return str(error) if str(error).startswith(_PREFIXES) else f"error: {error}"
     if error.reason == "Invalid":
         return _invalid(error)
     return _refused(error)

@@ -68,12 +68,12 @@ def _corrupt(text: str) -> int:
     """Where a text stops to be base64; what ends too early is wrong from its last group
     of four on.
     """
-    found = re.search("[^A-Za-z0-9+/]", text)
-    if found is None:
+    match = re.search("[^A-Za-z0-9+/]", text)
+    if match is None:
         return len(text) - len(text) % 4
-    at = found.start()
+    at = match.start()
     padding = 4 - at % 4
-    if found[0] != "=" or padding > 2:
+    if match[0] != "=" or padding > 2:
         return at
     if text[at : at + padding] != "=" * padding:
         return len(text) if len(text) < at + padding else at + 1

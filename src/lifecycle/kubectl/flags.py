@@ -38,7 +38,7 @@ class Flag:
     deprecated: str = ""
 
 
-class HelpWanted(Exception):
+class ErrHelp(Exception):
     """`--help` was given: what `command` takes is to be printed, and nothing to be
     done.
     """
@@ -142,7 +142,7 @@ def word_positions(argv: Sequence[str]) -> list[int]:
     """Where the words are that are neither flags nor values of common flags: the
     command is the first, its subcommand the next.
     """
-    found = []
+    positions = []
     skip = False
     for i, word in enumerate(argv):
         if word == "--":
@@ -152,13 +152,13 @@ def word_positions(argv: Sequence[str]) -> list[int]:
         elif word.startswith("-"):
             skip = "=" not in word and word.lstrip("-") in _TAKES_VALUE
         else:
-            found.append(i)
-    return found
+            positions.append(i)
+    return positions
 
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed command line. `changed` names the flags that were given, `given` also
+    """A parsed command line. `changed` names the flags that were given, `actual` also
     with the texts of their values, each time they were; `dash` is the number of
     arguments before `--`, or -1.
     """
@@ -166,7 +166,7 @@ class Parsed:
     values: dict[str, Any]
     args: list[str] = field(default_factory=list)
     changed: dict[str, None] = field(default_factory=dict)
-    given: list[tuple[str, str]] = field(default_factory=list)
+    actual: list[tuple[str, str]] = field(default_factory=list)
     dash: int = -1
 
     def __getitem__(self, name: str) -> Any:
@@ -184,9 +184,9 @@ def parse(
     Raises FlagError, and CommandError for required flags that are missing.
     """
     specs = [*flags, *COMMON]
-    known = {spec.name: spec for spec in reversed(specs)}
+    formal = {spec.name: spec for spec in reversed(specs)}
     shorts = {spec.short: spec for spec in reversed(specs) if spec.short}
-    parsed = Parsed({spec.name: spec.default for spec in known.values()})
+    parsed = Parsed({spec.name: spec.default for spec in formal.values()})
     specs = specs[: -len(COMMON)]
     rest = list(argv)
     while rest:
@@ -195,23 +195,23 @@ def parse(
             parsed.dash = len(parsed.args)
             parsed.args += rest
             break
-        before = len(parsed.given)
+        before = len(parsed.actual)
         if token.startswith("--"):
-            _long(token[2:], rest, known, parsed, command)
+            _long(token[2:], rest, formal, parsed, command)
         elif token.startswith("-") and len(token) > 1:
             _short(token[1:], rest, shorts, parsed, command)
         else:
             parsed.args.append(token)
-        for name, _ in parsed.given[before:]:
-            if known[name].deprecated:
-                warn(f"Flag --{name} has been deprecated, {known[name].deprecated}\n")
+        for name, _ in parsed.actual[before:]:
+            if formal[name].deprecated:
+                warn(f"Flag --{name} has been deprecated, {formal[name].deprecated}\n")
     missing = [
         spec.name
-        for spec in known.values()
+        for spec in formal.values()
         if spec.required and spec.name not in parsed.changed
     ]
     if "help" in parsed.changed:
-        raise HelpWanted(command, specs)
+        raise ErrHelp(command, specs)
     if missing:
         raise CommandError(
             "required flag(s) "
@@ -222,10 +222,10 @@ def parse(
 
 
 def _long(
-    text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str
+    text: str, rest: list[str], formal: dict[str, Flag], parsed: Parsed, command: str
 ) -> None:
     name, equals, value = text.partition("=")
-    spec = known.get(name)
+    spec = formal.get(name)
     if spec is None:
         raise FlagError(f"unknown flag: --{name}", command)
     if not equals:
@@ -262,7 +262,7 @@ def _short(
 def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     first = spec.name not in parsed.changed
     parsed.changed.setdefault(spec.name)
-    parsed.given.append((spec.name, value))
+    parsed.actual.append((spec.name, value))
     try:
         if spec.kind == "slice":
             items = comma_separated(value)
@@ -281,9 +281,10 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
         else:
             parsed.values[spec.name] = _scalar(spec.kind, value)
     except ValueError as wrong:
-        shown = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
+        flag_name = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
         raise FlagError(
-            f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command
+            f'invalid argument {go_quote(value)} for "{flag_name}" flag: {wrong}',
+            command,
         ) from None
 
 

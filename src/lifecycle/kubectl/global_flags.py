@@ -53,7 +53,7 @@ def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
     """All of them, wherever they stand before `--`; the last one wins. `own` are the
     names that mean something else to the command.
     """
-    found = GlobalFlags()
+    flags = GlobalFlags()
     words = iter(argv)
     for word in words:
         if word == "--":
@@ -68,14 +68,14 @@ def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
         if name in own:
             continue
         if name in _OF_KIND["bool"]:
-            found.values[name] = value if equals else "true"
+            flags.values[name] = value if equals else "true"
         elif name in (*_OF_KIND["string"], *_OF_KIND["int32"], *_OF_KIND["array"]):
             value = value if equals else next(words, "")
             if name in _OF_KIND["array"]:
-                found.lists.setdefault(name, []).append(value)
+                flags.lists.setdefault(name, []).append(value)
             else:
-                found.values[name] = value
-    return found
+                flags.values[name] = value
+    return flags
 
 
 def parse_timeout(text: str) -> float:

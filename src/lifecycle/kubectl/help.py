@@ -80,9 +80,9 @@ def command_help(command: str, flags: Iterable[Flag]) -> str:
 
 def options_help() -> str:
     """The flags of every command."""
-    shown = [each for each in COMMON if each.name != "help"]
+    flags = [each for each in COMMON if each.name != "help"]
     return "The following options can be passed to any command:\n\n" + "".join(
-        _flag("", each) for each in sorted(shown, key=lambda each: each.name)
+        _flag("", each) for each in sorted(flags, key=lambda each: each.name)
     )
 
 

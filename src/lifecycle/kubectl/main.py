@@ -121,10 +121,10 @@ def _tell_files(flags: GlobalFlags, environ: Mapping[str, str], err: Writer) -> 
     """Which kubeconfig files there were (level 6)."""
     for path in kubeconfig.loading_precedence(flags["kubeconfig"], environ):
         if path.exists():
-            told = f"Config loaded from file:  {path}"
+            message = f"Config loaded from file:  {path}"
             err.write(
                 plain_klog_line(
-                    told, source=source_lines.LOADER_WARNING, now=Clock().now()
+                    message, source=source_lines.LOADER_WARNING, now=Clock().now()
                 )
             )
 

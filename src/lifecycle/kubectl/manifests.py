@@ -73,11 +73,11 @@ def check_paths(names: Sequence[str], *, recursive: bool = False) -> None:
 
 
 def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None]]:
-    found: list[tuple[str, Path | None]] = []
-    wrong: list[CommandError] = []
+    paths: list[tuple[str, Path | None]] = []
+    errs: list[CommandError] = []
     for name in names:
         if name == "-":
-            found.append(("STDIN", None))
+            paths.append(("STDIN", None))
             continue
         matches = (
             [name]
@@ -86,14 +86,14 @@ def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None
         )
         for each in matches:
             try:
-                found += [(str(path), path) for path in _below(Path(each), recursive)]
+                paths += [(str(path), path) for path in _below(Path(each), recursive)]
             except CommandError as complaint:
-                wrong.append(complaint)
+                errs.append(complaint)
         if not matches:
-            wrong.append(CommandError(f'the path "{name}" does not exist'))
-    if wrong:
-        raise several(wrong)
-    return found
+            errs.append(CommandError(f'the path "{name}" does not exist'))
+    if errs:
+        raise several(errs)
+    return paths
 
 
 def _below(path: Path, recursive: bool) -> list[Path]:
@@ -101,18 +101,18 @@ def _below(path: Path, recursive: bool) -> list[Path]:
         raise CommandError(f'the path "{path}" does not exist')
     if not path.is_dir():
         return [path]
-    found: list[Path] = []
+    files: list[Path] = []
     for each in sorted(path.iterdir()):
         if each.is_dir():
-            found += _walk(each) if recursive else []
+            files += _walk(each) if recursive else []
         elif each.suffix in EXTENSIONS:
-            found.append(each)
-    if not found:
+            files.append(each)
+    if not files:
         raise CommandError(
             f"error reading [{path}]: recognized file extensions are"
             f" [{' '.join(EXTENSIONS)}]"
         )
-    return found
+    return files
 
 
 def _walk(folder: Path) -> list[Path]:
@@ -148,17 +148,17 @@ def _flattened(document: Any) -> Iterator[Any]:
 
 def _check_kind(document: Any, source: str) -> None:
     if not isinstance(document, dict):
-        wrong = ["invalid object to validate"]
+        errs = ["invalid object to validate"]
     else:
-        wrong = [
+        errs = [
             f"{field} not set"
             for field in ("apiVersion", "kind")
             if not document.get(field)
         ]
-    if wrong:
-        shown = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
+    if errs:
+        message = errs[0] if len(errs) == 1 else f"[{', '.join(errs)}]"
         raise CommandError(
-            f"error validating {go_quote(source)}: error validating data: {shown}; if"
+            f"error validating {go_quote(source)}: error validating data: {message}; if"
             " you choose to ignore these errors, turn validation off with"
             " --validate=false"
         )

@@ -95,7 +95,7 @@ class Printer:
         self._printed += 1
         if self._render is None:
             return (
-                f"{named(obj)}\n"
+                f"{qualified_name(obj)}\n"
                 if self.format == "name"
                 else operation_line(obj, operation, self._dry_run)
             )
@@ -121,7 +121,7 @@ def object_printer(p: Parsed) -> Render | None:
     return lambda obj: marshal(without_managed_fields(obj))
 
 
-def named(obj: Object) -> str:
+def qualified_name(obj: Object) -> str:
     """`deployment.apps/web`"""
     return f"{type_name(obj)}/{(obj.get('metadata') or {}).get('name', '')}"
 
@@ -129,7 +129,7 @@ def named(obj: Object) -> str:
 def operation_line(obj: Object, operation: str, dry_run: str = "none") -> str:
     """What happened to an object, in one line."""
     note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
-    return f"{named(obj)} {operation}{note}\n"
+    return f"{qualified_name(obj)} {operation}{note}\n"
 
 
 def unknown_format(output: str, allowed: str) -> CommandError:

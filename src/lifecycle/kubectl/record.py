@@ -20,7 +20,7 @@ def change_cause(command: str, p: Parsed) -> str:
     """
     flags = [
         f"--{name}={'CLASSIFIED' if name in CLASSIFIED else value}"
-        for name, value in p.given
+        for name, value in p.actual
     ]
     return " ".join(["kubectl", command, *p.args, *flags])
 

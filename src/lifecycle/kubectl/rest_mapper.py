@@ -60,25 +60,23 @@ class RESTMapper:
                 return resource
         raise NoMatchError(f"the server doesn't have a resource type {go_quote(name)}")
 
-    def resources_named(
-        self, name: str, warn: Callable[[str], object]
-    ) -> list[Resource]:
+    def resources_for(self, name: str, warn: Callable[[str], object]) -> list[Resource]:
         """All resources of a name or short name, the first to come first. Raises
         NoResourceError if there is none.
         """
         name = name.lower()
-        found = [
+        matches = [
             r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
         ]
-        if not found:
-            found = [r for r in self.resources if name in r.short_names]
-            if found:
-                self._warn_ambiguous(name, "", found[0], found, warn)
-        if not found:
+        if not matches:
+            matches = [r for r in self.resources if name in r.short_names]
+            if matches:
+                self._warn_ambiguous(name, "", matches[0], matches, warn)
+        if not matches:
             raise NoResourceError(
                 f"the server doesn't have a resource type {go_quote(name)}"
             )
-        return found
+        return matches
 
     @staticmethod
     def _warn_ambiguous(
@@ -116,11 +114,11 @@ class RESTMapper:
         """The resources of a category such as `all`, one version each; empty for a word
         that is none.
         """
-        found: dict[tuple[str, str], Resource] = {}
+        expanded: dict[tuple[str, str], Resource] = {}
         for resource in self.resources:
             if name in resource.categories:
-                found.setdefault((resource.group, resource.plural), resource)
-        return list(found.values())
+                expanded.setdefault((resource.group, resource.plural), resource)
+        return list(expanded.values())
 
 
 async def rest_mapper_for(client: Discovery) -> RESTMapper:

@@ -114,10 +114,10 @@ class Session:
             lambda mapper: mapper.resource_for(typed, self._warn_once)
         )
 
-    async def resources_named(self, name: str) -> list[Resource]:
+    async def resources_for(self, name: str) -> list[Resource]:
         """All resources of a name. Raises NoMatchError."""
         return await self._looked_up(
-            lambda mapper: mapper.resources_named(name, self._warn_once)
+            lambda mapper: mapper.resources_for(name, self._warn_once)
         )
 
     async def resource_for_kind(self, api_version: str, kind: str) -> Resource:
@@ -183,7 +183,7 @@ class Session:
             raise StatusError(document)
         return document
 
-    async def get_named(
+    async def get(
         self, path: str, namespace: str = "", *, accept: str = JSON
     ) -> Object:
         """GET one object. If it is not there, perhaps its namespace is not either: then

@@ -23,35 +23,44 @@ def three_way_merge_patch(
     original: Map, modified: Map, current: Map, schema: Schema | None
 ) -> Map:
     """The patch; empty if there is nothing to do. The arguments are not changed."""
-    return _maps(original, modified, current, schema)
+    return _diff_maps(original, modified, current, schema)
 
 
-def _maps(original: Map, modified: Map, current: Map, schema: Schema | None) -> Map:
+def _diff_maps(
+    original: Map, modified: Map, current: Map, schema: Schema | None
+) -> Map:
     patch: Map = {}
-    for key, wanted in modified.items():
+    for key, modified_value in modified.items():
         child = schema.child(key) if schema is not None else None
-        before, now = original.get(key), current.get(key)
-        if isinstance(wanted, dict) and isinstance(now, dict):
-            inner = _maps(
-                before if isinstance(before, dict) else {}, wanted, now, child
+        original_value, current_value = original.get(key), current.get(key)
+        if isinstance(modified_value, dict) and isinstance(current_value, dict):
+            inner = _diff_maps(
+                original_value if isinstance(original_value, dict) else {},
+                modified_value,
+                current_value,
+                child,
             )
             if inner:
                 patch[key] = inner
-        elif isinstance(wanted, list) and isinstance(now, list):
+        elif isinstance(modified_value, list) and isinstance(current_value, list):
             patch.update(
-                _list(
-                    key, before if isinstance(before, list) else [], wanted, now, child
+                _diff_lists(
+                    key,
+                    original_value if isinstance(original_value, list) else [],
+                    modified_value,
+                    current_value,
+                    child,
                 )
             )
-        elif wanted != now:
-            patch[key] = wanted
+        elif modified_value != current_value:
+            patch[key] = modified_value
     for key in original:
         if key not in modified and key in current:
             patch[key] = None
     return patch
 
 
-def _list(
+def _diff_lists(
     key: str,
     original: list[Any],
     modified: list[Any],
@@ -63,25 +72,27 @@ def _list(
     merge_key = schema.patch_merge_key
     if not merge_key:
         return _scalars(key, original, modified, current)
-    now = {item.get(merge_key): item for item in current}
-    before = {item.get(merge_key): item for item in original}
+    current_by_key = {item.get(merge_key): item for item in current}
+    original_by_key = {item.get(merge_key): item for item in original}
     items: list[Any] = []
     for item in modified:
         name = item.get(merge_key)
-        if name not in now:
+        if name not in current_by_key:
             items.append(item)
             continue
-        inner = _maps(before.get(name, {}), item, now[name], schema.items)
+        inner = _diff_maps(
+            original_by_key.get(name, {}), item, current_by_key[name], schema.items
+        )
         if inner:
             items.append({**inner, merge_key: name})
-    wanted = {item.get(merge_key) for item in modified}
+    modified_keys = {item.get(merge_key) for item in modified}
     items += [
         {"$patch": "delete", merge_key: name}
-        for name in before
-        if name not in wanted and name in now
+        for name in original_by_key
+        if name not in modified_keys and name in current_by_key
     ]
     if not items and _in_order(
-        [name for name in now if name in wanted], modified, merge_key
+        [name for name in current_by_key if name in modified_keys], modified, merge_key
     ):
         return {}
     patch: Map = {

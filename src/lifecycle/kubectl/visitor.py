@@ -31,7 +31,7 @@ FILES = (
 
 
 @dataclass(slots=True, frozen=True)
-class Found:
+class Info:
     """An object as the server has it, or as a file has it (then `source` names the
     file), and the resource it is one of.
 
@@ -60,18 +60,18 @@ class Found:
 
 
 @contextmanager
-def source_named(source: str, doing: str) -> Iterator[None]:
+def add_source_to_err(source: str, verb: str) -> Iterator[None]:
     """What the server refuses is said to be about something in a file."""
     try:
         yield
     except StatusError as refused:
-        message = f"error when {doing} {go_quote(source)}: {refused.message}"
+        message = f"error when {verb} {go_quote(source)}: {refused.message}"
         raise StatusError({**refused.status, "message": message}) from None
 
 
-async def files_of(
+async def visit_by_paths(
     session: Session, p: Parsed, *, validate: bool = False, selecting: bool = True
-) -> list[Found | CommandError]:
+) -> list[Info | CommandError]:
     """The objects in the files of `-f`, in order, each in its namespace, and complaints
     in their places.
 
@@ -81,7 +81,7 @@ async def files_of(
         if p["filename"]:
             raise CommandError("only one of -f or -k can be specified")
         raise CommandError("-k is not built into this kubectl; -f is")
-    found: list[Found | CommandError] = []
+    infos: list[Info | CommandError] = []
     selector = (
         parse_selector(p["selector"])
         if selecting and p.values.get("selector")
@@ -91,25 +91,25 @@ async def files_of(
         p["filename"], recursive=p["recursive"], validate=validate
     ):
         if isinstance(manifest, CommandError):
-            found.append(manifest)
+            infos.append(manifest)
             continue
         try:
-            each = await _in_its_namespace(manifest, session)
-        except CommandError as wrong:
-            found.append(wrong)
+            info = await _require_namespace(manifest, session)
+        except CommandError as err:
+            infos.append(err)
             continue
         if selector is None or selector.matches(
-            (each.obj.get("metadata") or {}).get("labels")
+            (info.obj.get("metadata") or {}).get("labels")
         ):
-            found.append(each)
-    return found
+            infos.append(info)
+    return infos
 
 
-def local_objects(p: Parsed) -> list[Found]:
+def local_objects(p: Parsed) -> list[Info]:
     """The objects in the files of `-f`, without asking any server. Raises
     CommandError.
     """
-    found = []
+    infos = []
     for manifest in read_manifests(p["filename"], recursive=p["recursive"]):
         if isinstance(manifest, CommandError):
             raise manifest
@@ -117,14 +117,14 @@ def local_objects(p: Parsed) -> list[Found]:
             manifest.obj.get("apiVersion", ""), manifest.obj["kind"]
         )
         if resource is None:
-            shown = go_quote(manifest.obj["kind"])
+            kind = go_quote(manifest.obj["kind"])
             version = go_quote(manifest.obj.get("apiVersion", ""))
             raise CommandError(
-                f"unable to decode {go_quote(manifest.source)}: no kind {shown} is"
+                f"unable to decode {go_quote(manifest.source)}: no kind {kind} is"
                 f' registered for version {version} in scheme "{KUBECTL_SCHEME}"'
             )
-        found.append(Found(resource, manifest.obj, manifest.source))
-    return found
+        infos.append(Info(resource, manifest.obj, manifest.source))
+    return infos
 
 
 def paths_and(args: Sequence[str]) -> CommandError:
@@ -139,18 +139,18 @@ def paths_and(args: Sequence[str]) -> CommandError:
     )
 
 
-async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
+async def _require_namespace(manifest: Manifest, session: Session) -> Info:
     obj, metadata = manifest.obj, manifest.obj.get("metadata") or {}
     try:
         resource = await session.resource_for_kind(
             obj.get("apiVersion", ""), obj["kind"]
         )
-    except NoMatchError as wrong:
+    except NoMatchError as err:
         raise NoMatchError(
             "resource mapping not found for name:"
             f" {go_quote(metadata.get('name') or '')} namespace:"
             f" {go_quote(metadata.get('namespace') or '')} from"
-            f" {go_quote(manifest.source)}: {wrong}"
+            f" {go_quote(manifest.source)}: {err}"
         ) from None
     namespace = metadata.get("namespace")
     if resource.namespaced:
@@ -163,7 +163,7 @@ async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
         metadata = {**metadata, "namespace": namespace or session.namespace}
     elif namespace:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
-    return Found(
+    return Info(
         resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source
     )
 
@@ -178,7 +178,7 @@ async def visit(
     selecting: bool = True,
     fetch: bool = True,
     every: bool = False,
-) -> AsyncIterator[Found | CommandError | StatusError]:
+) -> AsyncIterator[Info | CommandError | StatusError]:
     """The objects that `args`, `-f`, `-l` and `--field-selector` name, as the server
     has them, one by one, and refusals in their places: one object is dealt with before
     the next is asked for.
@@ -188,30 +188,30 @@ async def visit(
     asked for at all. `every`: a type without a name means all objects of it. Raises
     CommandError for what names nothing.
     """
-    async for named in _named(session, p, args, selecting, every):
-        if not isinstance(named, _Asked):
-            yield named
-        elif named.local is not None and not latest:
-            yield named.local
-        elif not named.whole and not fetch:
+    async for visitor in _visitors(session, p, args, selecting, every):
+        if not isinstance(visitor, _Visitor):
+            yield visitor
+        elif visitor.local is not None and not latest:
+            yield visitor.local
+        elif not visitor.whole and not fetch:
             metadata = {
-                "name": named.name,
-                **({"namespace": named.namespace} if named.namespace else {}),
+                "name": visitor.name,
+                **({"namespace": visitor.namespace} if visitor.namespace else {}),
             }
-            yield Found(named.resource, {"metadata": metadata})
-        elif not named.whole:
+            yield Info(visitor.resource, {"metadata": metadata})
+        elif not visitor.whole:
             try:
-                live = await session.get_named(
-                    named.path, named.namespace, accept=accept
-                )
-                yield Found(
-                    named.resource, live, named.local.source if named.local else ""
+                live = await session.get(visitor.path, visitor.namespace, accept=accept)
+                yield Info(
+                    visitor.resource,
+                    live,
+                    visitor.local.source if visitor.local else "",
                 )
             except StatusError as refused:
                 yield refused
         else:
             try:
-                listed = await _listed(session, p, named, accept)
+                listed = await _visit_selector(session, p, visitor, accept)
             except StatusError as refused:
                 yield refused
                 continue
@@ -220,7 +220,7 @@ async def visit(
 
 
 @dataclass(slots=True, frozen=True)
-class _Asked:
+class _Visitor:
     """One GET: of an object, or of all objects of a type (`whole`). `local`: the object
     as a file has it.
     """
@@ -229,21 +229,21 @@ class _Asked:
     path: str
     namespace: str
     whole: bool = False
-    local: Found | None = None
+    local: Info | None = None
     name: str = ""
 
 
-async def _named(
+async def _visitors(
     session: Session, p: Parsed, args: Sequence[str], selecting: bool, every: bool
-) -> AsyncIterator[_Asked | CommandError]:
+) -> AsyncIterator[_Visitor | CommandError]:
     if p.values.get("filename") or p.values.get("kustomize"):
         if args:
             raise paths_and(args)
-        for each in await files_of(session, p, selecting=selecting):
+        for info in await visit_by_paths(session, p, selecting=selecting):
             yield (
-                _Asked(each.resource, each.path, each.namespace, local=each)
-                if isinstance(each, Found)
-                else each
+                _Visitor(info.resource, info.path, info.namespace, local=info)
+                if isinstance(info, Info)
+                else info
             )
         return
     by_selector = selecting and any(
@@ -269,7 +269,7 @@ async def _named(
         resource = target.resource
         if target.name:
             namespace = session.namespace if resource.namespaced else ""
-            yield _Asked(
+            yield _Visitor(
                 resource,
                 resource.path(session.namespace, target.name),
                 namespace,
@@ -277,23 +277,23 @@ async def _named(
             )
         else:
             inside = "" if p.values.get("all-namespaces") else session.namespace
-            yield _Asked(resource, resource.path(inside), inside, whole=True)
+            yield _Visitor(resource, resource.path(inside), inside, whole=True)
 
 
-async def _listed(
-    session: Session, p: Parsed, asked: _Asked, accept: str
-) -> list[Found]:
+async def _visit_selector(
+    session: Session, p: Parsed, visitor: _Visitor, accept: str
+) -> list[Info]:
     selectors = {
         "labelSelector": p.values.get("selector", ""),
         "fieldSelector": p.values.get("field-selector", ""),
     }
     try:
-        listed = await session.send("GET", asked.path, selectors, accept=accept)
+        listed = await session.send("GET", visitor.path, selectors, accept=accept)
     except StatusError as refused:
-        raise list_refused(refused, asked.resource, selectors) from None
-    kind = {"apiVersion": asked.resource.api_version, "kind": asked.resource.kind}
+        raise list_refused(refused, visitor.resource, selectors) from None
+    kind = {"apiVersion": visitor.resource.api_version, "kind": visitor.resource.kind}
     return [
-        Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()
+        Info(visitor.resource, {**kind, **item}) for item in listed.get("items") or ()
     ]
 
 
@@ -305,16 +305,16 @@ def list_refused(
     """
     if refused.code not in (400, 404):
         return refused
-    shown = go_quote(f"{resource.group}/{resource.version}, Resource={resource.plural}")
+    gvr = go_quote(f"{resource.group}/{resource.version}, Resource={resource.plural}")
     labels, fields = (
         selectors.get("labelSelector", ""),
         selectors.get("fieldSelector", ""),
     )
     if labels or fields:
-        asked = (
-            f"Unable to find {shown} that match label selector {go_quote(labels)},"
+        prefix = (
+            f"Unable to find {gvr} that match label selector {go_quote(labels)},"
             f" field selector {go_quote(fields)}"
         )
     else:
-        asked = f"Unable to list {shown}"
-    return StatusError({**refused.status, "message": f"{asked}: {refused.message}"})
+        prefix = f"Unable to list {gvr}"
+    return StatusError({**refused.status, "message": f"{prefix}: {refused.message}"})

@@ -30,18 +30,20 @@ class BoundedFrequencyRunner:
         self._work = work
         self._min_interval = min_interval
         self._max_interval = max_interval
-        self._asked = asyncio.Event()
+        self._run_requested = asyncio.Event()
         self._retry: asyncio.TimerHandle | None = None
 
     def run(self) -> None:
         """Ask for a run, as soon as allowed."""
-        self._asked.set()
+        self._run_requested.set()
 
     def retry_after(self, seconds: float) -> None:
         """Ask for a run after a while, unless one comes before."""
         if self._retry is not None:
             self._retry.cancel()
-        self._retry = asyncio.get_running_loop().call_later(seconds, self._asked.set)
+        self._retry = asyncio.get_running_loop().call_later(
+            seconds, self._run_requested.set
+        )
 
     async def loop(self) -> None:
         """Run `work` when asked, and now and then."""
@@ -51,11 +53,11 @@ class BoundedFrequencyRunner:
             while True:
                 try:
                     async with asyncio.timeout_at(last + self._max_interval):
-                        await self._asked.wait()
+                        await self._run_requested.wait()
                 except TimeoutError:
                     pass
                 await asyncio.sleep(max(0.0, last + self._min_interval - loop.time()))
-                self._asked.clear()
+                self._run_requested.clear()
                 if self._retry is not None:
                     self._retry.cancel()
                 last = loop.time()

@@ -107,7 +107,7 @@ def _restart() -> bool:
             names=cluster.names,
             client_for=cluster._controller_client,
         )
-        cluster._run("controllers", again.run)
+        cluster.supervisor.run("controllers", again.run)
         await asyncio.sleep(60)
         return (
             before

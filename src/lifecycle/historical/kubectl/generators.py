@@ -66,14 +66,14 @@ def default_generator(
         return "job/v1"
     if restart == "Never":
         return "run-pod/v1"
-    wanted = (
+    preferred = (
         ["deployment/apps.v1"]
         if minor >= 14
         else ["deployment/apps.v1beta1"]
         if minor >= 6
         else []
     )
-    for name in [*wanted, "deployment/v1beta1"]:
+    for name in [*preferred, "deployment/v1beta1"]:
         if served is None or DEPLOYMENT_KINDS[name] in served:
             return name
     return "run/v1"

@@ -37,7 +37,7 @@ async def preferred_resources(client: Discovery) -> list[tuple[str, str, Object]
     """
     groups, lists = await groups_and_resources(client)
     rows = {document["groupVersion"]: document["resources"] for document in lists}
-    found: list[tuple[str, str, Object]] = []
+    resources: list[tuple[str, str, Object]] = []
     for group in groups:
         preferred = (group.get("preferredVersion") or {}).get("version")
         best: dict[str, tuple[str, Object]] = {}
@@ -47,8 +47,8 @@ async def preferred_resources(client: Discovery) -> list[tuple[str, str, Object]
                     row["name"] not in best or version["version"] == preferred
                 ):
                     best[row["name"]] = (version["version"], row)
-        found += [(group["name"], version, row) for version, row in best.values()]
-    return found
+        resources += [(group["name"], version, row) for version, row in best.values()]
+    return resources
 
 
 async def api_resources(argv: Sequence[str], session: Session) -> None:
@@ -65,7 +65,7 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
         raise CommandError("--sort-by accepts only name or kind")
     if not p["cached"]:
         session.discovery.invalidate()
-    kept = [
+    resources = [
         (group, version, row)
         for group, version, row in await preferred_resources(session.discovery)
         if row.get("verbs")
@@ -77,29 +77,29 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
     by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(
         p["sort-by"], lambda r: r[0]
     )
-    kept.sort(key=lambda r: (by(r), r[2]["name"]))
+    resources.sort(key=lambda r: (by(r), r[2]["name"]))
     if marshal is not None:
-        rows_shown = [_row(group, version, row) for group, version, row in kept]
+        all_resources = [_row(group, version, row) for group, version, row in resources]
         session.print(
             marshal(
                 {
                     "kind": "APIResourceList",
                     "apiVersion": "v1",
                     "groupVersion": "",
-                    "resources": rows_shown,
+                    "resources": all_resources,
                 }
             )
         )
         return
     if p["output"] == "name":
-        for group, _, row in kept:
+        for group, _, row in resources:
             session.print(f"{row['name']}.{group}\n" if group else f"{row['name']}\n")
         return
     wide = p["output"] == "wide"
     rows = (
         [] if p["no-headers"] else [HEADERS + (["VERBS", "CATEGORIES"] if wide else [])]
     )
-    for group, version, row in kept:
+    for group, version, row in resources:
         cells = [
             row["name"],
             ",".join(row.get("shortNames") or ()),
@@ -119,16 +119,16 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
 
 def _row(group: str, version: str, row: Object) -> Object:
     """A resource with its group and version, fields in the order of the type."""
-    shown = {
+    fields = {
         **row,
         "singularName": row.get("singularName", ""),
         "group": group,
         "version": version,
     }
     return {
-        key: shown[key]
+        key: fields[key]
         for key in _FIELDS
-        if shown.get(key) or (key in shown and key in _ALWAYS)
+        if fields.get(key) or (key in fields and key in _ALWAYS)
     }
 
 

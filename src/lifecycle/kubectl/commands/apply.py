@@ -44,7 +44,7 @@ from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
-from lifecycle.kubectl.visitor import FILES, Found, files_of, source_named
+from lifecycle.kubectl.visitor import FILES, Info, add_source_to_err, visit_by_paths
 
 CLIENT_SIDE, SERVER_SIDE = "kubectl-client-side-apply", "kubectl"
 FLAGS = (
@@ -79,39 +79,41 @@ async def apply(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     query = _query(p, dry_run)
     printer = Printer(p, dry_run)
-    _check(p, dry_run)
-    wrong: list[CommandError | StatusError] = []
+    _validate(p, dry_run)
+    errs: list[CommandError | StatusError] = []
     done: list[Object] = []
-    found = await files_of(session, p, validate=validation_directive(p) != "Ignore")
-    unread = {str(info): info for info in found if isinstance(info, CommandError)}
-    for info in found:
+    infos = await visit_by_paths(
+        session, p, validate=validation_directive(p) != "Ignore"
+    )
+    unread = {str(info): info for info in infos if isinstance(info, CommandError)}
+    for info in infos:
         if isinstance(info, CommandError):
             continue
         try:
             obj, operation = await _apply_one(info, p, dry_run, query, session)
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
+            errs.append(refused)
             continue
         if not printer.whole:
             session.print(printer.text(in_key_order(obj), operation))
         done.append(in_key_order(obj))
-    if unread and wrong:  # beside others, these are one complaint
-        wrong.insert(
+    if unread and errs:  # beside others, these are one complaint
+        errs.insert(
             0,
             CommandError(
                 next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"
             ),
         )
-    if unread or wrong:
-        raise several(wrong or list(unread.values()))
-    if not found:
+    if unread or errs:
+        raise several(errs or list(unread.values()))
+    if not infos:
         raise CommandError("no objects passed to apply")
     if printer.whole:
         listed = {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": done}
         session.print(printer.text(done[0] if len(done) == 1 else listed, ""))
 
 
-def _check(p: Parsed, dry_run: str) -> None:
+def _validate(p: Parsed, dry_run: str) -> None:
     if p["force"] and p["server-side"]:
         raise CommandError("--force cannot be used with --server-side")
     if dry_run == "client" and p["server-side"]:
@@ -156,10 +158,10 @@ def _query(p: Parsed, dry_run: str) -> dict[str, str]:
 
 
 async def _apply_one(
-    info: Found, p: Parsed, dry_run: str, query: dict[str, str], session: Session
+    info: Info, p: Parsed, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
     obj = recorded(info.obj, "apply", p)
-    info = Found(info.resource, obj, info.source, p["subresource"])
+    info = Info(info.resource, obj, info.source, p["subresource"])
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
             raise CommandError(
@@ -175,7 +177,7 @@ async def _apply_one(
     return await _client_side(info, dry_run, query, session)
 
 
-def _retrieving(info: Found) -> str:
+def _retrieving(info: Info) -> str:
     """The long way of saying which object it was."""
     resource = info.resource
     version = f"{resource.group}/{resource.version}"
@@ -189,7 +191,7 @@ def _retrieving(info: Found) -> str:
 
 
 async def _server_side(
-    info: Found, p: Parsed, query: dict[str, str], session: Session
+    info: Info, p: Parsed, query: dict[str, str], session: Session
 ) -> Object:
     query = {**query, "force": "true" if p["force-conflicts"] else "false"}
     try:
@@ -214,7 +216,7 @@ async def _server_side(
 
 
 async def _client_side(
-    info: Found, dry_run: str, query: dict[str, str], session: Session
+    info: Info, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
     modified = in_key_order(modified_configuration(info.obj))
     try:
@@ -261,12 +263,12 @@ async def _client_side(
 
 
 async def _created(
-    info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session
+    info: Info, modified: Object, dry_run: str, query: dict[str, str], session: Session
 ) -> Object:
     modified = _without_nulls(modified)
     if dry_run == "client":
         return modified
-    with source_named(info.source, "creating"):
+    with add_source_to_err(info.source, "creating"):
         return await session.send(
             "POST", info.resource.path(info.namespace), query, modified
         )

@@ -19,8 +19,8 @@ from lifecycle.kubectl.failures import (
 )
 from lifecycle.kubectl.flags import (
     PRINT,
+    ErrHelp,
     Flag,
-    HelpWanted,
     Parsed,
     flag,
     parse,
@@ -145,8 +145,8 @@ def run_config(
     environ = os.environ if environ is None else environ
     try:
         places = word_positions(argv)
-        given = argv[places[0]] if places else ""
-        name = ALIASES.get(given, given)
+        word = argv[places[0]] if places else ""
+        name = ALIASES.get(word, word)
         if name not in WORDS:
             raise UsageError(
                 f"unknown command {go_quote(' '.join(argv[i] for i in places))}",
@@ -158,8 +158,8 @@ def run_config(
             global_flags(argv)["kubeconfig"], environ, warn=err.write
         )
         out.write(WORDS[name].run(p, files))
-    except HelpWanted as wanted:
-        out.write(command_help(wanted.command, wanted.flags))
+    except ErrHelp as err_help:
+        out.write(command_help(err_help.command, err_help.flags))
     except config_entries.Misused as wrong:  # then the real one prints its help first
         out.write(command_help(f"config {name}", WORDS[name].flags))
         err.write(f"error: {wrong}\n" if str(wrong) else "")

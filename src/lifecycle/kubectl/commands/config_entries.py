@@ -72,7 +72,7 @@ def _one(p: Parsed) -> str:
     return p.args[0]
 
 
-def _given(p: Parsed, names: Sequence[str]) -> Body:
+def _changed_flags(p: Parsed, names: Sequence[str]) -> Body:
     return {name: p[name] for name in names if name in p.changed}
 
 
@@ -103,7 +103,7 @@ def delete_entry(section: str, what: str) -> Callable[[Parsed, KubeconfigFiles],
                 if what == "user"
                 else Misused("")
             )
-        default = files.named_file()  # it is named even if the entry was in another one
+        default = files.filename()  # it is named even if the entry was in another one
         if files.delete_entry(section, p.args[0]):
             warning = (
                 'this removed your active context, use "kubectl config use-context" to'
@@ -131,7 +131,7 @@ def set_context(p: Parsed, files: KubeconfigFiles) -> str:
     existed = files.set_entry(
         "contexts",
         name,
-        lambda body: body | _given(p, ("cluster", "user", "namespace")),
+        lambda body: body | _changed_flags(p, ("cluster", "user", "namespace")),
     )
     return f"Context {go_quote(name)} {'modified' if existed else 'created'}.\n"
 
@@ -156,14 +156,14 @@ def set_cluster(p: Parsed, files: KubeconfigFiles) -> str:
             body.pop("tls-server-name", None)  # it was the name of the old address
         # The flag has a default, and so counts as given: whoever does not repeat it
         # turns verification on again.
-        body |= _given(p, ("server", "tls-server-name")) | {
+        body |= _changed_flags(p, ("server", "tls-server-name")) | {
             "insecure-skip-tls-verify": p["insecure-skip-tls-verify"]
         }
         if p["insecure-skip-tls-verify"]:
             body.pop("certificate-authority", None)
             body.pop("certificate-authority-data", None)
         _certificate(body, "certificate-authority", p)
-        return body | _given(p, ("proxy-url",))
+        return body | _changed_flags(p, ("proxy-url",))
 
     files.set_entry("clusters", name, change)
     return f"Cluster {go_quote(name)} set.\n"
@@ -215,7 +215,7 @@ def _changed_user(
 ) -> Body:
     for name in ("client-certificate", "client-key"):
         _certificate(body, name, p)
-    body |= _given(p, ("token", "username", "password"))
+    body |= _changed_flags(p, ("token", "username", "password"))
     if (
         "auth-provider" in p.changed
         and (body.get("auth-provider") or {}).get("name") != p["auth-provider"]

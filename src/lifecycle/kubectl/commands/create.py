@@ -77,10 +77,10 @@ class Subcommand:
 
 
 def _plain(make: Callable[[str, Parsed], Object]) -> Make:
-    async def made(name: str, p: Parsed, session: Session) -> Object:
+    async def make_object(name: str, p: Parsed, session: Session) -> Object:
         return make(name, p)
 
-    return made
+    return make_object
 
 
 def _deployment(name: str, p: Parsed) -> Object:
@@ -104,14 +104,14 @@ async def _job(name: str, p: Parsed, session: Session) -> Object:
         raise CommandError("resource(s) were provided, but no name was specified")
     if more:
         raise CommandError("from must be an existing cronjob")
-    found = await session.get_named(
+    cron_job = await session.get(
         target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING
     )
-    if found.get("kind") != "CronJob":
+    if cron_job.get("kind") != "CronJob":
         raise CommandError(
-            f"unknown object type *{target.resource.version}.{found.get('kind')}"
+            f"unknown object type *{target.resource.version}.{cron_job.get('kind')}"
         )
-    return create_job.create_job_from_cronjob(name, found)
+    return create_job.create_job_from_cronjob(name, cron_job)
 
 
 def _cronjob(name: str, p: Parsed) -> Object:
@@ -383,8 +383,8 @@ def find(argv: Sequence[str]) -> tuple[str, list[str]] | None:
 
 async def create(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl create ARGV`."""
-    found = find(argv)
-    if found is None:
+    match = find(argv)
+    if match is None:
         words = [argv[i] for i in word_positions(argv)]
         parent = ALIASES.get(words[0], words[0]) if words else ""
         if parent == "token":
@@ -402,7 +402,7 @@ async def create(argv: Sequence[str], session: Session) -> None:
             )
         await create_from_files(argv, session)
         return
-    name, rest = found
+    name, rest = match
     subcommand = SUBCOMMANDS[name]
     p = parse(rest, [*subcommand.flags, *COMMON], f"create {name}")
     arguments = p.args if p.dash < 0 else p.args[: p.dash]

@@ -28,7 +28,7 @@ from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, files_of, source_named
+from lifecycle.kubectl.visitor import FILES, add_source_to_err, visit_by_paths
 
 FLAGS = (
     *PRINT,
@@ -62,7 +62,7 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
         return
     wrong: list[CommandError | StatusError] = []
     count = 0
-    for info in await files_of(session, p, validate=directive != "Ignore"):
+    for info in await visit_by_paths(session, p, validate=directive != "Ignore"):
         if isinstance(info, CommandError):
             wrong.append(info)
             continue
@@ -70,7 +70,7 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
         obj = in_key_order(recorded(obj, "create", p))
         try:
             if dry_run != "client":
-                with source_named(info.source, "creating"):
+                with add_source_to_err(info.source, "creating"):
                     obj = await session.create(
                         info.resource,
                         obj,

@@ -66,7 +66,7 @@ SPECIAL_VERBS = {
 
 
 @dataclass(slots=True, frozen=True)
-class Named:
+class ResourceOptions:
     """What `--resource` names: `deployments.apps/scale`."""
 
     resource: str
@@ -83,9 +83,9 @@ async def role_object(
     verbs = ["*"] if "*" in p["verb"] else list(dict.fromkeys(p["verb"]))
     names = list(dict.fromkeys(p["resource-name"]))
     urls = list(dict.fromkeys(p["non-resource-url"])) if cluster else []
-    wanted = _named(p["resource"])
+    resource_options = _resource_options(p["resource"])
     if cluster and p["aggregation-rule"]:
-        if verbs or names or urls or wanted:
+        if verbs or names or urls or resource_options:
             raise CommandError(
                 "aggregation rule must be specified without nonResourceURLs, verbs,"
                 " resources or resourceNames"
@@ -93,21 +93,21 @@ async def role_object(
         return create_aggregated(name, p["aggregation-rule"])
     if not verbs:
         raise CommandError("at least one verb must be specified")
-    if not wanted and not urls:
+    if not resource_options and not urls:
         missing = (
             "one of resource or nonResourceURL" if cluster else "at least one resource"
         )
         raise CommandError(f"{missing} must be specified")
-    if wanted:
+    if resource_options:
         for verb in verbs:
             if verb not in RESOURCE_VERBS:
                 session.warn(f"Warning: '{verb}' is not a standard resource verb\n")
-        await _check(wanted, verbs, session)
+        await _validate_resource(resource_options, verbs, session)
     _check_urls(urls, verbs)
-    if not wanted:
+    if not resource_options:
         return create_role(name, [], cluster=cluster, urls=urls, verbs=verbs)
     resources = []
-    for each in wanted:
+    for each in resource_options:
         group, plural = await _resolved(each, session) or (each.group, each.resource)
         resources.append(
             (group, f"{plural}/{each.subresource}" if each.subresource else plural)
@@ -116,19 +116,19 @@ async def role_object(
     return create_role(name, rules, cluster=cluster, urls=urls, verbs=verbs)
 
 
-def _named(texts: Sequence[str]) -> list[Named]:
+def _resource_options(texts: Sequence[str]) -> list[ResourceOptions]:
     """A `*` alone stands for all."""
-    found = []
+    options = []
     for text in texts:
         plain, _, subresource = text.partition("/")
         resource, _, group = plain.partition(".")
-        found.append(Named(resource, group, subresource))
+        options.append(ResourceOptions(resource, group, subresource))
         if text == "*":
-            return found[-1:]
-    return found
+            return options[-1:]
+    return options
 
 
-async def _resolved(each: Named, session: Session) -> tuple[str, str] | None:
+async def _resolved(each: ResourceOptions, session: Session) -> tuple[str, str] | None:
     """(group, plural), if the server serves it."""
     if each.resource == "*":
         return None
@@ -141,10 +141,10 @@ async def _resolved(each: Named, session: Session) -> tuple[str, str] | None:
     return resource.group, resource.plural
 
 
-async def _check(
-    wanted: Sequence[Named], verbs: Sequence[str], session: Session
+async def _validate_resource(
+    resource_options: Sequence[ResourceOptions], verbs: Sequence[str], session: Session
 ) -> None:
-    for each in wanted:
+    for each in resource_options:
         if not each.resource:
             raise CommandError(
                 "resource must be specified if apiGroup/subresource specified"

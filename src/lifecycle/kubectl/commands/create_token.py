@@ -42,20 +42,20 @@ async def create_token(argv: list[str], session: Session) -> None:
     }
     path = f"/api/v1/namespaces/{session.namespace}/serviceaccounts/{p.args[0]}/token"
     try:
-        made = typed(await session.post_typed(path, typed(obj)))
+        response = typed(await session.post_typed(path, typed(obj)))
     except (StatusError, ConnectionFailed) as refused:
         message = refused.message if isinstance(refused, StatusError) else str(refused)
         raise CommandError(f"failed to create token: {message}") from None
-    token = (made.get("status") or {}).get("token", "")
+    token = (response.get("status") or {}).get("token", "")
     if not token:
         raise CommandError("failed to create token: no token in server response")
     session.print(
-        printer.text(made, "created") if p["output"] or p["template"] else token
+        printer.text(response, "created") if p["output"] or p["template"] else token
     )
 
 
 def _spec(p: Parsed) -> Object:
-    _check(p)
+    _validate(p)
     spec: Object = {"audiences": list(p["audience"]) or None}
     if p["duration"] > 0:
         spec["expirationSeconds"] = int(p["duration"])
@@ -71,7 +71,7 @@ def _spec(p: Parsed) -> Object:
     return spec
 
 
-def _check(p: Parsed) -> None:
+def _validate(p: Parsed) -> None:
     if not p.args[0]:
         raise CommandError("service account name is required")
     if p["duration"] < 0:

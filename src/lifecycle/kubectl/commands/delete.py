@@ -26,7 +26,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.manifests import check_paths
 from lifecycle.kubectl.resource_args import check_no_names
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, Found, source_named, visit
+from lifecycle.kubectl.visitor import FILES, Info, add_source_to_err, visit
 
 IMMEDIATE = (
     "Warning: Immediate deletion does not wait for confirmation that the running"
@@ -60,10 +60,10 @@ PROPAGATION = {
 }
 
 
-def bad_cascade(given: str) -> CommandError:
+def bad_cascade(cascade: str) -> CommandError:
     """The refusal of a `--cascade`."""
     return CommandError(
-        f'invalid cascade value ({given}). Must be "background", "foreground", or'
+        f'invalid cascade value ({cascade}). Must be "background", "foreground", or'
         ' "orphan"'
     )
 
@@ -99,27 +99,27 @@ async def delete(argv: Sequence[str], session: Session) -> None:
             p.args
         )  # what names nothing is said before what makes no sense
     check_paths(p["filename"], recursive=p["recursive"])
-    _check(p, grace, session)
+    _validate(p, grace, session)
     if p["interactive"]:
-        named = [
-            each
-            async for each in visit(
+        infos = [
+            info
+            async for info in visit(
                 session, p, p.args, latest=False, fetch=False, every=p["all"]
             )
-            if isinstance(each, Found)
+            if isinstance(info, Info)
         ]
-        if not named:
+        if not infos:
             session.print("No resources found\n")
             return
-        if not _confirmed(named, session):
+        if not _confirmation(infos, session):
             session.print("deletion is cancelled\n")
             return
     deleted = await _delete_all(p, grace, dry_run, session)
     if deleted is None:
         session.print("No resources found\n")
     elif p["wait"] and dry_run == "none":
-        for each, uid in deleted:
-            await _wait(each, uid, p["timeout"], session)
+        for info, uid in deleted:
+            await _wait(info, uid, p["timeout"], session)
 
 
 def _grace_period(p: Parsed) -> int:
@@ -134,7 +134,7 @@ def _grace_period(p: Parsed) -> int:
     return 0 if p["force"] and grace < 0 else grace
 
 
-def _check(p: Parsed, grace: int, session: Session) -> None:
+def _validate(p: Parsed, grace: int, session: Session) -> None:
     if p["output"] not in ("", "name"):
         raise CommandError(
             f"unexpected -o output mode: {p['output']}. We only support '-o name'"
@@ -150,24 +150,24 @@ def _check(p: Parsed, grace: int, session: Session) -> None:
         )
 
 
-def _confirmed(found: Sequence[Found], session: Session) -> bool:
+def _confirmation(infos: Sequence[Info], session: Session) -> bool:
     """Ask, and wait for one word."""
-    session.print(f"You are about to delete the following {len(found)} resource(s):\n")
-    session.print("".join(f"{_kind_of(each)}/{each.name}\n" for each in found))
+    session.print(f"You are about to delete the following {len(infos)} resource(s):\n")
+    session.print("".join(f"{_kind_of(info)}/{info.name}\n" for info in infos))
     session.print("Do you want to continue? (y/N): ")
     words = sys.stdin.readline().split()
     return bool(words) and words[0].lower() == "y"
 
 
-def _kind_of(each: Found) -> str:
-    return each.resource.kind.lower() + (
-        f".{each.resource.group}" if each.resource.group else ""
+def _kind_of(info: Info) -> str:
+    return info.resource.kind.lower() + (
+        f".{info.resource.group}" if info.resource.group else ""
     )
 
 
 async def _delete_all(
     p: Parsed, grace: int, dry_run: str, session: Session
-) -> list[tuple[Found, str]] | None:
+) -> list[tuple[Info, str]] | None:
     """What was deleted, with the UIDs; None if nothing was found. Raises what could not
     be.
     """
@@ -176,41 +176,41 @@ async def _delete_all(
         if "ignore-not-found" in p.changed
         else bool(p["all"] or p["selector"] or p["field-selector"])
     )
-    wrong: list[CommandError | StatusError] = []
+    errs: list[CommandError | StatusError] = []
     deleted = []
     found = 0
     warned = not session.explicit_namespace or p["all-namespaces"]
-    async for each in visit(
+    async for info in visit(
         session, p, p.args, latest=False, fetch=False, every=p["all"]
     ):
-        if not isinstance(each, Found):
-            wrong.append(each)
+        if not isinstance(info, Info):
+            errs.append(info)
             continue
         found += 1
-        if not warned and not each.resource.namespaced:
+        if not warned and not info.resource.namespaced:
             warned = True
             session.warn(
                 "Warning: deleting cluster-scoped resources, not scoped to the provided"
                 " namespace\n"
             )
         try:
-            uid = await _delete_one(each, p, grace, dry_run, session)
+            uid = await _delete_one(info, p, grace, dry_run, session)
         except StatusError as refused:
-            wrong.append(refused)
+            errs.append(refused)
             continue
-        deleted.append((each, uid))
-    wrong = [
-        each
-        for each in wrong
-        if not (ignoring and isinstance(each, StatusError) and each.code == 404)
+        deleted.append((info, uid))
+    errs = [
+        err
+        for err in errs
+        if not (ignoring and isinstance(err, StatusError) and err.code == 404)
     ]
-    if wrong:
-        raise several(wrong)
+    if errs:
+        raise several(errs)
     return deleted if found else None
 
 
 async def _delete_one(
-    each: Found, p: Parsed, grace: int, dry_run: str, session: Session
+    info: Info, p: Parsed, grace: int, dry_run: str, session: Session
 ) -> str:
     uid = ""
     if dry_run != "client":
@@ -220,11 +220,11 @@ async def _delete_one(
             options["dryRun"] = [
                 "All"
             ]  # with a body, the server does not look at the query
-        if each.source:
-            with source_named(each.source, "deleting"):
-                answer = await session.send("DELETE", each.path, {}, options)
+        if info.source:
+            with add_source_to_err(info.source, "deleting"):
+                answer = await session.send("DELETE", info.path, {}, options)
         else:
-            answer = await session.send("DELETE", each.path, {}, options)
+            answer = await session.send("DELETE", info.path, {}, options)
         uid = str(
             (
                 (
@@ -235,42 +235,44 @@ async def _delete_one(
                 or {}
             ).get("uid", "")
         )
-    _report(each, p, grace, dry_run, session)
+    _report(info, p, grace, dry_run, session)
     return uid
 
 
-def _report(each: Found, p: Parsed, grace: int, dry_run: str, session: Session) -> None:
-    resource = each.resource
-    kind = _kind_of(each)
+def _report(info: Info, p: Parsed, grace: int, dry_run: str, session: Session) -> None:
+    resource = info.resource
+    kind = _kind_of(info)
     if p["output"] == "name":
-        session.print(f"{kind}/{each.name}\n")
+        session.print(f"{kind}/{info.name}\n")
         return
     operation = "force deleted" if grace == 0 else "deleted"
-    where = f" from {each.namespace} namespace" if resource.namespaced else ""
+    where = f" from {info.namespace} namespace" if resource.namespaced else ""
     note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
-    session.print(f'{kind} "{each.name}" {operation}{where}{note}\n')
+    session.print(f'{kind} "{info.name}" {operation}{where}{note}\n')
 
 
-async def _wait(each: Found, uid: str, timeout: float, session: Session) -> None:
+async def _wait(info: Info, uid: str, timeout: float, session: Session) -> None:
     try:
-        await asyncio.wait_for(_gone(each, uid, session), timeout or None)
+        await asyncio.wait_for(_gone(info, uid, session), timeout or None)
     except TimeoutError:
-        named = f"{each.resource.plural}/{each.name}"
-        raise CommandError(f"timed out waiting for the condition on {named}") from None
+        resource_name = f"{info.resource.plural}/{info.name}"
+        raise CommandError(
+            f"timed out waiting for the condition on {resource_name}"
+        ) from None
 
 
-async def _gone(each: Found, uid: str, session: Session) -> None:
-    resource, namespace = each.resource, each.namespace
+async def _gone(info: Info, uid: str, session: Session) -> None:
+    resource, namespace = info.resource, info.namespace
     while True:
         listed = await session.client.list(
-            resource, namespace, field_selector=f"metadata.name={each.name}"
+            resource, namespace, field_selector=f"metadata.name={info.name}"
         )
         items = listed.get("items") or ()
         if not items or (uid and items[0]["metadata"].get("uid") != uid):
             return
         revision = listed["metadata"]["resourceVersion"]
         async for frame in await session.watch_one(
-            resource, namespace, each.name, revision
+            resource, namespace, info.name, revision
         ):
             if frame.type == "DELETED":
                 return

@@ -39,9 +39,7 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     if not p.args[0]:
         raise CommandError("a resource must be present, got: /, Resource=")
     names = _names(_steps(p.args[0]))
-    resource, fields = _chosen(
-        p.args[0], names, await session.resources_named(names[0])
-    )
+    resource, fields = _chosen(p.args[0], names, await session.resources_for(names[0]))
     if p["output"] == "plaintext-openapiv2":
         raise CommandError(
             "-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is"

@@ -33,7 +33,7 @@ from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, visit
+from lifecycle.kubectl.visitor import FILES, Info, visit
 
 FLAGS = (
     *PRINT,
@@ -64,46 +64,48 @@ async def expose(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "expose", session.warn)
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(
         session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False
     ):
-        if not isinstance(each, Found):
-            wrong.append(each)
+        if not isinstance(info, Info):
+            errs.append(info)
             continue
         try:
-            made = await _exposed(each, p, dry_run, session)
+            service = await _exposed(info, p, dry_run, session)
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
+            errs.append(refused)
             continue
-        session.print(printer.text(made, "exposed"))
-    if wrong:
-        raise several(wrong)
+        session.print(printer.text(service, "exposed"))
+    if errs:
+        raise several(errs)
 
 
-async def _exposed(each: Found, p: Parsed, dry_run: str, session: Session) -> Object:
-    resource = each.resource
+async def _exposed(info: Info, p: Parsed, dry_run: str, session: Session) -> Object:
+    resource = info.resource
     if (resource.group, resource.kind) not in EXPOSABLE:
-        shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        raise CommandError(f"cannot expose a {shown}")
+        group_kind = (
+            f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        )
+        raise CommandError(f"cannot expose a {group_kind}")
     generated_service = overridden(
-        typed(_service_for(each.obj, p)), p["overrides"], p["override-type"]
+        typed(_service_for(info.obj, p)), p["overrides"], p["override-type"]
     )
-    made = recorded(typed(generated_service), "expose", p)
+    service = recorded(typed(generated_service), "expose", p)
     if dry_run == "client":
         if session.explicit_namespace:
-            made = {
-                **made,
-                "metadata": {**made["metadata"], "namespace": session.namespace},
+            service = {
+                **service,
+                "metadata": {**service["metadata"], "namespace": session.namespace},
             }
-        return typed(made)
+        return typed(service)
     if p["save-config"]:
-        made = with_saved_configuration(made)
+        service = with_saved_configuration(service)
     services: Resource = await session.resource_for_kind("v1", "Service")
     return typed(
         await session.create(
             services,
-            in_key_order(made),
+            in_key_order(service),
             manager=p["field-manager"],
             dry_run=dry_run,
             accept=JSON_OR_ANYTHING,

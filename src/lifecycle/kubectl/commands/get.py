@@ -25,8 +25,8 @@ from lifecycle.kubectl.failures import (
 from lifecycle.kubectl.flags import ALL_NAMESPACES, PRINT, SELECTOR, Parsed, flag, parse
 from lifecycle.kubectl.printers import (
     GET_FORMATS,
-    named,
     object_printer,
+    qualified_name,
     render_table,
     unknown_format,
 )
@@ -37,7 +37,7 @@ from lifecycle.kubectl.printing.plain_table import plain_table
 from lifecycle.kubectl.printing.templates import Render, columns_printer
 from lifecycle.kubectl.resource_args import check_form, check_no_names
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, files_of, list_refused, paths_and
+from lifecycle.kubectl.visitor import FILES, list_refused, paths_and, visit_by_paths
 
 FLAGS = (
     *PRINT,
@@ -66,7 +66,7 @@ NO_TYPE = (
 
 
 @dataclass(slots=True, frozen=True)
-class Asked:
+class Target:
     """One GET: an object, or all objects of a type if `name` is empty. `namespace` is
     empty for all.
     """
@@ -85,7 +85,7 @@ class Asked:
 async def get(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl get ARGV`."""
     p = parse(argv, FLAGS, "get")
-    _check(p)
+    _validate(p)
     if p["raw"]:
         session.print((await session.raw("GET", p["raw"])).decode())
         return
@@ -95,13 +95,13 @@ async def get(argv: Sequence[str], session: Session) -> None:
             " for a complete list of supported resources.\n\n"
         )
         raise UsageError(NO_TYPE, "get")
-    asked = await _asked(p, session)
+    targets = await _targets(p, session)
     if p["watch"] or p["watch-only"]:
-        await _watch(asked, p, session)
+        await _watch(targets, p, session)
     elif _as_tables(p):
-        await _tables(asked, p, session)
+        await _tables(targets, p, session)
     else:
-        await _objects(asked, p, session)
+        await _objects(targets, p, session)
 
 
 def _printer(p: Parsed) -> Render | None:
@@ -117,7 +117,7 @@ def _printer(p: Parsed) -> Render | None:
     return render
 
 
-def _check(p: Parsed) -> None:
+def _validate(p: Parsed) -> None:
     if p["raw"]:
         if p.args:
             raise CommandError("arguments may not be passed when --raw is specified")
@@ -144,17 +144,19 @@ def _check(p: Parsed) -> None:
         )
 
 
-async def _asked(p: Parsed, session: Session) -> list[Asked]:
-    found = []
+async def _targets(p: Parsed, session: Session) -> list[Target]:
+    targets = []
     check_form(p.args)
     if (p["filename"] or p["kustomize"]) and p.args:
         raise paths_and(p.args)
-    for each in await files_of(session, p) if p["filename"] or p["kustomize"] else ():
+    for each in (
+        await visit_by_paths(session, p) if p["filename"] or p["kustomize"] else ()
+    ):
         if isinstance(each, CommandError):
             raise SeveralFailures([each])
-        found.append(Asked(each.resource, each.name, each.namespace))
+        targets.append(Target(each.resource, each.name, each.namespace))
     if not p.args:
-        return found
+        return targets
     if p["selector"] or p["field-selector"]:
         check_no_names(p.args)
     for target in await session.targets(p.args):
@@ -167,8 +169,10 @@ async def _asked(p: Parsed, session: Session) -> list[Asked]:
                 "subresource cannot be used when bulk resources are specified"
             )
         namespace = "" if p["all-namespaces"] else session.namespace
-        found.append(Asked(target.resource, target.name, namespace, p["subresource"]))
-    return found
+        targets.append(
+            Target(target.resource, target.name, namespace, p["subresource"])
+        )
+    return targets
 
 
 def _query(p: Parsed) -> dict[str, str]:
@@ -190,12 +194,12 @@ class _Refusals:
 
     def tell(self, session: Session) -> None:
         """Raise the last; print those before it."""
-        told: list[str] = []
+        errs: list[str] = []
         for refused in self.all[:-1]:
-            if message_for(refused) not in told:
-                told.append(message_for(refused))
-                session.warn(told[-1] + "\n")
-        if self.all and message_for(self.all[-1]) not in told:
+            if message_for(refused) not in errs:
+                errs.append(message_for(refused))
+                session.warn(errs[-1] + "\n")
+        if self.all and message_for(self.all[-1]) not in errs:
             raise self.all[-1]
         if self.all:
             raise SilentFailure
@@ -205,12 +209,12 @@ class SilentFailure(CommandError):
     """All has been said."""
 
 
-async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
+async def _tables(targets: list[Target], p: Parsed, session: Session) -> None:
     by_resource: dict[Resource, list[Object]] = {}
     refusals = _Refusals(p["ignore-not-found"])
     answered: set[Resource] = set()
     whole = {"includeObject": "Object"} if p["sort-by"] else {}
-    for each in asked:
+    for each in targets:
         try:
             query = {**whole, **(_query(p) if not each.name else {})}
             async for table in _pages(each.path, query, session, p["server-print"]):
@@ -265,7 +269,7 @@ async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
         session.print(("" if p["no-headers"] else "\n").join(texts))
     elif not refusals.all and not p["ignore-not-found"]:
         inside = not p["all-namespaces"] and all(
-            each.resource.namespaced for each in asked
+            each.resource.namespaced for each in targets
         )
         session.warn(
             f"No resources found in {session.namespace} namespace.\n"
@@ -309,8 +313,8 @@ def _sorted_rows(tables: list[Object], field: str) -> list[Object]:
         return []
 
 
-async def _watch(found: list[Asked], p: Parsed, session: Session) -> None:
-    if len(found) != 1:
+async def _watch(targets: list[Target], p: Parsed, session: Session) -> None:
+    if len(targets) != 1:
         raise CommandError("you may only specify a single resource type")
     for flag_name in ("watch", "watch-only"):
         if p[flag_name] and p["sort-by"]:
@@ -319,7 +323,7 @@ async def _watch(found: list[Asked], p: Parsed, session: Session) -> None:
                 f"warning: --{flag_name} requested, --sort-by will be ignored{rest}\n"
             )
             break
-    [target] = found
+    [target] = targets
     what = (target.resource, target.namespace, target.name)
     selectors = {key: value for key, value in _query(p).items() if key != "limit"}
     if _as_tables(p):
@@ -332,13 +336,13 @@ def _as_tables(p: Parsed) -> bool:
     return bool(p["output"] == "wide" or not (p["output"] or p["template"]))
 
 
-async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
+async def _objects(targets: list[Target], p: Parsed, session: Session) -> None:
     items: list[Object] = []
     refusals = _Refusals(p["ignore-not-found"])
-    for each in asked:
+    for each in targets:
         try:
             if each.name:
-                items.append(await session.get_named(each.path, each.namespace))
+                items.append(await session.get(each.path, each.namespace))
                 continue
             query = _query(p)
             while True:
@@ -357,7 +361,7 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
                 if each.name
                 else list_refused(refused, each.resource, _query(p))
             )
-    alone = len(asked) == 1 and bool(asked[0].name)
+    alone = len(targets) == 1 and bool(targets[0].name)
     if not items and (alone or p["ignore-not-found"]):
         refusals.tell(session)
         return
@@ -366,7 +370,7 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
         if p["sort-by"] and not alone:
             items = sort_objects(items, p["sort-by"])
         if render is None:
-            session.print("".join(f"{named(item)}\n" for item in items))
+            session.print("".join(f"{qualified_name(item)}\n" for item in items))
         else:
             session.print(render(in_key_order(items[0] if alone else _list(items))))
     except CommandError as wrong:

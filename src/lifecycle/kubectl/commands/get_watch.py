@@ -19,7 +19,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.flags import Parsed
-from lifecycle.kubectl.printers import named, render_table
+from lifecycle.kubectl.printers import qualified_name, render_table
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.label_columns import with_label_columns
@@ -150,13 +150,13 @@ class _Objects:
     def text(self, obj: Object, event: str) -> str:
         """One object, and what happened to it."""
         if self._render is None:
-            return f"{named(obj)}\n"
+            return f"{qualified_name(obj)}\n"
         self._printed += 1
         separator = "---\n" if self._format == "yaml" and self._printed > 1 else ""
-        shown: Any = in_key_order(obj)
+        ordered: Any = in_key_order(obj)
         if not self._events:
-            return separator + self._render(shown)
-        told = {"type": event, "object": shown}
+            return separator + self._render(ordered)
+        watch_event = {"type": event, "object": ordered}
         if self._format in _MARSHAL:  # events are not looked into: managed fields stay
-            return separator + _MARSHAL[self._format](told)
-        return self._render(told)
+            return separator + _MARSHAL[self._format](watch_event)
+        return self._render(watch_event)

@@ -38,7 +38,7 @@ from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.resource_args import single_item_implied
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, Found, local_objects, visit
+from lifecycle.kubectl.visitor import FILES, Info, local_objects, visit
 
 
 @dataclass(slots=True, frozen=True)
@@ -90,27 +90,27 @@ def changes(pairs: Sequence[str], kind: Kind) -> tuple[dict[str, str], list[str]
     """(what to set, what to remove). Raises CommandError for what is neither, both, or
     no valid label value.
     """
-    wanted: dict[str, str] = {}
-    removed = []
+    new_pairs: dict[str, str] = {}
+    remove_pairs = []
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            removed.append(pair[:-1])
+            remove_pairs.append(pair[:-1])
         elif kind is LABEL and "=" in value:
             raise CommandError(f"invalid label spec: {pair}")
         else:
-            wrong = label_value(value) if kind is LABEL else ()
-            if wrong:
+            errs = label_value(value) if kind is LABEL else ()
+            if errs:
                 raise CommandError(
-                    f"invalid label value: {go_quote(pair)}: {';'.join(wrong)}"
+                    f"invalid label value: {go_quote(pair)}: {';'.join(errs)}"
                 )
-            wanted[key] = value
-    if set(removed) & set(wanted):
+            new_pairs[key] = value
+    if set(remove_pairs) & set(new_pairs):
         article = "a label" if kind is LABEL else "an annotation"
         raise CommandError(
             f"can not both modify and remove {article} in the same command"
         )
-    return wanted, removed
+    return new_pairs, remove_pairs
 
 
 async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
@@ -121,37 +121,37 @@ async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
             p, dry_run
         )  # here a format is looked at before anything else; labels are changed first
     resources, pairs = resources_and_pairs(p.args, kind.one)
-    wanted, removed = changes(pairs, kind)
-    _check(p, resources, bool(wanted or removed), dry_run, kind)
+    new_pairs, remove_pairs = changes(pairs, kind)
+    _validate(p, resources, bool(new_pairs or remove_pairs), dry_run, kind)
     alone = len(p["filename"]) == 1 if p["filename"] else single_item_implied(resources)
     if p["resource-version"] and not alone:
         raise CommandError("--resource-version may only be used with a single resource")
-    wrong: list[CommandError | StatusError] = []
-    async for each in _found(p, resources, session):
+    errs: list[CommandError | StatusError] = []
+    async for info in _infos(p, resources, session):
         try:
-            if not isinstance(each, Found):
-                raise each
+            if not isinstance(info, Info):
+                raise info
             await _change_one(
-                each, wanted, removed, p, dry_run, session, kind, alone=alone
+                info, new_pairs, remove_pairs, p, dry_run, session, kind, alone=alone
             )
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
-    if wrong:
-        raise several(wrong)
+            errs.append(refused)
+    if errs:
+        raise several(errs)
 
 
-async def _found(
+async def _infos(
     p: Parsed, resources: Sequence[str], session: Session
-) -> AsyncIterator[Found | CommandError | StatusError]:
+) -> AsyncIterator[Info | CommandError | StatusError]:
     if p["local"]:
         for local in local_objects(p):
             yield local
         return
-    async for each in visit(session, p, resources, every=p["all"]):
-        yield each
+    async for info in visit(session, p, resources, every=p["all"]):
+        yield info
 
 
-def _check(
+def _validate(
     p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, kind: Kind
 ) -> None:
     if p["list"] and p["output"]:
@@ -186,9 +186,9 @@ def _check(
 
 
 async def _change_one(
-    found: Found,
-    wanted: dict[str, str],
-    removed: list[str],
+    info: Info,
+    new_pairs: dict[str, str],
+    remove_pairs: list[str],
     p: Parsed,
     dry_run: str,
     session: Session,
@@ -196,24 +196,24 @@ async def _change_one(
     *,
     alone: bool,
 ) -> None:
-    obj = found.obj
+    obj = info.obj
     now = obj["metadata"].get(kind.field) or {}
     sending = dry_run != "client" and not p["list"] and not p["local"]
     if kind is LABEL and sending:
-        for key in removed:
+        for key in remove_pairs:
             if key not in now:
                 session.print(f"label {go_quote(key)} not found.\n")
     if not p["overwrite"]:
-        _check_overwrites(now, wanted, kind)
+        _check_overwrites(now, new_pairs, kind)
     after = {
-        **{key: value for key, value in now.items() if key not in removed},
-        **wanted,
+        **{key: value for key, value in now.items() if key not in remove_pairs},
+        **new_pairs,
     }
     if p["list"]:
         if not alone:
             group = obj["apiVersion"].rpartition("/")[0]
             session.print(
-                f"Listing {kind.field} for {obj['kind']}.{group}/{found.name}:\n"
+                f"Listing {kind.field} for {obj['kind']}.{group}/{info.name}:\n"
             )
         session.print(
             "".join(
@@ -221,29 +221,29 @@ async def _change_one(
             )
         )
         return
-    added = {key for key, value in wanted.items() if now.get(key) != value}
-    gone = {key for key in removed if key in now}
-    shown = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
+    added = {key for key, value in new_pairs.items() if now.get(key) != value}
+    gone = {key for key in remove_pairs if key in now}
+    changed = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
     if sending and (added or gone or kind is ANNOTATE):
-        shown = await _send(found, shown, now, p, dry_run, session, kind)
+        changed = await _send(info, changed, now, p, dry_run, session, kind)
     session.print(
-        Printer(p, dry_run).text(in_key_order(shown), _operation(added, gone, kind))
+        Printer(p, dry_run).text(in_key_order(changed), _operation(added, gone, kind))
     )
 
 
 async def _send(
-    found: Found,
-    wanted: Object,
+    info: Info,
+    changed: Object,
     now: dict[str, str],
     p: Parsed,
     dry_run: str,
     session: Session,
     kind: Kind,
 ) -> Object:
-    after = recorded(wanted, kind.command, p)["metadata"]
+    after = recorded(changed, kind.command, p)["metadata"]
     metadata: Object = {}
     for field in dict.fromkeys((kind.field, "annotations")):
-        before = now if field == kind.field else found.obj["metadata"].get(field) or {}
+        before = now if field == kind.field else info.obj["metadata"].get(field) or {}
         new = after.get(field) or {}
         difference: Object = {
             key: value for key, value in new.items() if before.get(key) != value
@@ -258,13 +258,15 @@ async def _send(
         "fieldManager": p["field-manager"],
     }
     patch = {"metadata": metadata} if metadata else {}
-    return await session.send("PATCH", found.path, query, patch, MERGE_PATCH)
+    return await session.send("PATCH", info.path, query, patch, MERGE_PATCH)
 
 
-def _check_overwrites(now: dict[str, str], wanted: dict[str, str], kind: Kind) -> None:
+def _check_overwrites(
+    now: dict[str, str], new_pairs: dict[str, str], kind: Kind
+) -> None:
     taken = [
         f"'{key}' already has a value ({now[key]})"
-        for key, value in wanted.items()
+        for key, value in new_pairs.items()
         if key in now and now[key] != value
     ]
     if not taken:
@@ -274,8 +276,8 @@ def _check_overwrites(now: dict[str, str], wanted: dict[str, str], kind: Kind) -
             "--overwrite is false but found the following declared annotation(s):"
             f" {'; '.join(taken)}"
         )
-    each = [f"{text}, and --overwrite is false" for text in taken]
-    raise CommandError(each[0] if len(each) == 1 else f"[{', '.join(each)}]")
+    info = [f"{text}, and --overwrite is false" for text in taken]
+    raise CommandError(info[0] if len(info) == 1 else f"[{', '.join(info)}]")
 
 
 def _operation(added: set[str], gone: set[str], kind: Kind) -> str:

@@ -19,7 +19,7 @@ from lifecycle.kubectl.commands.rollout_restart import pause, restart, resume
 from lifecycle.kubectl.failures import CommandError, UsageError, several
 from lifecycle.kubectl.flags import SELECTOR, Parsed, flag, parse, word_positions
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, visit
+from lifecycle.kubectl.visitor import FILES, Info, visit
 
 FLAGS = (
     *FILES,
@@ -59,11 +59,11 @@ def deployment_status(deployment: Object, revision: int = 0) -> tuple[str, bool]
         status.get(key, 0)
         for key in ("updatedReplicas", "replicas", "availableReplicas")
     )
-    wanted = spec.get("replicas", 1)
+    desired = spec.get("replicas", 1)
     waiting = f"Waiting for deployment {name} rollout to finish: "
-    if updated < wanted:
+    if updated < desired:
         return (
-            f"{waiting}{updated} out of {wanted} new replicas have been updated...\n",
+            f"{waiting}{updated} out of {desired} new replicas have been updated...\n",
             False,
         )
     if replicas > updated:
@@ -88,20 +88,20 @@ def daemonset_status(daemonset: Object, revision: int = 0) -> tuple[str, bool]:
     )
     if daemonset["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
         return "Waiting for daemon set spec update to be observed...\n", False
-    wanted = status.get("desiredNumberScheduled", 0)
+    desired = status.get("desiredNumberScheduled", 0)
     updated, available = (
         status.get("updatedNumberScheduled", 0),
         status.get("numberAvailable", 0),
     )
     waiting = f"Waiting for daemon set {name} rollout to finish: "
-    if updated < wanted:
+    if updated < desired:
         return (
-            f"{waiting}{updated} out of {wanted} new pods have been updated...\n",
+            f"{waiting}{updated} out of {desired} new pods have been updated...\n",
             False,
         )
-    if available < wanted:
+    if available < desired:
         return (
-            f"{waiting}{available} of {wanted} updated pods are available...\n",
+            f"{waiting}{available} of {desired} updated pods are available...\n",
             False,
         )
     return f"daemon set {name} successfully rolled out\n", True
@@ -130,11 +130,11 @@ def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, boo
         )
     rolling = spec["updateStrategy"].get("rollingUpdate")
     if rolling is not None:
-        wanted = replicas - rolling.get("partition", 0)
-        if updated < wanted:
+        desired = replicas - rolling.get("partition", 0)
+        if updated < desired:
             text = (
-                f"Waiting for partitioned roll out to finish: {updated} out of {wanted}"
-                " new pods have been updated...\n"
+                f"Waiting for partitioned roll out to finish: {updated} out of"
+                f" {desired} new pods have been updated...\n"
             )
             return text, False
         return (
@@ -183,33 +183,35 @@ async def status(argv: Sequence[str], session: Session) -> None:
         raise CommandError("required resource not specified")
     if p["revision"] < 0:
         raise CommandError(f"revision must be a positive integer: {p['revision']}")
-    wrong: list[CommandError | StatusError] = []
+    errs: list[CommandError | StatusError] = []
     count = 0
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+    async for info in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
         count += 1
         try:
-            if not isinstance(each, Found):
-                raise each
-            await asyncio.wait_for(_follow(each, p, session), p["timeout"] or None)
+            if not isinstance(info, Info):
+                raise info
+            await asyncio.wait_for(_follow(info, p, session), p["timeout"] or None)
         except TimeoutError:
-            wrong.append(CommandError("timed out waiting for the condition"))
+            errs.append(CommandError("timed out waiting for the condition"))
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
-    if wrong:
-        raise several(wrong)
+            errs.append(refused)
+    if errs:
+        raise several(errs)
     if not count:
         session.warn(f"No resources found in {session.namespace} namespace.\n")
 
 
-async def _follow(each: Found, p: Parsed, session: Session) -> None:
+async def _follow(info: Info, p: Parsed, session: Session) -> None:
     """Tell of a rollout until it is done. Raises CommandError if it cannot be."""
-    resource = each.resource
+    resource = info.resource
     viewer = VIEWERS.get(resource.kind) if resource.group == "apps" else None
     if viewer is None:
-        shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        raise CommandError(f"no status viewer has been implemented for {shown}")
+        group_kind = (
+            f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        )
+        raise CommandError(f"no status viewer has been implemented for {group_kind}")
     listed = await session.client.list(
-        resource, each.namespace, field_selector=f"metadata.name={each.name}"
+        resource, info.namespace, field_selector=f"metadata.name={info.name}"
     )
     previous = ""
     for item in listed.get("items") or ():
@@ -218,7 +220,7 @@ async def _follow(each: Found, p: Parsed, session: Session) -> None:
         if done or not p["watch"]:
             return
     watch = await session.watch_one(
-        resource, each.namespace, each.name, listed["metadata"]["resourceVersion"]
+        resource, info.namespace, info.name, listed["metadata"]["resourceVersion"]
     )
     async for frame in watch:
         if frame.type == "DELETED":

@@ -32,12 +32,12 @@ from lifecycle.kubectl.flags import (
     flag,
     parse,
 )
-from lifecycle.kubectl.printers import Printer, named
+from lifecycle.kubectl.printers import Printer, qualified_name
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.pod_template import describe_pod_template
 from lifecycle.kubectl.record import CHANGE_CAUSE
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, TYPED, Session
-from lifecycle.kubectl.visitor import FILES, Found, visit
+from lifecycle.kubectl.visitor import FILES, Info, visit
 
 HASH_LABEL = "pod-template-hash"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -69,24 +69,24 @@ async def history(argv: Sequence[str], session: Session) -> None:
         raise CommandError(f"revision must be a positive integer: {p['revision']}")
     objects = bool(p["output"] or p["template"])
     printer: Printer | None = None
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
         try:
             printer = printer or (Printer(p) if objects else None)
-            if not isinstance(each, Found):
-                raise each
-            revisions = await revisions_of(each, session, "history viewer")
-            shown = (
-                _told(each, revisions, p)
+            if not isinstance(info, Info):
+                raise info
+            revisions = await revisions_of(info, session, "history viewer")
+            text = (
+                _view_history(info, revisions, p)
                 if printer is None
                 else _objects(revisions, p, printer)
             )
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
+            errs.append(refused)
             continue
-        session.print(shown)
-    if wrong:
-        raise several(wrong)
+        session.print(text)
+    if errs:
+        raise several(errs)
 
 
 def _chosen(revisions: Revisions, number: int) -> int:
@@ -102,7 +102,7 @@ def _objects(revisions: Revisions, p: Parsed, printer: Printer) -> str:
     return "".join(printer.text(revisions.restored(number), "") for number in numbers)
 
 
-def _told(each: Found, revisions: Revisions, p: Parsed) -> str:
+def _view_history(info: Info, revisions: Revisions, p: Parsed) -> str:
     if not revisions.kept:
         which, text = (
             f"with revision #{p['revision']}" if p["revision"] else "",
@@ -116,7 +116,7 @@ def _told(each: Found, revisions: Revisions, p: Parsed) -> str:
         )
     else:
         which, text = "", _table(revisions)
-    return f"{named(each.obj)} {which}\n{text}\n"
+    return f"{qualified_name(info.obj)} {which}\n{text}\n"
 
 
 def _with_change_cause(revisions: Revisions, number: int) -> Object:
@@ -150,31 +150,35 @@ async def undo(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     if not p.args and not p["filename"] and not p["kustomize"]:
         raise CommandError("required resource not specified")
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
         try:
-            if not isinstance(each, Found):
-                raise each
-            result = await _undone(each, p["to-revision"], dry_run, session)
-            session.print(Printer(p, dry_run).text(in_key_order(each.obj), result))
+            if not isinstance(info, Info):
+                raise info
+            result = await _rollback(info, p["to-revision"], dry_run, session)
+            session.print(Printer(p, dry_run).text(in_key_order(info.obj), result))
         except (CommandError, StatusError) as refused:
-            wrong.append(refused)
-    if wrong:
-        raise several(wrong)
+            errs.append(refused)
+    if errs:
+        raise several(errs)
 
 
-async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> str:
-    if LAST_APPLIED in (each.obj["metadata"].get("annotations") or {}):
-        session.warn(APPLIED.format(name=f"{each.resource.plural}/{each.name}"))
-    revisions = await revisions_of(each, session, "rollbacker")
-    number = revisions.to_restore(wanted)
+async def _rollback(
+    info: Info, to_revision: int, dry_run: str, session: Session
+) -> str:
+    if LAST_APPLIED in (info.obj["metadata"].get("annotations") or {}):
+        session.warn(APPLIED.format(name=f"{info.resource.plural}/{info.name}"))
+    revisions = await revisions_of(info, session, "rollbacker")
+    number = revisions.to_restore(to_revision)
     if dry_run == "client":
-        told = describe_pod_template(revisions.template(number))
+        template = describe_pod_template(revisions.template(number))
         return (
-            told if each.resource.kind == "Deployment" else f"will roll back to {told}"
+            template
+            if info.resource.kind == "Deployment"
+            else f"will roll back to {template}"
         )
     patch: Object | list[Object]
-    if each.resource.kind == "Deployment":
+    if info.resource.kind == "Deployment":
         if revisions.workload["spec"].get("paused"):
             raise CommandError(
                 "you cannot rollback a paused deployment; resume it first with 'kubectl"
@@ -187,24 +191,27 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
         patch, content_type = revisions.kept[number]["data"], STRATEGIC_MERGE_PATCH
         current = revisions.is_current(number)
     if current:
-        return f"skipped rollback (current template already matches revision {wanted})"
+        return (
+            "skipped rollback (current template already matches revision"
+            f" {to_revision})"
+        )
     query = {"dryRun": "All" if dry_run == "server" else ""}
     try:
-        await session.send("PATCH", each.path, query, patch, content_type, accept=TYPED)
+        await session.send("PATCH", info.path, query, patch, content_type, accept=TYPED)
     except StatusError as refused:
         raise CommandError(
-            f"failed restoring revision {wanted}: {refused.message}"
+            f"failed restoring revision {to_revision}: {refused.message}"
         ) from None
     return "rolled back"
 
 
 def revision_to_restore(
-    deployment: Object, revisions: dict[int, Object], wanted: int
+    deployment: Object, revisions: dict[int, Object], to_revision: int
 ) -> Object:
     """The ReplicaSet of a Deployment's revision; 0 means the last but one. Raises
     CommandError if there is none.
     """
-    return revisions[Revisions(deployment, revisions).to_restore(wanted)]
+    return revisions[Revisions(deployment, revisions).to_restore(to_revision)]
 
 
 def rollback_patch(deployment: Object, replica_set: Object) -> list[Object]:

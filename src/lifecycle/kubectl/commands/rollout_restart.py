@@ -22,7 +22,7 @@ from lifecycle.kubectl.flags import PRINT, SELECTOR, Parsed, flag, parse
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, visit
+from lifecycle.kubectl.visitor import FILES, Info, visit
 
 FLAGS = (
     *PRINT,
@@ -99,39 +99,39 @@ async def _patch_all(
     p = parse(argv, FLAGS, f"rollout {word}", session.warn)
     if not p.args and not p["filename"] and not p["kustomize"]:
         raise CommandError("required resource not specified")
-    found: list[Found] = []
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
-        if isinstance(each, Found):
-            found.append(each)
+    infos: list[Info] = []
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+        if isinstance(info, Info):
+            infos.append(info)
         else:
-            wrong.append(each)
-    if not found and not wrong:
+            errs.append(info)
+    if not infos and not errs:
         session.warn(f"No resources found in {session.namespace} namespace.\n")
-    for each in found:
+    for info in infos:
         try:
-            changed = await _patched(each, patch_for, p, session)
+            changed = await _patched(info, patch_for, p, session)
             session.print(Printer(p).text(in_key_order(changed), DONE[word]))
         except CommandError as refused:
-            wrong.append(refused)
-    if wrong:
-        raise several(wrong)
+            errs.append(refused)
+    if errs:
+        raise several(errs)
 
 
 async def _patched(
-    each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session
+    info: Info, patch_for: Callable[[Object], Object], p: Parsed, session: Session
 ) -> Object:
     try:
-        patch = patch_for(each.obj)
+        patch = patch_for(info.obj)
     except CommandError as refused:
-        resource = each.resource
+        resource = info.resource
         plural = (
             f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         )
-        raise CommandError(f"error: {plural} {go_quote(each.name)} {refused}") from None
+        raise CommandError(f"error: {plural} {go_quote(info.name)} {refused}") from None
     if not patch:
         raise CommandError(
-            f"failed to create patch for {each.name}: if restart has already been"
+            f"failed to create patch for {info.name}: if restart has already been"
             " triggered within the past second, please wait before attempting to"
             " trigger another"
         )
@@ -139,7 +139,7 @@ async def _patched(
     try:
         return await session.send(
             "PATCH",
-            each.path,
+            info.path,
             query,
             patch,
             STRATEGIC_MERGE_PATCH,

@@ -23,7 +23,7 @@ from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printers import typed
 from lifecycle.kubectl.record import CHANGE_CAUSE
 from lifecycle.kubectl.session import TYPED, Session
-from lifecycle.kubectl.visitor import Found
+from lifecycle.kubectl.visitor import Info
 
 REVISION = "deployment.kubernetes.io/revision"
 KEPT_IN = {
@@ -67,13 +67,15 @@ class Revisions:
         template: Object = self.restored(number)["spec"]["template"]
         return template
 
-    def to_restore(self, wanted: int) -> int:
+    def to_restore(self, to_revision: int) -> int:
         """The revision that an undo means; 0 is the last but one. Raises CommandError
         if there is none.
         """
-        if wanted and wanted not in self.kept:
-            raise CommandError(f"unable to find specified revision {wanted} in history")
-        if not wanted and len(self.kept) < 2:
+        if to_revision and to_revision not in self.kept:
+            raise CommandError(
+                f"unable to find specified revision {to_revision} in history"
+            )
+        if not to_revision and len(self.kept) < 2:
             name = go_quote(self.workload["metadata"]["name"])
             nothing = f"no rollout history found for deployment {name}"
             raise CommandError(
@@ -81,7 +83,7 @@ class Revisions:
                 if self.workload["kind"] == "Deployment"
                 else "no last revision to roll back to"
             )
-        return wanted or sorted(self.kept)[-2]
+        return to_revision or sorted(self.kept)[-2]
 
     def is_current(self, number: int) -> bool:
         """Whether the workload's template is the one of a revision (of DaemonSets and
@@ -101,30 +103,30 @@ class Revisions:
         return template
 
 
-async def revisions_of(found: Found, session: Session, what: str) -> Revisions:
+async def revisions_of(info: Info, session: Session, what: str) -> Revisions:
     """A workload's revisions. Raises CommandError for kinds that have none, which
     `what` would be needed for.
     """
-    resource = found.resource
+    resource = info.resource
     if resource.kind not in KEPT_IN or resource.group != "apps":
-        shown = go_quote(
+        group_kind = go_quote(
             f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         )
         if (resource.group, resource.kind) in KNOWN:
-            raise CommandError(f"no {what} has been implemented for {shown}")
-        about = f"{what.removesuffix(' viewer')} for {shown}"
+            raise CommandError(f"no {what} has been implemented for {group_kind}")
+        about = f"{what.removesuffix(' viewer')} for {group_kind}"
         raise CommandError(
             f"error retrieving {about}, no visitor method exists for {{{resource.group}"
             f" {resource.kind}}}"
         )
     workload = typed(
-        await session.send("GET", found.path, accept=TYPED)
+        await session.send("GET", info.path, accept=TYPED)
     )  # once more, through the client for that type
     kind = KEPT_IN[resource.kind]
     keepers = await session.resource_for_kind("apps/v1", kind)
     selector = format_label_selector(workload["spec"]["selector"])
     listed = await session.send(
-        "GET", keepers.path(found.namespace), {"labelSelector": selector}, accept=TYPED
+        "GET", keepers.path(info.namespace), {"labelSelector": selector}, accept=TYPED
     )
     kept = {}
     for item in listed.get("items") or ():

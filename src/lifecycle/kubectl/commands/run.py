@@ -77,7 +77,7 @@ async def run(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "run", session.warn)
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
-    _check(p, dry_run)
+    _validate(p, dry_run)
     name = p.args[0]
     if not name:
         raise CommandError("Parameter: name is required")
@@ -112,7 +112,7 @@ async def run(argv: Sequence[str], session: Session) -> None:
     session.print(printer.text(pod, "created"))
 
 
-def _check(p: Parsed, dry_run: str) -> None:
+def _validate(p: Parsed, dry_run: str) -> None:
     if not p.args:
         raise UsageError("NAME is required for run", "run")
     if p["cascade"] not in PROPAGATION:
@@ -154,11 +154,11 @@ async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Obj
         return typed(obj)
     if p["save-config"]:
         obj = with_saved_configuration(obj)
-    made = await session.create(
+    actual_object = await session.create(
         resource,
         obj,
         manager=p["field-manager"],
         dry_run=dry_run,
         accept=JSON_OR_ANYTHING,
     )
-    return typed(made)
+    return typed(actual_object)

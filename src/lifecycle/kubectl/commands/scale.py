@@ -30,7 +30,7 @@ from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, visit
+from lifecycle.kubectl.visitor import FILES, Info, visit
 
 FLAGS = (
     *PRINT,
@@ -64,39 +64,39 @@ async def scale(argv: Sequence[str], session: Session) -> None:
         raise CommandError(
             "The --current-replicas must specify an integer of -1 or greater"
         )
-    found: list[Found] = []
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, every=p["all"]):
-        if isinstance(each, Found):
-            found.append(each)
+    infos: list[Info] = []
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(session, p, p.args, every=p["all"]):
+        if isinstance(info, Info):
+            infos.append(info)
         else:
-            wrong.append(each)
-    if p["resource-version"] and len(found) > 1:
+            errs.append(info)
+    if p["resource-version"] and len(infos) > 1:
         raise CommandError("cannot use --resource-version with multiple resources")
-    if not found and not wrong:
+    if not infos and not errs:
         raise CommandError("no objects passed to scale")
-    for each in found:
+    for info in infos:
         replicas = (
             p["replicas"]
             if dry_run == "client"
-            else await _scaled(each, p, dry_run, session)
+            else await _scaled(info, p, dry_run, session)
         )
-        obj = each.obj
-        if each.resource.group in SCALABLE:
+        obj = info.obj
+        if info.resource.group in SCALABLE:
             obj = {**obj, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
         if p["record"] and dry_run != "client":
             note = {
                 "metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}
             }
-            await session.send("PATCH", each.path, {}, note, MERGE_PATCH)
+            await session.send("PATCH", info.path, {}, note, MERGE_PATCH)
         session.print(printer.text(in_key_order(obj), "scaled"))
-    if wrong:
-        raise several(wrong)
+    if errs:
+        raise several(errs)
 
 
-async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int:
+async def _scaled(info: Info, p: Parsed, dry_run: str, session: Session) -> int:
     """Set the scale; the number that the server now has."""
-    path = each.resource.path(each.namespace, each.name, "scale")
+    path = info.resource.path(info.namespace, info.name, "scale")
     query = {"dryRun": "All" if dry_run == "server" else ""}
     if p["current-replicas"] == -1 and not p["resource-version"]:
         patch = {"spec": {"replicas": p["replicas"]}}
@@ -106,11 +106,13 @@ async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int
     else:
         current = await session.send("GET", path)
         _check_precondition(current, p)
-        wanted = {
+        new_scale = {
             **current,
             "spec": {**(current.get("spec") or {}), "replicas": p["replicas"]},
         }
-        answer = await session.send("PUT", path, query, wanted, accept=JSON_OR_ANYTHING)
+        answer = await session.send(
+            "PUT", path, query, new_scale, accept=JSON_OR_ANYTHING
+        )
     return int((answer.get("spec") or {}).get("replicas", 0))
 
 

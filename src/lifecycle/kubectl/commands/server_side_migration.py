@@ -21,14 +21,14 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import APPLY_PATCH, JSON_PATCH
 from lifecycle.kubectl.last_applied import LAST_APPLIED
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import Found
+from lifecycle.kubectl.visitor import Info
 
 ANNOTATION_MANAGER = "kubectl-last-applied"
 _PATH = ("f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
 
 
 async def migrated(
-    info: Found, obj: Object, query: dict[str, str], session: Session
+    info: Info, obj: Object, query: dict[str, str], session: Session
 ) -> Object:
     """Apply an object on the server, and put its managers in order if they are not.
     Raises StatusError.
@@ -48,12 +48,12 @@ async def migrated(
 
 
 async def _managers_moved(
-    info: Found, live: Object, query: dict[str, str], session: Session
+    info: Info, live: Object, query: dict[str, str], session: Session
 ) -> bool:
     """Whether there was anything to move. Raises StatusError; a conflict is tried again
     with what is there by then.
     """
-    asked = {key: value for key, value in query.items() if key != "force"}
+    patch_query = {key: value for key, value in query.items() if key != "force"}
     names = list(dict.fromkeys(entry["manager"] for entry in _owners(live, "Update")))
     for last in (False, False, False, False, True):
         entries = live["metadata"].get("managedFields") or []
@@ -69,7 +69,7 @@ async def _managers_moved(
             },
         ]
         try:
-            await session.send("PATCH", info.path, asked, patch, JSON_PATCH)
+            await session.send("PATCH", info.path, patch_query, patch, JSON_PATCH)
             return True
         except StatusError as refused:
             if last or refused.code != 409:
@@ -79,7 +79,7 @@ async def _managers_moved(
 
 
 async def _annotation_kept(
-    info: Found, live: Object, query: dict[str, str], session: Session
+    info: Info, live: Object, query: dict[str, str], session: Session
 ) -> Object:
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if query["fieldManager"] != "kubectl" or text is None or _owners(live, "Apply"):
@@ -92,11 +92,11 @@ async def _annotation_kept(
         "kind": live["kind"],
         "metadata": metadata,
     }
-    asked = {
+    patch_query = {
         **{k: v for k, v in query.items() if k != "force"},
         "fieldManager": ANNOTATION_MANAGER,
     }
-    return await session.send("PATCH", info.path, asked, about, APPLY_PATCH)
+    return await session.send("PATCH", info.path, patch_query, about, APPLY_PATCH)
 
 
 def _owners(live: Object, operation: str) -> list[Object]:
@@ -116,23 +116,23 @@ def upgraded_managed_fields(
     """The entries, with the `Update`s of the `old` managers gone over into the `Apply`
     of the `new` one.
     """
-    found = [dict(entry) for entry in entries]
+    new_entries = [dict(entry) for entry in entries]
     for name in old:
-        target = _first(found, new, "Apply")
+        target = _first(new_entries, new, "Apply")
         if target is None:
-            target = _first(found, name, "Update")
+            target = _first(new_entries, name, "Update")
             if target is None:
                 continue
             target |= {"operation": "Apply", "manager": new}
-        source = _first(found, name, "Update", target.get("apiVersion", ""))
+        source = _first(new_entries, name, "Update", target.get("apiVersion", ""))
         if source is not None:
             both = union(
                 normalized(target.get("fieldsV1") or {}),
                 normalized(source.get("fieldsV1") or {}),
             )
             target["fieldsV1"] = in_order(both)
-        found = [entry for entry in found if not _is(entry, name, "Update")]
-    return found
+        new_entries = [entry for entry in new_entries if not _is(entry, name, "Update")]
+    return new_entries
 
 
 def _first(

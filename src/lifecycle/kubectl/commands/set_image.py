@@ -30,7 +30,7 @@ from lifecycle.kubectl.manifests import check_paths
 from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause, recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, local_objects, visit
+from lifecycle.kubectl.visitor import FILES, Info, local_objects, visit
 
 FLAGS = (
     *PRINT,
@@ -55,95 +55,95 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
     printer = Printer(p, dry_run)
     resources, pairs = resources_and_pairs(p.args, "image")
     images = parse_pairs(pairs, "image")
-    found = await _found(p, resources, session)
-    _check(p, resources, images, dry_run)
-    wrong: list[CommandError | StatusError] = []
-    for each in found:
+    infos = await _infos(p, resources, session)
+    _validate(p, resources, images, dry_run)
+    errs: list[CommandError | StatusError] = []
+    for info in infos:
         try:
-            patch, unknown = image_patch(each.obj, images)
+            patch, unknown = image_patch(info.obj, images)
         except CommandError as refused:
-            wrong.append(
-                CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n")
+            errs.append(
+                CommandError(f"error: {info.resource.plural}/{info.name} {refused}\n")
             )
             continue
-        wrong += [
+        errs += [
             CommandError(f"error: unable to find container named {go_quote(name)}")
             for name in unknown
         ]
         if not patch and not p["record"]:
             continue
         if p["local"] or dry_run == "client":
-            shown = typed(recorded(with_images(each.obj, images), "set image", p))
+            actual = typed(recorded(with_images(info.obj, images), "set image", p))
         else:
             try:
-                shown = await _send(each, patch, p, dry_run, session)
+                actual = await _send(info, patch, p, dry_run, session)
             except StatusError as refused:
-                wrong.append(
+                errs.append(
                     CommandError(
                         "failed to patch image update to pod template:"
                         f" {refused.message}"
                     )
                 )
                 continue
-        session.print(printer.text(shown, "image updated"))
-    if wrong:
-        raise several(wrong)
+        session.print(printer.text(actual, "image updated"))
+    if errs:
+        raise several(errs)
 
 
-async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[Found]:
+async def _infos(p: Parsed, resources: Sequence[str], session: Session) -> list[Info]:
     """The objects; if one of them cannot be had, none is changed."""
     if p["local"]:
         if resources:
             raise CommandError(LOCAL_ONLY)
         return local_objects(p)
     check_paths(p["filename"], recursive=p["recursive"])
-    found: list[Found] = []
-    wrong: list[CommandError | StatusError] = []
-    async for each in visit(
+    infos: list[Info] = []
+    errs: list[CommandError | StatusError] = []
+    async for info in visit(
         session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]
     ):
-        if isinstance(each, Found):
-            found.append(each)
+        if isinstance(info, Info):
+            infos.append(info)
         else:
-            wrong.append(each)
-    if wrong:
-        raise several(wrong)
-    return found
+            errs.append(info)
+    if errs:
+        raise several(errs)
+    return infos
 
 
-def _check(
+def _validate(
     p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str
 ) -> None:
-    wrong: list[CommandError | StatusError] = []
+    errs: list[CommandError | StatusError] = []
     if p["all"] and p["selector"]:
-        wrong.append(CommandError("cannot set --all and --selector at the same time"))
+        errs.append(CommandError("cannot set --all and --selector at the same time"))
     if not resources and not p["filename"] and not p["kustomize"]:
         message = (
             "one or more resources must be specified as <resource> <name> or"
             " <resource>/<name>"
         )
-        wrong.append(CommandError(message))
+        errs.append(CommandError(message))
     if not images:
-        wrong.append(CommandError("at least one image update is required"))
+        errs.append(CommandError("at least one image update is required"))
     elif len(images) > 1 and "*" in images:
         message = (
             "all containers are already specified by *, but saw more than one"
             " container_name=container_image pairs"
         )
-        wrong.append(CommandError(message))
+        errs.append(CommandError(message))
     if p["local"] and dry_run == "server":
-        wrong.append(
+        errs.append(
             CommandError(
                 "cannot specify --local and --dry-run=server - did you mean"
                 " --dry-run=client?"
             )
         )
-    if wrong:
-        raise several(wrong)
+    if errs:
+        raise several(errs)
 
 
 async def _send(
-    each: Found, patch: Object, p: Parsed, dry_run: str, session: Session
+    info: Info, patch: Object, p: Parsed, dry_run: str, session: Session
 ) -> Object:
     if p["record"]:
         patch = {
@@ -157,7 +157,7 @@ async def _send(
     return typed(
         await session.send(
             "PATCH",
-            each.path,
+            info.path,
             query,
             patch,
             STRATEGIC_MERGE_PATCH,
@@ -183,7 +183,7 @@ def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
     )
 
 
-def _wanted(container: Object, images: dict[str, str]) -> str:
+def _resolved_image(container: Object, images: dict[str, str]) -> str:
     return str(
         images.get(container["name"], images.get("*", container.get("image", "")))
     )
@@ -205,9 +205,9 @@ def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]
             name for name in unknown if name not in {c["name"] for c in containers}
         ]
         changed = [
-            {"image": _wanted(c, images), "name": c["name"]}
+            {"image": _resolved_image(c, images), "name": c["name"]}
             for c in containers
-            if _wanted(c, images) != c.get("image")
+            if _resolved_image(c, images) != c.get("image")
         ]
         if changed:
             part[f"$setElementOrder/{field}"] = [
@@ -230,7 +230,7 @@ def _inside(value: Object, way: Sequence[str], images: dict[str, str]) -> Object
     if way:
         return {**value, way[0]: _inside(value[way[0]], way[1:], images)}
     changed = {
-        field: [{**c, "image": _wanted(c, images)} for c in value[field]]
+        field: [{**c, "image": _resolved_image(c, images)} for c in value[field]]
         for field in ("containers", "initContainers")
         if value.get(field)
     }

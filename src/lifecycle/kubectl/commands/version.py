@@ -41,13 +41,20 @@ async def version(argv: Sequence[str], session: Session) -> None:
         raise CommandError(f"extra arguments: [{' '.join(p.args)}]")
     if p["output"] not in ("", "json", "yaml"):
         raise CommandError("--output must be 'yaml' or 'json'")
-    told: Object = {"clientVersion": CLIENT_VERSION, "kustomizeVersion": KUSTOMIZE}
+    version_info: Object = {
+        "clientVersion": CLIENT_VERSION,
+        "kustomizeVersion": KUSTOMIZE,
+    }
     if not p["client"]:
-        told["serverVersion"] = await session.send(
+        version_info["serverVersion"] = await session.send(
             "GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING
         )
     if p["output"]:
-        written = marshal_indent(told, "  ") if p["output"] == "json" else to_yaml(told)
+        written = (
+            marshal_indent(version_info, "  ")
+            if p["output"] == "json"
+            else to_yaml(version_info)
+        )
         session.print(f"{written}\n")
     else:
         session.print(
@@ -55,7 +62,7 @@ async def version(argv: Sequence[str], session: Session) -> None:
         )
     if p["client"]:
         return
-    server = told["serverVersion"]["gitVersion"]
+    server = version_info["serverVersion"]["gitVersion"]
     if not p["output"]:
         session.print(f"Server Version: {server}\n")
     minors = [int(text.split(".")[1]) for text in (KUBERNETES_VERSION, server)]

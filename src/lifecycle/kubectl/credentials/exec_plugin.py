@@ -116,12 +116,12 @@ class ExecPlugin:
         spec: dict[str, Any] = {"interactive": interactive}
         if self._settings.get("provideClusterInfo") and self._cluster is not None:
             spec["cluster"] = dict(self._cluster)
-        told = {"kind": "ExecCredential", "apiVersion": self.api_version, "spec": spec}
+        cred = {"kind": "ExecCredential", "apiVersion": self.api_version, "spec": spec}
         own = {
             each["name"]: each.get("value", "")
             for each in self._settings.get("env") or ()
         }
-        environ = {**self._environ, **own, ENVIRONMENT: orjson.dumps(told).decode()}
+        environ = {**self._environ, **own, ENVIRONMENT: orjson.dumps(cred).decode()}
         self.runs += 1
         self._kept = self._read(await self._run(environ, interactive))
         return self._kept
@@ -204,8 +204,10 @@ class ExecPlugin:
                 f' "{version}" in scheme "{EXEC_SCHEME}"'
             )
         if version != self.api_version:
-            wanted = f"exec plugin is configured to use API version {self.api_version}"
-            raise PluginError(f"{wanted}, plugin returned version {version}")
+            configured = (
+                f"exec plugin is configured to use API version {self.api_version}"
+            )
+            raise PluginError(f"{configured}, plugin returned version {version}")
         status = answer.get("status")
         if status is None:
             raise PluginError("exec plugin didn't return a status field")

@@ -122,9 +122,10 @@ class OIDCProvider:
         async with session.get(url) as answer:
             if answer.status != 200:
                 body = await answer.text()
-                said = f"{answer.status} {answer.reason}"
+                status = f"{answer.status} {answer.reason}"
                 raise CommandError(
-                    f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}"
+                    f"oidc: failed to query metadata endpoint {status}:"
+                    f" {go_quote(body)}"
                 )
             document = await answer.json(content_type=None)
         if not document.get("token_endpoint"):

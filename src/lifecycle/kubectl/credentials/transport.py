@@ -105,8 +105,8 @@ class Credentials:
         config = self._config
         certificate, key = config.client_certificate, config.client_key
         if self.plugin is not None and not certificate:
-            found = await self.plugin.credentials()
-            certificate, key = found.certificate, found.key
+            creds = await self.plugin.credentials()
+            certificate, key = creds.certificate, creds.key
         return ConnectionConfig(
             server=config.server,
             ca=config.ca,
@@ -135,8 +135,8 @@ class Credentials:
         if config.token:
             return f"Bearer {config.token}", None
         if self.plugin is not None:
-            found = await self.plugin.credentials()
-            return (f"Bearer {found.token}" if found.token else ""), found
+            creds = await self.plugin.credentials()
+            return (f"Bearer {creds.token}" if creds.token else ""), creds
         if self.provider is not None:
             return f"Bearer {await self.provider.id_token()}", None
         return "", None

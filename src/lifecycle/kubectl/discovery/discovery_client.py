@@ -39,7 +39,7 @@ def document_of(response: Response) -> Any:
     """
     if response.obj is None and response.body:
         if response.headers.get("content-type", "").startswith("text/"):
-            return text_status(response)
+            return unstructured_response_error(response)
         return (
             protobuf.decode(response.body)
             if protobuf.is_protobuf(response.body)
@@ -48,12 +48,12 @@ def document_of(response: Response) -> Any:
     return response.obj or {}
 
 
-def text_status(response: Response) -> Object:
+def unstructured_response_error(response: Response) -> Object:
     """The Status that a client makes of an answer that is none: `404 page not found`
     becomes words of its own.
     """
-    said = (response.body or b"").decode(errors="replace").strip()
-    return generic_server_response(response.status, said).status
+    message = (response.body or b"").decode(errors="replace").strip()
+    return generic_server_response(response.status, message).status
 
 
 class DiscoveryClient:
@@ -87,8 +87,8 @@ class DiscoveryClient:
             groups: list[Object] = []
             lists: dict[str, Object] | None = {}
             for root in ("/api", "/apis"):
-                found, resources = await self._download(root)
-                groups += found
+                root_groups, resources = await self._download(root)
+                groups += root_groups
                 lists = (
                     None
                     if lists is None or resources is None
@@ -182,21 +182,21 @@ def split_groups_and_resources(
 
     The first version that is not stale is the preferred one.
     """
-    found: list[tuple[Object, dict[str, Object]]] = []
-    stale: set[str] = set()
+    groups: list[tuple[Object, dict[str, Object]]] = []
+    failed_gvs: set[str] = set()
     for item in document.get("items") or ():
         name = (item.get("metadata") or {}).get("name", "")
         versions, lists = [], {}
         for version in item.get("versions") or ():
-            known = group_version(name, version["version"])
+            gv = group_version(name, version["version"])
             if version.get("freshness") == "Stale":
-                stale.add(known["groupVersion"])
+                failed_gvs.add(gv["groupVersion"])
                 continue
-            versions.append(known)
-            lists[known["groupVersion"]] = {
+            versions.append(gv)
+            lists[gv["groupVersion"]] = {
                 "kind": "APIResourceList",
                 "apiVersion": "v1",
-                "groupVersion": known["groupVersion"],
+                "groupVersion": gv["groupVersion"],
                 "resources": [
                     row
                     for resource in version.get("resources") or ()
@@ -206,8 +206,8 @@ def split_groups_and_resources(
         group: Object = {"name": name, "versions": versions}
         if versions:
             group["preferredVersion"] = versions[0]
-        found.append((group, lists))
-    return found, stale
+        groups.append((group, lists))
+    return groups, failed_gvs
 
 
 def _rows(resource: Object) -> list[Object]:
@@ -279,17 +279,19 @@ async def groups_and_resources(client: Discovery) -> tuple[list[Object], list[Ob
         *(client.server_resources(name) for name in names), return_exceptions=True
     )
     lists: list[Object] = []
-    wrong: dict[str, BaseException] = {}
+    failed_groups: dict[str, BaseException] = {}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, BaseException):
             if not isinstance(answer, (StatusError, CommandError)):
                 raise answer
-            wrong[name] = answer
+            failed_groups[name] = answer
         else:
             lists.append(answer)
-    if wrong and not lists:
-        shown = ", ".join(f"{name}: {error}" for name, error in sorted(wrong.items()))
+    if failed_groups and not lists:
+        failures = ", ".join(
+            f"{name}: {error}" for name, error in sorted(failed_groups.items())
+        )
         raise CommandError(
-            f"unable to retrieve the complete list of server APIs: {shown}"
+            f"unable to retrieve the complete list of server APIs: {failures}"
         )
     return groups, lists

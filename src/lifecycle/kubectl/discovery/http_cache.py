@@ -96,10 +96,10 @@ def dump_response(status: int, headers: Mapping[str, str], body: bytes) -> bytes
 
 def read_response(text: bytes) -> Response | None:
     """An answer from its text; None if it is none."""
-    head, found, body = text.partition(b"\r\n\r\n")
+    head, separator, body = text.partition(b"\r\n\r\n")
     first, *lines = head.decode(errors="replace").split("\r\n")
     words = first.split(" ")
-    if not found or len(words) < 2 or not words[1].isdecimal():
+    if not separator or len(words) < 2 or not words[1].isdecimal():
         return None
     headers = {}
     for line in lines:
@@ -145,10 +145,10 @@ class CacheTransport:
         headers = dict(request.headers)
         if vary_matches(cached.headers, headers) and cached.headers.get("etag"):
             headers["if-none-match"] = cached.headers["etag"]
-        asked = Request(
+        conditional = Request(
             method="GET", path=request.path, query=request.query, headers=headers
         )
-        answer = await self._inner.round_trip(asked)
+        answer = await self._inner.round_trip(conditional)
         if answer.status == 304:
             hop = ("connection", "transfer-encoding", "content-length")
             newer = {
@@ -198,9 +198,9 @@ def _vary(headers: Mapping[str, str]) -> list[str]:
     ]
 
 
-def vary_matches(cached: Mapping[str, str], asked: Mapping[str, str]) -> bool:
+def vary_matches(cached: Mapping[str, str], request_headers: Mapping[str, str]) -> bool:
     """The headers on which the answer depended are the same now."""
     return all(
-        asked.get(name, "") == cached.get(f"x-varied-{name}", "")
+        request_headers.get(name, "") == cached.get(f"x-varied-{name}", "")
         for name in _vary(cached)
     )

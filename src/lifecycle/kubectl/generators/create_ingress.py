@@ -94,7 +94,7 @@ def _tls(rules: Sequence[str]) -> list[Object]:
     """One entry for each secret, with its hosts; a host counts once, with the first
     secret it comes with.
     """
-    found: list[Object] = []
+    tls: list[Object] = []
     seen: set[str] = set()
     for rule in rules:
         parts = rule.split(",")
@@ -105,7 +105,7 @@ def _tls(rules: Sequence[str]) -> list[Object]:
         words = parts[1].split("=")
         secret = words[1] if len(words) > 1 else ""
         same = next(
-            (entry for entry in found if entry.get("secretName", "") == secret), None
+            (entry for entry in tls if entry.get("secretName", "") == secret), None
         )
         if same is not None:
             same["hosts"] = [*same.get("hosts", ()), host]
@@ -114,8 +114,8 @@ def _tls(rules: Sequence[str]) -> list[Object]:
         if secret:
             entry["secretName"] = secret
         if entry:
-            found.append(entry)
-    return found
+            tls.append(entry)
+    return tls
 
 
 def _path(text: str, rule: str) -> Object:
@@ -136,7 +136,7 @@ def _path(text: str, rule: str) -> Object:
 def _service(text: str) -> Object:
     name, port = text.split(":")[:2]
     try:
-        shown: Object = {"number": go_int(port, "strconv.Atoi")}
+        service_port: Object = {"number": go_int(port, "strconv.Atoi")}
     except ValueError:
-        shown = {"name": port} if port else {}
-    return {"service": {"name": name, "port": shown}}
+        service_port = {"name": port} if port else {}
+    return {"service": {"name": name, "port": service_port}}

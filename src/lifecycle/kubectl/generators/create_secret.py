@@ -39,23 +39,23 @@ def create_secret_generic(
     """An Opaque Secret, unless a type is given (the server fills it in)."""
     if env_files and (literals or files):
         raise CommandError(COMBINED)
-    found: dict[str, bytes] = {}
+    data: dict[str, bytes] = {}
 
     def add(key: str, content: bytes) -> None:
         if errors := config_map_key(key):
             raise CommandError(
                 f"{go_quote(key)} is not valid key name for a Secret {';'.join(errors)}"
             )
-        if key in found:
+        if key in data:
             raise CommandError(
                 f"cannot add key {key}, another key by that name already exists"
             )
-        found[key] = content
+        data[key] = content
 
     from_literals(literals, add)
     from_files(files, add)
     from_env_files(env_files, add, "secret")
-    return _secret(name, found, type_, append_hash)
+    return _secret(name, data, type_, append_hash)
 
 
 def create_secret_docker(
@@ -72,11 +72,11 @@ def create_secret_docker(
     such a file itself.
     """
     if files:
-        named = [
+        has_name = [
             source if "=" in source else f"{DOCKER_KEY}={source}" for source in files
         ]
         return create_secret_generic(
-            name, files=named, type_=DOCKER_TYPE, append_hash=append_hash
+            name, files=has_name, type_=DOCKER_TYPE, append_hash=append_hash
         )
     entry = {"username": username, "password": password}
     if email:

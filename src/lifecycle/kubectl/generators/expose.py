@@ -106,31 +106,31 @@ def selector_of(obj: Object) -> dict[str, str]:
     """
     kind, spec = obj["kind"], obj.get("spec") or {}
     why = ""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     if kind in ("Deployment", "ReplicaSet"):
         selector = spec.get("selector") or {}
-        found = selector.get("matchLabels") or {}
+        labels = selector.get("matchLabels") or {}
         if selector.get("matchExpressions"):
             why = (
                 "couldn't convert expressions -"
                 f" {go_quote(_go_expressions(selector['matchExpressions']))} to"
                 " map-based selector format"
             )
-        if not found:
+        if not labels:
             why = f"invalid {kind.lower()}: no selectors, therefore cannot be exposed"
     elif kind == "Pod":
-        found = obj["metadata"].get("labels") or {}
-        why = "" if found else "the pod has no labels and cannot be exposed"
+        labels = obj["metadata"].get("labels") or {}
+        why = "" if labels else "the pod has no labels and cannot be exposed"
     else:
-        found = spec.get("selector") or {}
+        labels = spec.get("selector") or {}
         why = (
-            "" if found or kind != "Service" else "the service has no pod selector set"
+            "" if labels or kind != "Service" else "the service has no pod selector set"
         )
     if why:
         raise CommandError(
             f"couldn't retrieve selectors via --selector flag or introspection: {why}"
         )
-    return dict(found)
+    return dict(labels)
 
 
 def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
@@ -146,7 +146,7 @@ def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
 def ports_of(obj: Object) -> dict[str, list[str]]:
     """The ports of an object as text, each with its protocols, in order."""
     spec = obj.get("spec") or {}
-    found: dict[str, list[str]] = {}
+    protocols: dict[str, list[str]] = {}
     if obj["kind"] == "Service":
         rows = [
             (row.get("port", 0), row.get("protocol")) for row in spec.get("ports") or ()
@@ -164,5 +164,5 @@ def ports_of(obj: Object) -> dict[str, list[str]]:
             for row in c.get("ports") or ()
         ]
     for port, protocol in rows:
-        found.setdefault(str(port), []).append(protocol or "TCP")
-    return found
+        protocols.setdefault(str(port), []).append(protocol or "TCP")
+    return protocols

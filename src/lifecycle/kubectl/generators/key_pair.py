@@ -58,16 +58,16 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
 
 
 def _private_key(private: bytes) -> PrivateKeyTypes:
-    kinds = [match[1].decode() for match in _BLOCK.finditer(private)]
-    wanted = [
+    skipped_block_types = [match[1].decode() for match in _BLOCK.finditer(private)]
+    key_blocks = [
         match[0]
         for match in _BLOCK.finditer(private)
         if match[1] == b"PRIVATE KEY" or match[1].endswith(b" PRIVATE KEY")
     ]
-    if not wanted:
-        if not kinds:
+    if not key_blocks:
+        if not skipped_block_types:
             raise CommandError("tls: failed to find any PEM data in key input")
-        if kinds == ["CERTIFICATE"]:
+        if skipped_block_types == ["CERTIFICATE"]:
             raise CommandError(
                 "tls: found a certificate rather than a key in the PEM for the"
                 " private key"
@@ -75,9 +75,9 @@ def _private_key(private: bytes) -> PrivateKeyTypes:
         raise CommandError(
             'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key'
             " input after skipping PEM blocks of the "
-            f"following types: [{' '.join(kinds)}]"
+            f"following types: [{' '.join(skipped_block_types)}]"
         )
     try:
-        return load_pem_private_key(wanted[0], None)
+        return load_pem_private_key(key_blocks[0], None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise CommandError("tls: failed to parse private key") from None

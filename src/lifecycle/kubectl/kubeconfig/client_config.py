@@ -122,17 +122,17 @@ class DirectClientConfig:
         """The context, flags included. Raises CommandError for one that a flag names
         and that is not there.
         """
-        found = find(self.config, "contexts", self.context_name)
-        if found is None and self.overrides.context:
+        context = find(self.config, "contexts", self.context_name)
+        if context is None and self.overrides.context:
             raise CommandError(f'context "{self.context_name}" does not exist')
-        given = {
+        overrides = {
             "cluster": self.overrides.cluster,
             "user": self.overrides.user,
             "namespace": self.overrides.namespace,
         }
         return {
-            **(found or {}),
-            **{key: value for key, value in given.items() if value},
+            **(context or {}),
+            **{key: value for key, value in overrides.items() if value},
         }
 
     def user(self) -> dict[str, Any]:
@@ -141,11 +141,11 @@ class DirectClientConfig:
         """
         flags = self.overrides
         name = self.context().get("user", "")
-        found = find(self.config, "users", name)
-        if found is None and flags.user:
+        auth_info = find(self.config, "users", name)
+        if auth_info is None and flags.user:
             raise CommandError(f'auth info "{name}" does not exist')
-        user = dict(found or {})
-        given: dict[str, Any] = {
+        merged_auth_info = dict(auth_info or {})
+        overrides: dict[str, Any] = {
             "token": flags.token,
             "username": flags.username,
             "password": flags.password,
@@ -156,11 +156,11 @@ class DirectClientConfig:
             "client-certificate": flags.client_certificate,
             "client-key": flags.client_key,
         }
-        user |= {key: value for key, value in given.items() if value}
+        merged_auth_info |= {key: value for key, value in overrides.items() if value}
         for key in ("client-certificate", "client-key"):
-            if given[key]:
-                user.pop(f"{key}-data", None)
-        return user
+            if overrides[key]:
+                merged_auth_info.pop(f"{key}-data", None)
+        return merged_auth_info
 
     def cluster(self) -> dict[str, Any]:
         """The cluster, flags included. Raises CommandError for one that a flag names
@@ -168,24 +168,24 @@ class DirectClientConfig:
         """
         flags = self.overrides
         name = self.context().get("cluster", "")
-        found = find(self.config, "clusters", name)
-        if found is None and flags.cluster:
+        cluster_info = find(self.config, "clusters", name)
+        if cluster_info is None and flags.cluster:
             raise CommandError(f'cluster "{name}" does not exist')
-        cluster = {
+        merged_cluster_info = {
             "server": DEFAULT_SERVER,
-            **{key: value for key, value in (found or {}).items() if value},
+            **{key: value for key, value in (cluster_info or {}).items() if value},
         }
         if flags.server:
-            cluster["server"] = flags.server
+            merged_cluster_info["server"] = flags.server
         if flags.insecure or flags.certificate_authority:
-            cluster |= {
+            merged_cluster_info |= {
                 "insecure-skip-tls-verify": flags.insecure,
                 "certificate-authority": flags.certificate_authority,
             }
-            cluster.pop("certificate-authority-data", None)
+            merged_cluster_info.pop("certificate-authority-data", None)
         if flags.server_name or flags.server:
-            cluster["tls-server-name"] = flags.server_name
-        return cluster
+            merged_cluster_info["tls-server-name"] = flags.server_name
+        return merged_cluster_info
 
     def confirm_usable(self) -> None:
         """Raises ConfigurationError, with everything that is wrong with the chosen
@@ -248,7 +248,9 @@ class DirectClientConfig:
             username=user.get("username", ""),
             password=user.get("password", ""),
             exec=_plugin(user),
-            exec_cluster=_told_to_plugins(cluster, ca) if user.get("exec") else {},
+            exec_cluster=_config_to_exec_cluster(cluster, ca)
+            if user.get("exec")
+            else {},
             auth_provider=user.get("auth-provider"),
             **who,
         )
@@ -256,18 +258,18 @@ class DirectClientConfig:
     @staticmethod
     def _or_nothing(question: Any) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = question()
+            value: dict[str, Any] = question()
         except CommandError:
             return {}
-        return found
+        return value
 
 
 def _extra(pairs: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    extra: dict[str, list[str]] = {}
     for pair in pairs:
         key, _, value = pair.partition("=")
-        found.setdefault(key, []).append(value)
-    return found
+        extra.setdefault(key, []).append(value)
+    return extra
 
 
 def _plugin(user: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -279,17 +281,17 @@ def _plugin(user: Mapping[str, Any]) -> Mapping[str, Any] | None:
     )
 
 
-def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
+def _config_to_exec_cluster(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
     """`spec.cluster` of an ExecCredential. Upstream: `client-go/tools/auth/exec` and
     `rest/exec.go` (`ConfigToExecCluster`).
     """
-    told: dict[str, Any] = {"server": cluster["server"]}
+    exec_cluster: dict[str, Any] = {"server": cluster["server"]}
     if cluster.get("tls-server-name"):
-        told["tls-server-name"] = cluster["tls-server-name"]
+        exec_cluster["tls-server-name"] = cluster["tls-server-name"]
     if cluster.get("insecure-skip-tls-verify"):
-        told["insecure-skip-tls-verify"] = True
+        exec_cluster["insecure-skip-tls-verify"] = True
     if ca:
-        told["certificate-authority-data"] = base64.b64encode(ca).decode()
+        exec_cluster["certificate-authority-data"] = base64.b64encode(ca).decode()
     config = next(
         (
             each.get("extension")
@@ -298,8 +300,8 @@ def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
         ),
         None,
     )
-    told["config"] = config
-    return told
+    exec_cluster["config"] = config
+    return exec_cluster
 
 
 def read(body: Mapping[str, Any], key: str) -> bytes:

@@ -65,26 +65,26 @@ def read_all(
     paths: Sequence[Path], *, explicit: bool = False
 ) -> list[tuple[Path, Config]]:
     """The files that are there, in order, each by itself. Raises CommandError."""
-    found, wrong = [], []
+    configs, errlist = [], []
     for path in paths:
         if not path.exists():
             if explicit:
                 raise CommandError(f"stat {path}: no such file or directory")
             continue
         try:
-            found.append((path, parse(path.read_text())))
+            configs.append((path, parse(path.read_text())))
         except OSError as error:
-            wrong.append(
+            errlist.append(
                 f'error loading config file "{path}": open {path}:'
                 f" {(error.strerror or '').lower()}"
             )
         except ValueError as error:
-            wrong.append(f'error loading config file "{path}": {error}')
-    if wrong:
+            errlist.append(f'error loading config file "{path}": {error}')
+    if errlist:
         raise CommandError(
-            wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]"
+            errlist[0] if len(errlist) == 1 else "[" + ", ".join(errlist) + "]"
         )
-    return found
+    return configs
 
 
 def parse(text: str) -> Config:
@@ -128,19 +128,19 @@ def parse(text: str) -> Config:
 def merge(into: Config, other: Config) -> None:
     """Add what `other` says and `into` does not. Changes `into`."""
     for section in SECTIONS:
-        known = {entry.get("name") for entry in into[section]}
+        existing = {entry.get("name") for entry in into[section]}
         into[section] += [
             entry
             for entry in other.get(section) or ()
-            if entry.get("name") not in known
+            if entry.get("name") not in existing
         ]
     if not into["current-context"]:
         into["current-context"] = other.get("current-context") or ""
     into["preferences"] = {**(other.get("preferences") or {}), **into["preferences"]}
     if other.get("extensions"):
-        known = {entry.get("name") for entry in into.get("extensions") or ()}
+        existing = {entry.get("name") for entry in into.get("extensions") or ()}
         extra = [
-            entry for entry in other["extensions"] if entry.get("name") not in known
+            entry for entry in other["extensions"] if entry.get("name") not in existing
         ]
         into["extensions"] = [*(into.get("extensions") or ()), *extra]
 

@@ -57,7 +57,7 @@ class KubeconfigFiles:
         """
         return next((path for path in self.paths if path.exists()), self.paths[-1])
 
-    def named_file(self) -> Path:
+    def filename(self) -> Path:
         """The file that messages speak of."""
         return Path(self.explicit) if self.explicit else self.default_file()
 
@@ -91,9 +91,7 @@ class KubeconfigFiles:
         path = self._origin(section, name)
         if path is None:
             what = SECTIONS[section]
-            raise CommandError(
-                f"cannot delete {what} {name}, not in {self.named_file()}"
-            )
+            raise CommandError(f"cannot delete {what} {name}, not in {self.filename()}")
         current = self.starting_config()["current-context"]
         document = self._read(path)
         document[section] = [
@@ -120,12 +118,12 @@ class KubeconfigFiles:
         config, path = self.starting_config(), self._origin("contexts", old)
         if path is None:
             raise CommandError(
-                f'cannot rename the context "{old}", it\'s not in {self.named_file()}'
+                f'cannot rename the context "{old}", it\'s not in {self.filename()}'
             )
         if find(config, "contexts", new) is not None:
             message = (
                 f'cannot rename the context "{old}", the context "{new}" already exists'
-                f" in {self.named_file()}"
+                f" in {self.filename()}"
             )
             raise CommandError(message)
         document = self._read(path)

@@ -58,14 +58,14 @@ def minified(config: Config, context: str = "") -> Config:
     if current is None:
         raise CommandError(f"cannot locate context {name}")
     kept: Config = {**config, "current-context": name}
-    for section, wanted, what in (
+    for section, ref, what in (
         ("clusters", current.get("cluster", ""), "cluster"),
         ("users", current.get("user", ""), "user"),
     ):
-        if wanted and find(config, section, wanted) is None:
-            raise CommandError(f"cannot locate {what} {wanted}")
+        if ref and find(config, section, ref) is None:
+            raise CommandError(f"cannot locate {what} {ref}")
         kept[section] = [
-            entry for entry in config[section] if wanted and entry["name"] == wanted
+            entry for entry in config[section] if ref and entry["name"] == ref
         ]
     kept["contexts"] = [entry for entry in config["contexts"] if entry["name"] == name]
     return kept
@@ -188,7 +188,7 @@ def _body(section: str, body: dict[str, Any]) -> dict[str, Any]:
 
 def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
     """A plugin as it is written: two fields are there even if they say nothing."""
-    shown = {
+    exec_config = {
         "command": plugin.get("command", ""),
         "args": plugin.get("args") or None,
         "env": plugin.get("env") or None,
@@ -198,9 +198,9 @@ def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
         "interactiveMode": plugin.get("interactiveMode") or _default_mode(plugin),
     }
     return {
-        key: shown[key]
+        key: exec_config[key]
         for key in _EXEC
-        if shown[key] or key in ("command", "args", "env", "provideClusterInfo")
+        if exec_config[key] or key in ("command", "args", "env", "provideClusterInfo")
     }
 
 
@@ -212,23 +212,23 @@ def _default_mode(plugin: dict[str, Any]) -> str:
 
 def contexts_table(
     config: Config,
-    wanted: Sequence[str] = (),
+    names: Sequence[str] = (),
     *,
     headers: bool = True,
     only_names: bool = False,
 ) -> tuple[str, list[str]]:
     """What `get-contexts` prints, and what it could not find."""
-    known = {
+    contexts = {
         entry["name"]: entry.get("context") or {}
         for entry in config.get("contexts") or ()
     }
-    missing = [f"context {name} not found" for name in wanted if name not in known]
-    chosen = sorted(name for name in (wanted or known) if name in known)
+    missing = [f"context {name} not found" for name in names if name not in contexts]
+    chosen = sorted(name for name in (names or contexts) if name in contexts)
     if only_names:
         return "".join(f"{name}\n" for name in chosen), missing
     rows = [["CURRENT", "NAME", "CLUSTER", "AUTHINFO", "NAMESPACE"]] if headers else []
     for name in chosen:
-        body = known[name]
+        body = contexts[name]
         marker = "*" if name == config.get("current-context") else ""
         rows.append(
             [

@@ -101,11 +101,11 @@ def render_columns(
     """
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
-        found = [_values(path, obj) for _, path in columns]
+        cells = [_values(path, obj) for _, path in columns]
         rows.append(
             [
                 ",".join(go_sprint(value) for value in values) or "<none>"
-                for values in found
+                for values in cells
             ]
         )
     return align(rows, remembered)

@@ -43,12 +43,12 @@ def explained(
     schemas = document["components"]["schemas"]
     for name in sorted(schemas):
         if kind in (schemas[name].get(KIND) or ()):
-            told = _Explanation(document, deep).at(
+            explanation = _Explanation(document, deep).at(
                 schemas[name], list(fields), frozenset()
             )
-            if not told:
+            if not explanation:
                 raise PartlyPrinted(f'error: field "{fields[-1]}" does not exist', text)
-            return f"{text}{told}\n"
+            return f"{text}{explanation}\n"
     raise CommandError(f"error: GVK {go_value(kind)} not found in OpenAPI schema")
 
 
@@ -56,7 +56,7 @@ def _kind(document: Schema, group: str, version: str, resource: str) -> Schema:
     """The kind that the paths of a resource speak of."""
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     below = f"{root}/namespaces/{{namespace}}/{resource}"
-    found: Schema = {}
+    gvk: Schema = {}
     for path in (
         f"{root}/{resource}",
         f"{root}/{resource}/{{name}}",
@@ -66,10 +66,10 @@ def _kind(document: Schema, group: str, version: str, resource: str) -> Schema:
         operations = document["paths"].get(path) or {}
         for method in ("get", "post", "put", "patch", "delete"):
             if operations.get(method):
-                found = operations[method].get(KIND) or {}
-                if found:
+                gvk = operations[method].get(KIND) or {}
+                if gvk:
                     break
-    return found
+    return gvk
 
 
 class _Explanation:
@@ -80,13 +80,13 @@ class _Explanation:
 
     def _referred(self, schema: Schema) -> Schema:
         """The schema meant by a reference, or the schema itself."""
-        found: Any = self._document
+        target: Any = self._document
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#"):
             return schema
         for part in filter(None, reference[1:].split("/")):
-            found = found.get(part) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) and found else schema
+            target = target.get(part) if isinstance(target, dict) else None
+        return target if isinstance(target, dict) and target else schema
 
     def at(self, schema: Schema, fields: list[str], seen: frozenset[str]) -> str:
         """The text for what the field names lead to; empty if they lead nowhere."""
@@ -195,15 +195,15 @@ class _Explanation:
 
 def _parts(schema: Schema) -> list[Schema]:
     """Where more of a schema stands."""
-    found = [*(schema.get("allOf") or ())]
+    parts = [*(schema.get("allOf") or ())]
     if schema.get("items"):
-        found.append(schema["items"])
+        parts.append(schema["items"])
     if (
         isinstance(schema.get("additionalProperties"), dict)
         and schema["additionalProperties"]
     ):
-        found.append(schema["additionalProperties"])
-    return found
+        parts.append(schema["additionalProperties"])
+    return parts
 
 
 def _indented(text: str, by: int) -> str:
@@ -225,7 +225,7 @@ def _external(docs: Schema, indent: int, width: int = 76) -> str:
     return text
 
 
-def _shown(value: Any) -> str:
+def _enum_value(value: Any) -> str:
     return go_quote("") if value == "" else go_value(value)
 
 
@@ -236,7 +236,7 @@ def _values(schema: Schema, margin: str) -> str:
         return ""
     return (
         f"\n{margin}enum: "
-        + ", ".join(map(_shown, values[:4]))
+        + ", ".join(map(_enum_value, values[:4]))
         + (", ...." if len(values) > 4 else "")
     )
 
@@ -244,7 +244,7 @@ def _values(schema: Schema, margin: str) -> str:
 def _all_values(schema: Schema) -> str:
     values = schema.get("enum")
     return (
-        "ENUM:" + "".join(f"\n    {_shown(value)}" for value in values)
+        "ENUM:" + "".join(f"\n    {_enum_value(value)}" for value in values)
         if values
         else ""
     )

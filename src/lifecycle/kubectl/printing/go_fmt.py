@@ -60,14 +60,14 @@ def sprint(values: Sequence[Any], type_of: TypeOf) -> str:
     for i, value in enumerate(values):
         if i and not isinstance(value, str) and not isinstance(values[i - 1], str):
             parts.append(" ")
-        parts.append(_shown(value, "v", plain))
+        parts.append(_print_value(value, "v", plain))
     return "".join(parts)
 
 
 def sprintln(values: Sequence[Any], type_of: TypeOf) -> str:
     """The values with spaces between, and a newline."""
     plain = _Format("", None, None, type_of)
-    return " ".join(_shown(value, "v", plain) for value in values) + "\n"
+    return " ".join(_print_value(value, "v", plain) for value in values) + "\n"
 
 
 def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
@@ -78,11 +78,11 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
     used = 0
     reordered = False
 
-    def number(given: str | None) -> tuple[int | None, str]:
+    def number(digits: str | None) -> tuple[int | None, str]:
         """A width or precision, from the template or (`*`) from the values."""
         nonlocal used
-        if given != "*":
-            return (int(given) if given else None), ""
+        if digits != "*":
+            return (int(digits) if digits else None), ""
         value = values[used] if used < len(values) else None
         used += 1
         if (
@@ -128,7 +128,9 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
             out.append(f"%!{verb}(MISSING)")
         else:
             out.append(
-                _shown(values[used], verb, _Format(flags, width, precision, type_of))
+                _print_value(
+                    values[used], verb, _Format(flags, width, precision, type_of)
+                )
             )
             used += 1
     out.append(template[at:])
@@ -138,7 +140,7 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
             (
                 "<nil>"
                 if value is None
-                else f"{type_of(value)}={_shown(value, 'v', plain)}"
+                else f"{type_of(value)}={_print_value(value, 'v', plain)}"
             )
             for value in values[used:]
         )
@@ -146,7 +148,7 @@ def sprintf(template: str, values: Sequence[Any], type_of: TypeOf) -> str:
     return "".join(out)
 
 
-def _shown(value: Any, verb: str, form: _Format, depth: int = 0) -> str:
+def _print_value(value: Any, verb: str, form: _Format, depth: int = 0) -> str:
     if verb == "T" and not depth:
         return form.padded(form.type_of(value))
     if value is None:
@@ -169,7 +171,7 @@ def _shown(value: Any, verb: str, form: _Format, depth: int = 0) -> str:
 
 
 def _bad(value: Any, verb: str, form: _Format) -> str:
-    return f"%!{verb}({form.type_of(value)}={_shown(value, 'v', form, 1)})"
+    return f"%!{verb}({form.type_of(value)}={_print_value(value, 'v', form, 1)})"
 
 
 def _many(
@@ -180,13 +182,13 @@ def _many(
     go_syntax = verb == "v" and "#" in form.flags
     if isinstance(value, dict):
         pairs = [
-            f"{_shown(k, verb, form, depth + 1)}"
-            f":{_shown(value[k], verb, form, depth + 1)}"
+            f"{_print_value(k, verb, form, depth + 1)}"
+            f":{_print_value(value[k], verb, form, depth + 1)}"
             for k in sorted(value)
         ]
         opened = "map[string]interface {}{" if go_syntax else "map["
     else:
-        pairs = [_shown(item, verb, form, depth + 1) for item in value]
+        pairs = [_print_value(item, verb, form, depth + 1) for item in value]
         opened = "[]interface {}{" if go_syntax else "["
     return (
         opened + (", " if go_syntax else " ").join(pairs) + ("}" if go_syntax else "]")
@@ -250,11 +252,11 @@ def _integer(value: int, verb: str, form: _Format) -> str:
             + "'"
         )
     if verb == "U":
-        shown = f"U+{value:04X}"
+        unicode = f"U+{value:04X}"
         return form.padded(
-            f"{shown} '{chr(value)}'"
+            f"{unicode} '{chr(value)}'"
             if "#" in form.flags and chr(value).isprintable()
-            else shown
+            else unicode
         )
     if verb not in _BASES:
         return _bad(value, verb, form)

@@ -45,7 +45,7 @@ def execute(parts: Sequence[Any], root: Any, *, strict: bool = False) -> str:
     make no sense there.
     """
     return "".join(
-        " ".join(_shown(value) for value in values)
+        " ".join(_eval_to_text(value) for value in values)
         for values in find_all(parts, root, strict=strict)
     )
 
@@ -67,7 +67,7 @@ def _block(
     """The results from part `at` on, to the `end` of this block. What no `end` closes
     is gone through once more after the loop.
     """
-    found: list[list[Any]] = []
+    full_result: list[list[Any]] = []
     while at < len(parts):
         part = parts[at]
         at += 1
@@ -75,14 +75,14 @@ def _block(
         if word == "end":
             if not inside:
                 raise CommandError("not in range, nothing to end")
-            return found
+            return full_result
         if word != "range":
-            found.append(_evaluated(part, root, strict))
+            full_result.append(_evaluated(part, root, strict))
             continue
         for value in _steps(part.steps[1:], [root], strict):
-            found += _block(parts, at, value, strict, inside=True)
+            full_result += _block(parts, at, value, strict, inside=True)
         at = _after_end(parts, at)
-    return found
+    return full_result
 
 
 def _after_end(parts: Sequence[Any], start: int) -> int:
@@ -118,27 +118,29 @@ def _steps(steps: Sequence[Any], values: list[Any], strict: bool) -> list[Any]:
 
 def _step(step: Any, values: list[Any], strict: bool) -> list[Any]:
     if isinstance(step, syntax.Field):
-        found = [
+        results = [
             value[step.name]
             for value in values
             if isinstance(value, dict) and step.name in value
         ]
-        if strict and values and not found:
+        if strict and values and not results:
             raise CommandError(f"{step.name} is not found")
-        return found
+        return results
     if isinstance(step, syntax.Slice):
         return [
-            found
+            results
             for value in values
             if value is not None
-            for found in _sliced(step, value)
+            for results in _sliced(step, value)
         ]
     if isinstance(step, syntax.Wildcard):
         return [child for value in values for child in _children(value)]
     if isinstance(step, syntax.Recursive):
         return _all_below(values)
     if isinstance(step, syntax.Union):
-        return [found for part in step.parts for found in _steps(part, values, strict)]
+        return [
+            results for part in step.parts for results in _steps(part, values, strict)
+        ]
     if isinstance(step, syntax.Filter):
         return [item for value in values for item in _filtered(step, value, strict)]
     if isinstance(step, syntax.Literal):
@@ -183,12 +185,12 @@ def _children(value: Any) -> list[Any]:
 
 
 def _all_below(values: list[Any]) -> list[Any]:
-    found = []
+    results = []
     for value in values:
         children = _children(value) if isinstance(value, (dict, list)) else []
         if children:
-            found += [value, *_all_below(children)]
-    return found
+            results += [value, *_all_below(children)]
+    return results
 
 
 def _filtered(step: syntax.Filter, value: Any, strict: bool) -> list[Any]:
@@ -248,7 +250,7 @@ def go_sprint(value: Any) -> str:
     return "<nil>" if value is None else str(value)
 
 
-def _shown(value: Any) -> str:
+def _eval_to_text(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return marshal(in_key_order(value))
     return "null" if value is None else go_sprint(value)

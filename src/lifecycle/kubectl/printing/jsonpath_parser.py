@@ -101,18 +101,18 @@ def parse(template: str) -> tuple[Any, ...]:
     """The parts of a template: `Literal` for text, `Action` for braces. Raises
     ValueError for what is no template.
     """
-    found: list[Any] = []
+    nodes: list[Any] = []
     at = 0
     while at < len(template):
         brace = template.find("{", at)
         if brace < 0:
-            found.append(Literal(template[at:]))
+            nodes.append(Literal(template[at:]))
             break
         if brace > at:
-            found.append(Literal(template[at:brace]))
+            nodes.append(Literal(template[at:brace]))
         steps, at = _Reader(template, brace + 1).action()
-        found.append(Action(steps))
-    return tuple(found)
+        nodes.append(Action(steps))
+    return tuple(nodes)
 
 
 def _inner(text: str) -> Steps:
@@ -169,9 +169,9 @@ class _Reader:
                 f"unrecognized character in action: U+{ord(letter):04X} '{letter}'"
             )
 
-    def _until(self, found: Any) -> str:
+    def _until(self, stop: Any) -> str:
         start = self._at
-        while self._at < len(self._text) and not found(self._text[self._at]):
+        while self._at < len(self._text) and not stop(self._text[self._at]):
             self._at += 1
         return self._text[start : self._at]
 

@@ -160,11 +160,11 @@ def _reads_otherwise(text: str) -> bool:
         return True
     if _NUMBER.fullmatch(text.replace("_", "")) or _BASE_60.fullmatch(text):
         return True
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return False
     try:
-        date(*map(int, found.group(1, 2, 3)))
+        date(*map(int, match.group(1, 2, 3)))
     except ValueError:
         return False
     return True

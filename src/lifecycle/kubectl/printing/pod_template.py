@@ -62,14 +62,14 @@ def _map(
 
 def _container(container: Object) -> list[str]:
     ports = container.get("ports") or ()
-    shown = [f"{p['containerPort']}/{p.get('protocol', 'TCP')}" for p in ports]
+    port_strings = [f"{p['containerPort']}/{p.get('protocol', 'TCP')}" for p in ports]
     if ports and all(p.get("name") for p in ports):
-        shown = [f"{text} ({p['name']})" for text, p in zip(shown, ports)]
+        port_strings = [f"{text} ({p['name']})" for text, p in zip(port_strings, ports)]
     hosts = [f"{p.get('hostPort', 0)}/{p.get('protocol', 'TCP')}" for p in ports]
     many = "s" if len(ports) > 1 else ""
     lines = [f"   {container['name']}:", f"    Image:\t{container['image']}"]
     lines += [
-        f"    Port{many}:\t{', '.join(shown) or '<none>'}",
+        f"    Port{many}:\t{', '.join(port_strings) or '<none>'}",
         f"    Host Port{many}:\t{', '.join(hosts) or '<none>'}",
     ]
     for field in ("command", "args"):

@@ -50,13 +50,13 @@ def klog_line(
     `now` is seconds since 1970. The header says severity, date, time, process and
     source line.
     """
-    told = " ".join(
+    line = " ".join(
         [
             go_quote(message),
             *(f"{key}={_value(value)}" for key, value in values.items()),
         ]
     )
-    return plain_klog_line(told, source=source, now=now, severity=severity)
+    return plain_klog_line(line, source=source, now=now, severity=severity)
 
 
 def plain_klog_line(text: str, *, source: str, now: float, severity: str = "I") -> str:
@@ -95,14 +95,15 @@ def hex_dump(data: bytes) -> str:
     for offset in range(0, len(data), 16):
         row = data[offset : offset + 16]
         cells = [f"{byte:02x}" for byte in row] + ["  "] * (16 - len(row))
-        shown = "".join(chr(byte) if 32 <= byte <= 126 else "." for byte in row)
+        printable = "".join(chr(byte) if 32 <= byte <= 126 else "." for byte in row)
         lines.append(
-            f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n"
+            f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])} "
+            f" |{printable}|\n"
         )
     return "".join(lines)
 
 
-def body_text(body: bytes) -> str:
+def dump_body(body: bytes) -> str:
     """A body for people: as it is if it is text, else as a hex dump."""
     return (
         hex_dump(body)
@@ -125,19 +126,19 @@ def mask_value(header: str, value: str) -> str:
 
 def to_curl(method: str, url: str, headers: Mapping[str, str]) -> str:
     """The request as a command that could be typed (without its body)."""
-    shown = "".join(
+    header_args = "".join(
         f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}"
         for name in headers
     )
-    return f"curl -v -X{method} {shown} '{url}'\n"
+    return f"curl -v -X{method} {header_args} '{url}'\n"
 
 
-def headers_text(headers: Mapping[str, str]) -> str:
+def dump_headers(headers: Mapping[str, str]) -> str:
     """Headers one a line, sorted, secrets masked."""
-    named = sorted(
+    masked = sorted(
         (canonical(name), mask_value(name, value)) for name, value in headers.items()
     )
-    return "".join(f"{name}: {value}\n" for name, value in named)
+    return "".join(f"{name}: {value}\n" for name, value in masked)
 
 
 class DebuggingTransport:
@@ -172,8 +173,8 @@ class DebuggingTransport:
                 source_lines.REQUEST,
             )
         elif level >= 7:
-            shown = {**where, "headers": headers_text(request.headers)}
-            self._log("Request", shown, source_lines.REQUEST)
+            fields = {**where, "headers": dump_headers(request.headers)}
+            self._log("Request", fields, source_lines.REQUEST)
         start = self._clock.now()
         answer = await self._inner.round_trip(request)
         timing = self._http.last if self._http is not None else Timing()
@@ -187,7 +188,7 @@ class DebuggingTransport:
         values: dict[str, object] = {} if level in (7, 8) else dict(where)
         values["status"] = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         if level >= 8:
-            values["headers"] = headers_text(answer.headers)
+            values["headers"] = dump_headers(answer.headers)
         values["milliseconds"] = int((self._clock.now() - start) * 1000)
         if level >= 9:
             values |= _details(timing)
@@ -236,7 +237,7 @@ class BodyLog:
         return answer
 
     def _print(self, which: str, body: bytes) -> None:
-        text = truncate_body(body_text(body), self._level)
+        text = truncate_body(dump_body(body), self._level)
         self._write(
             klog_line(
                 which, {"body": text}, source=source_lines.BODY, now=self._clock.now()

@@ -20,14 +20,14 @@ def parse_warning_headers(header: str) -> list[tuple[int, str, str]]:
     """(code, agent, text) of every warning in a header's value; several may stand in
     one. What is none ends the list.
     """
-    found = []
+    results = []
     at = 0
     while match := _WARNING.match(header, at):
-        found.append(
+        results.append(
             (int(match["code"]), match["agent"], re.sub(r"\\(.)", r"\1", match["text"]))
         )
         at = match.end()
-    return found
+    return results
 
 
 class WarningWriter:

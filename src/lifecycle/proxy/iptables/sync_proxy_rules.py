@@ -79,10 +79,10 @@ def sync_proxy_rules(
     )
     if localhost:
         _write_localnet_guard(out)
-    known = list(services)
+    service_ports = list(services)
     with_comments = not is_large_cluster(services, endpoints, config)
     active: set[str] = set()
-    for service in known:
+    for service in service_ports:
         categories = categorize_endpoints(
             endpoints[service.name], service, node.name, node.labels
         )

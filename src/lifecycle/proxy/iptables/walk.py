@@ -292,12 +292,12 @@ class _Walker:
         """`--rcheck`: was the sender seen here? `--set`: it was now. Time stands still
         here.
         """
-        known = self.node.seen.setdefault(options["--name"][1], set())
+        seen = self.node.seen.setdefault(options["--name"][1], set())
         if "--set" in options:
             if self.remember:
-                known.add(packet.source)
+                seen.add(packet.source)
             return True
-        return packet.source in known
+        return packet.source in seen
 
 
 def _port_matches(option: str, value: str, packet: Packet, rule: Rule) -> bool:

@@ -333,18 +333,18 @@ class _Execution:
             raise self._wrong(f"error calling {node.name}: {wrong}") from None
 
     def _check_count(
-        self, name: str, function: Function, given: int, final: Any
+        self, name: str, function: Function, num_args: int, final: Any
     ) -> None:
-        count, wanted = given + (final is not _MISSING), len(function.parameters)
+        count, num_params = num_args + (final is not _MISSING), len(function.parameters)
         if function.variadic:
-            if count < wanted - 1:
+            if count < num_params - 1:
                 raise self._wrong(
-                    f"wrong number of args for {name}: want at least {wanted - 1} got"
-                    f" {given}"
+                    f"wrong number of args for {name}: want at least {num_params - 1}"
+                    f" got {num_args}"
                 )
-        elif count != wanted:
+        elif count != num_params:
             raise self._wrong(
-                f"wrong number of args for {name}: want {wanted} got {count}"
+                f"wrong number of args for {name}: want {num_params} got {count}"
             )
 
     @staticmethod

@@ -156,11 +156,11 @@ def _eq(left: Any, *rights: Any) -> bool:
             if left is right:
                 return True
         elif type(left) is not type(right):
-            shown = (
+            types = (
                 f"{_in_words(left)}: {type_of(left)}, {type_of(right)}:"
                 f" {go_value(right)}"
             )
-            raise TemplateError(f"non-comparable types {shown}")
+            raise TemplateError(f"non-comparable types {types}")
         else:
             raise TemplateError(
                 f"non-comparable type {_in_words(left)}: {type_of(right)}"
@@ -193,7 +193,7 @@ def _le(left: Any, right: Any) -> bool:
     return _lt(left, right) or _eq(left, right)
 
 
-def _as_text(values: tuple[Any, ...]) -> str:
+def _eval_args(values: tuple[Any, ...]) -> str:
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
     return sprint(
@@ -228,15 +228,15 @@ def _js_letter(match: re.Match[str]) -> str:
 
 
 def _html(*values: Any) -> str:
-    return re.sub("[\0\"'&<>]", lambda match: _HTML[match[0]], _as_text(values))
+    return re.sub("[\0\"'&<>]", lambda match: _HTML[match[0]], _eval_args(values))
 
 
 def _js(*values: Any) -> str:
-    return re.sub(r"[\\'\"<>&=]|[^ -~]", _js_letter, _as_text(values))
+    return re.sub(r"[\\'\"<>&=]|[^ -~]", _js_letter, _eval_args(values))
 
 
 def _urlquery(*values: Any) -> str:
-    return quote_plus(_as_text(values), safe="-_.~")
+    return quote_plus(_eval_args(values), safe="-_.~")
 
 
 def _exists(item: Any, *indexes: Any) -> bool:

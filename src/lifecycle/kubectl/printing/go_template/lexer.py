@@ -86,9 +86,9 @@ def tokens(text: str) -> Iterator[Token]:
             and text[start + 3 : start + 4] in tuple(_SPACE)
         )
         end = len(text) if start < 0 else start
-        shown = text[at:end].rstrip(_SPACE) if trimmed else text[at:end]
-        if shown:
-            yield Token("text", at, shown, line)
+        literal = text[at:end].rstrip(_SPACE) if trimmed else text[at:end]
+        if literal:
+            yield Token("text", at, literal, line)
         line += text.count("\n", at, end)
         if start < 0:
             yield Token("eof", len(text), "", line)

@@ -114,8 +114,8 @@ class Chain(Node):
     names: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        shown = f"({self.of})" if isinstance(self.of, Pipe) else str(self.of)
-        return shown + "".join(f".{name}" for name in self.names)
+        node = f"({self.of})" if isinstance(self.of, Pipe) else str(self.of)
+        return node + "".join(f".{name}" for name in self.names)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,91 @@
+"""What a cluster is made of: the options of `lifecycle up`.
+
+Upstream: kubeadm `app/apis/kubeadm/types.go` (`ClusterConfiguration`), kind
+`pkg/apis/config/v1alpha4`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.audit.options import AuditOptions
+from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.cluster.nodes import NodeShape
+from lifecycle.cluster.stores import check_address
+
+COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
+"""What `--without` can leave out, so that a real one can take its place."""
+
+RUNTIMES = ("hollow", "sandbox", "containerd")
+OVERLAYS = ("vxlan", "host-gw")
+
+
+@dataclass(slots=True)
+class ClusterConfig:
+    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
+    one; `without` names components to leave out.
+
+    `cert_dir`: the folder of its keys and certificates; None: as the store has it
+    (`authority_folder`).
+
+    `authentication`, `authorization` and `admission` are what stands in
+    kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
+    seconds that the hollow runtime takes for each step of starting a container; 0:
+    none. `overlay`: how packets get from node to node where there are real ones
+    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
+    travels with the package.
+    """
+
+    nodes: int = 3
+    store: str = "memory"
+    cert_dir: Path | None = None
+    port: int = 0
+    runtime: str = "hollow"
+    overlay: str = "vxlan"
+    token: str = ""
+    without: tuple[str, ...] = ()
+    seed: int | None = None
+    like: str | Path | None = None
+    https: bool = True
+    ready_timeout: float = 60.0
+    latency: float = 0.0
+    authentication: AuthenticationOptions | None = None
+    authorization: AuthorizationOptions | None = None
+    admission: AdmissionOptions | None = None
+    audit: AuditOptions | None = None
+    cors_allowed_origins: tuple[str, ...] = ()
+    node_shapes: list[NodeShape] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raises ValueError with one line that says what is wrong and what to do."""
+        if self.nodes < 1:
+            raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
+        unknown = [name for name in self.without if name not in COMPONENTS]
+        if unknown:
+            raise ValueError(
+                f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}"
+            )
+        kind, colon, socket = self.runtime.partition(":")
+        if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
+            raise ValueError(
+                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not"
+                f" {self.runtime}"
+            )
+        if colon and self.nodes != 1:
+            raise ValueError(
+                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
+                " containerd"
+            )
+        if self.overlay not in OVERLAYS:
+            raise ValueError(
+                f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"
+            )
+        if self.runtime != "hollow" and (self.like or self.node_shapes):
+            raise ValueError(
+                "--like describes nodes that are not here: it needs --runtime hollow,"
+                f" not {self.runtime}"
+            )
+        check_address(self.store)
