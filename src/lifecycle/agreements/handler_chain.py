@@ -219,15 +219,18 @@ def handler_chain_agreement(
     async def all_of_them() -> list[list[Object]]:
         return [await written_again(events, chain) for events in requests]
 
+    nothing: Object = {}
     for events, ours in zip(requests, on_a_loop(all_of_them()), strict=True):
-        for mine, theirs in zip_longest(ours, events, fillvalue={}):
+        for mine, theirs in zip_longest(ours, events, fillvalue=nothing):
             event = theirs or mine
-            sides = [_compared(side) if side else {} for side in (mine, theirs)]
             table.add(
                 f"audit: {event['stage']}",
                 f"{event['verb']} {event['requestURI']}",
                 mine.get("stage", "nothing"),
                 theirs.get("stage", "nothing"),
-                compare(*sides),
+                compare(
+                    _compared(mine) if mine else nothing,
+                    _compared(theirs) if theirs else nothing,
+                ),
             )
     return table

@@ -130,9 +130,9 @@ def _told_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
     if key == "rows":
         about = (value.get("object") or {}).get("metadata") or {}
         cells = [str(cell) for cell in value["cells"]]
-        subject = next((c[4:] for c in cells if c.startswith("pod/")), "")
+        pod = next((c[4:] for c in cells if c.startswith("pod/")), "")
         told = "NodeNotReady" in cells and _NOT_READY in cells
-        return told and _of_the_control_plane(about.get("namespace", ""), subject)
+        return told and _of_the_control_plane(about.get("namespace", ""), pod)
     subject = value.get("involvedObject") or {}
     return (
         value.get("reason") == "NodeNotReady"
