@@ -108,7 +108,7 @@ BREAKAGES = (
     ),
     Breakage(
         "every port has a name",
-        "dns.kubernetes_plugin._asked_for",
+        "dns.kubernetes_plugin._match_port_and_protocol",
         constant(True),
         ("dns-srv-record-for-service",),
     ),
