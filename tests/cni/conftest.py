@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lifecycle.cni.launchers import write_launchers
-from lifecycle.cni.namespaces import Namespace, can_make_namespaces, entered
+from lifecycle.cni.namespaces import Namespace, can_make_namespaces, with_net_ns_path
 from tests.conftest import unavailable
 
 DEBIAN = Path("/usr/lib/cni")
@@ -35,7 +35,7 @@ class Host:
         return pod
 
     def sh(self, command: str, where: Namespace | None = None) -> str:
-        with entered((where or self.namespace).path):
+        with with_net_ns_path((where or self.namespace).path):
             process = subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return process.communicate()[0]
 
@@ -53,7 +53,7 @@ class Host:
             **{f"CNI_{key.upper()}": value for key, value in env.items()},
         }
         stdin = conf if isinstance(conf, str) else json.dumps(conf)
-        with entered(self.namespace.path):
+        with with_net_ns_path(self.namespace.path):
             process = subprocess.Popen(
                 [str(self.bin_dir / name)],
                 stdin=subprocess.PIPE,

@@ -109,8 +109,8 @@ def network_conf_from(text: str) -> NetworkConfigList:
         for index, plugin in enumerate(raw["plugins"]):
             try:
                 plugins.append(plugin_conf_from(marshal(plugin, sort_keys=True)))
-            except CNIError as why:
-                raise why.wrapped(f"failed to parse plugin config {index}") from None
+            except CNIError as error:
+                raise error.wrapped(f"failed to parse plugin config {index}") from None
     elif flags["loadOnlyInlinedPlugins"]:
         raise CNIError(
             f"{_PARSING}: `loadOnlyInlinedPlugins` is true, and no 'plugins' key"
@@ -247,15 +247,15 @@ def _negotiated(version: str, versions: Any) -> str:
             )
         try:
             supported += [] if greater_than(one, CURRENT) else [one]
-        except CNIError as why:
-            raise why.wrapped(
+        except CNIError as error:
+            raise error.wrapped(
                 f"{_PARSING}: invalid cniVersions entry {one} at index {index}"
             ) from None
     if version:
         try:
             supported += [] if greater_than(version, CURRENT) else [version]
-        except CNIError as why:
-            raise why.wrapped(f"{_PARSING}: invalid cniVersion {version}") from None
+        except CNIError as error:
+            raise error.wrapped(f"{_PARSING}: invalid cniVersion {version}") from None
     return max(supported, key=parse_version, default=version)
 
 
@@ -282,14 +282,14 @@ def _go_type(value: Any) -> str:
 def _decoded(text: str, prefix: str) -> dict[str, Any]:
     try:
         return unmarshal_object(text)
-    except ValueError as why:
-        raise CNIError(f"{prefix}: {why}") from None
+    except ValueError as error:
+        raise CNIError(f"{prefix}: {error}") from None
 
 
 def _read(path: str | Path) -> str:
     try:
         return Path(path).read_text()
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f"error reading {path}: open {path}: {(why.strerror or '').lower()}"
+            f"error reading {path}: open {path}: {(error.strerror or '').lower()}"
         ) from None

@@ -142,9 +142,9 @@ def _run(
     try:
         if host_netns:
             # a child begins in the namespace of the thread that forks it
-            from lifecycle.cni.namespaces import entered
+            from lifecycle.cni.namespaces import with_net_ns_path
 
-            with entered(host_netns):
+            with with_net_ns_path(host_netns):
                 process = subprocess.Popen(
                     [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
                 )
@@ -152,8 +152,8 @@ def _run(
             process = subprocess.Popen(
                 [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
             )
-    except OSError as why:
-        what = f"fork/exec {plugin_path}: {(why.strerror or '').lower()}"
+    except OSError as error:
+        what = f"fork/exec {plugin_path}: {(error.strerror or '').lower()}"
         raise CNIError(
             f"netplugin failed with no error message: {what}", UNKNOWN
         ) from None
@@ -171,8 +171,8 @@ def decode_result(netconf: str, stdout: bytes) -> results.Result:
     version = unmarshal_object(netconf).get("cniVersion") or "0.1.0"
     try:
         raw = unmarshal_object(stdout)
-    except ValueError as why:
-        raise CNIError(f"failed to unmarshal raw result: {why}") from None
+    except ValueError as error:
+        raise CNIError(f"failed to unmarshal raw result: {error}") from None
     given = raw.get("cniVersion")
     version = given if isinstance(given, str) and given else version
     return results.create(version, {**raw, "cniVersion": version})
@@ -187,9 +187,9 @@ async def get_version_info(plugin_path: str) -> list[str]:
                 plugin_path, f'{{"cniVersion":"{CURRENT}"}}', args.as_env()
             )
         )
-    except CNIError as why:
+    except CNIError as error:
         if (
-            str(why) == "unknown CNI_COMMAND: VERSION"
+            str(error) == "unknown CNI_COMMAND: VERSION"
         ):  # written before the command was invented
             return ["0.1.0"]
         raise

@@ -107,15 +107,17 @@ class CNIConfig:
                 result = decode_result(
                     conf.text, await self._exec(path, conf, "ADD", rt)
                 )
-            except CNIError as why:
-                raise why.wrapped(f"plugin {_described(plugin)} failed (add)") from None
+            except CNIError as error:
+                raise error.wrapped(
+                    f"plugin {_described(plugin)} failed (add)"
+                ) from None
         if result is None:
             raise CNIError("no plugin configs found")
         try:
             self.cache.add(result, network.text, network.name, rt)
-        except OSError as why:
+        except OSError as error:
             raise CNIError(
-                f"failed to set network {go_quote(network.name)} cached result: {why}"
+                f"failed to set network {go_quote(network.name)} cached result: {error}"
             ) from None
         return result
 
@@ -134,8 +136,8 @@ class CNIConfig:
             return
         try:
             result = self.cache.result(network.name, network.cni_version, rt)
-        except CNIError as why:
-            raise why.wrapped(
+        except CNIError as error:
+            raise error.wrapped(
                 f"failed to get network {go_quote(network.name)} cached result"
             ) from None
         for plugin in network.plugins:
@@ -158,8 +160,8 @@ class CNIConfig:
         for plugin in reversed(network.plugins):
             try:
                 await self._without_result(network, plugin, "DEL", result, rt)
-            except CNIError as why:
-                raise why.wrapped(
+            except CNIError as error:
+                raise error.wrapped(
                     f"plugin {_described(plugin)} failed (delete)"
                 ) from None
         self.cache.delete(network.name, rt)
@@ -183,10 +185,10 @@ class CNIConfig:
                 continue
             try:
                 await self.del_network_list(network, rt)
-            except CNIError as why:
+            except CNIError as error:
                 complaints.append(
                     f"failed to delete stale attachment {rt.container_id} {rt.if_name}:"
-                    f" {why}"
+                    f" {error}"
                 )
         if greater_than_or_equal_to(network.cni_version, "1.1.0"):
             attachments = [
@@ -202,8 +204,8 @@ class CNIConfig:
             for plugin in network.plugins:
                 try:
                     await self._bare(network, plugin, "GC", extra)
-                except CNIError as why:
-                    complaints.append(f"failed to GC plugin {plugin.type}: {why}")
+                except CNIError as error:
+                    complaints.append(f"failed to GC plugin {plugin.type}: {error}")
         if complaints:
             raise CNIError("\n".join(complaints))
 
@@ -234,8 +236,8 @@ class CNIConfig:
                         f"plugin {plugin.type} does not support config version"
                         f" {go_quote(version)}"
                     )
-            except CNIError as why:
-                complaints.append(str(why))
+            except CNIError as error:
+                complaints.append(str(error))
         if complaints:
             raise CNIError(f"[{' '.join(complaints)}]")
         return list(capabilities)

@@ -5,8 +5,8 @@ an open file descriptor. Ours hold descriptors, and their path is `/proc/<pid>/f
 So there is nothing to clean up on disk, and if the process is killed, its namespaces –
 with every interface, route and rule in them – are gone.
 
-A thread, not a process, is in a namespace. `entered` moves the calling thread and moves
-it back.
+A thread, not a process, is in a namespace. `with_net_ns_path` moves the calling thread
+there and back.
 
 Upstream: `containernetworking/plugins`, `pkg/ns/ns_linux.go` (`NetNS.Do`, `TempNetNS`,
 `GetNS`), v1.9. Linux, and root, only.
@@ -41,9 +41,9 @@ def check_ns_path(path: str) -> None:
         raise NSPathNotExistError(
             f'failed to Statfs "{path}": no such file or directory'
         ) from None
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f'failed to Statfs "{path}": {(why.strerror or "").lower()}'
+            f'failed to Statfs "{path}": {(error.strerror or "").lower()}'
         ) from None
     if target.st_dev != os.stat("/proc/self/ns/net").st_dev:
         raise CNIError(f'unknown FS magic on "{path}": {_filesystem_magic(path):x}')
@@ -82,7 +82,7 @@ def current_netns() -> int:
 
 
 @contextlib.contextmanager
-def entered(path: str) -> Iterator[None]:
+def with_net_ns_path(path: str) -> Iterator[None]:
     """The calling thread is in the namespace; afterwards it is back. Nothing may be
     awaited inside. Raises CNIError.
     """
@@ -123,8 +123,8 @@ class Namespace:
             try:
                 _unshare()
                 fds.append(current_netns())
-            except OSError as why:
-                failed.append(why)
+            except OSError as error:
+                failed.append(error)
 
         thread = threading.Thread(target=in_a_thread_of_its_own)
         thread.start()
@@ -140,7 +140,7 @@ class Namespace:
 
     def run(self, function: Callable[[], T]) -> T:
         """Call a function in there, in this thread."""
-        with entered(self.path):
+        with with_net_ns_path(self.path):
             return function()
 
     def close(self) -> None:

@@ -145,10 +145,10 @@ class PodNetwork:
                 network_results[if_name] = await self._libcni.add_network_list(
                     network, runtime_conf(sandbox, netns_path, if_name)
                 )
-        except CNIError as why:
+        except CNIError as error:
             with contextlib.suppress(CNIError):
                 await self.tear_down_pod(netns_path, sandbox)
-            raise why.wrapped(prefix) from None
+            raise error.wrapped(prefix) from None
         ips = [
             address.partition("/")[0]
             for address in results.ip_addresses(network_results[DEFAULT_IF_NAME])
@@ -172,8 +172,8 @@ class PodNetwork:
                 await self._libcni.del_network_list(
                     network, runtime_conf(sandbox, netns_path, if_name)
                 )
-            except CNIError as why:
-                complaints.append(why)
+            except CNIError as error:
+                complaints.append(error)
         if complaints:
             raise complaints[0].wrapped(
                 f'failed to destroy network for sandbox "{sandbox.id}"'

@@ -112,16 +112,16 @@ class ResultCache:
             raw = unmarshal(self.path(name, rt).read_text())
         except OSError:
             return None
-        except ValueError as why:
-            raise CNIError(f"decoding version from network config: {why}") from None
+        except ValueError as error:
+            raise CNIError(f"decoding version from network config: {error}") from None
         if raw.get("kind") == CNI_CACHE_V1:
             raw = raw.get("result") or {}
         # else: before 2019 the file was the bare result
         result = results.create(raw.get("cniVersion") or "0.1.0", raw)
         try:
             return results.convert(result, version)
-        except CNIError as why:
-            raise why.wrapped(
+        except CNIError as error:
+            raise error.wrapped(
                 f"failed to convert cached result to config version {go_quote(version)}"
             ) from None
 
@@ -133,9 +133,9 @@ class ResultCache:
             raw = unmarshal(self.path(name, rt).read_text())
         except OSError:
             return None
-        except ValueError as why:
+        except ValueError as error:
             raise CNIError(
-                f"failed to unmarshal cached network {go_quote(name)} config: {why}"
+                f"failed to unmarshal cached network {go_quote(name)} config: {error}"
             ) from None
         if raw.get("kind") != CNI_CACHE_V1:
             raise CNIError(

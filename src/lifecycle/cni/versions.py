@@ -59,8 +59,8 @@ def decode_version_info(text: str | bytes) -> list[str]:
     """The versions that a plugin says it supports. Raises CNIError."""
     try:
         info = unmarshal_object(text)
-    except ValueError as why:
-        raise CNIError(f"decoding version info: {why}") from None
+    except ValueError as error:
+        raise CNIError(f"decoding version info: {error}") from None
     if not info.get("cniVersion"):
         raise CNIError("decoding version info: missing field cniVersion")
     if not info.get("supportedVersions"):

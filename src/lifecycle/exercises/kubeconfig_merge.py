@@ -14,7 +14,7 @@ from typing import Any
 from lifecycle.agreements.kubeconfig import generated
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubectl.kubeconfig.documents import SECTIONS, Config, empty_config
-from lifecycle.kubectl.kubeconfig.loading import merge, resolved
+from lifecycle.kubectl.kubeconfig.loading import merge, resolve_local_paths
 
 CONTRACT = """\
 merge(files) -> dict
@@ -127,7 +127,7 @@ def _by_name(config: Config) -> Config:
 def _ours(files: Files) -> Config:
     merged = empty_config()
     for folder, document in files:
-        merge(merged, resolved(document, Path(folder)))
+        merge(merged, resolve_local_paths(document, Path(folder)))
     return merged
 
 

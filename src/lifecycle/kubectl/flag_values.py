@@ -88,7 +88,7 @@ def pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def comma_separated(text: str) -> tuple[str, ...]:
+def read_as_csv(text: str) -> tuple[str, ...]:
     """One line of CSV, as strict as Go: a quote may only open and close a whole field.
     Raises ValueError in Go's words.
     """

@@ -16,7 +16,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError, FlagError
-from lifecycle.kubectl.flag_values import comma_separated, go_int, pair
+from lifecycle.kubectl.flag_values import go_int, pair, read_as_csv
 from lifecycle.kubectl.request.debugging import plain_klog_line
 
 
@@ -265,7 +265,7 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     parsed.actual.append((spec.name, value))
     try:
         if spec.kind == "slice":
-            items = comma_separated(value)
+            items = read_as_csv(value)
             parsed.values[spec.name] = (
                 items if first else (*parsed.values[spec.name], *items)
             )
@@ -280,10 +280,10 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
             )
         else:
             parsed.values[spec.name] = _scalar(spec.kind, value)
-    except ValueError as wrong:
+    except ValueError as error:
         flag_name = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
         raise FlagError(
-            f'invalid argument {go_quote(value)} for "{flag_name}" flag: {wrong}',
+            f'invalid argument {go_quote(value)} for "{flag_name}" flag: {error}',
             command,
         ) from None
 

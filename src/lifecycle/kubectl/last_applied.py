@@ -25,7 +25,7 @@ def modified_configuration(obj: Object) -> Object:
     return _annotated(plain, marshal(in_key_order(plain)))
 
 
-def with_saved_configuration(obj: Object) -> Object:
+def create_apply_annotation(obj: Object) -> Object:
     """A generated object, with the annotation: fields in declared order."""
     return _annotated(obj, marshal(obj))
 

@@ -104,8 +104,8 @@ async def main(
                 timeout=parse_timeout(flags["request-timeout"]),
                 timeout_text=flags["request-timeout"],
             )
-        except (ssl.SSLError, ValueError) as wrong:
-            raise CommandError(f"unable to use the certificates: {wrong}") from None
+        except (ssl.SSLError, ValueError) as error:
+            raise CommandError(f"unable to use the certificates: {error}") from None
         return await run_kubectl(
             argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire
         )

@@ -61,10 +61,10 @@ def read_manifests(
                 else path.read_text(errors="replace")
             )
             yield from _objects(text, source, validate)
-        except OSError as wrong:
-            yield CommandError(f"open {source}: {(wrong.strerror or '').lower()}")
-        except CommandError as wrong:
-            yield wrong
+        except OSError as error:
+            yield CommandError(f"open {source}: {(error.strerror or '').lower()}")
+        except CommandError as error:
+            yield error
 
 
 def check_paths(names: Sequence[str], *, recursive: bool = False) -> None:
@@ -87,8 +87,8 @@ def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None
         for each in matches:
             try:
                 paths += [(str(path), path) for path in _below(Path(each), recursive)]
-            except CommandError as complaint:
-                errs.append(complaint)
+            except CommandError as error:
+                errs.append(error)
         if not matches:
             errs.append(CommandError(f'the path "{name}" does not exist'))
     if errs:
@@ -134,8 +134,8 @@ def _objects(
             for obj in _flattened(document):
                 _check_object(obj, source)
                 yield Manifest(source, obj)
-        except CommandError as wrong:
-            yield wrong
+        except CommandError as error:
+            yield error
 
 
 def _flattened(document: Any) -> Iterator[Any]:
@@ -174,10 +174,10 @@ def _check_object(obj: Any, source: str) -> None:
     elif obj.get("metadata"):
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")
-        except StatusError as wrong:
+        except StatusError as error:
             why = (
-                wrong.message.partition("cannot be handled as a ConfigMap: ")[2]
-                or wrong.message
+                error.message.partition("cannot be handled as a ConfigMap: ")[2]
+                or error.message
             )
     if why:
         raise CommandError(f"unable to decode {go_quote(source)}: {why}")
@@ -194,9 +194,9 @@ def _documents(text: str, source: str) -> Iterator[Any]:
     for part in _DOCUMENT.split(text):
         try:
             document, _ = read_yaml(part.encode())
-        except ValueError as wrong:
+        except ValueError as error:
             raise CommandError(
-                f"error parsing {source}: error converting YAML to JSON: {wrong}"
+                f"error parsing {source}: error converting YAML to JSON: {error}"
             ) from None
         if document is not None:
             yield document
@@ -210,9 +210,9 @@ def _json_values(text: str, source: str) -> Iterator[Any]:
         except ValueError:  # YAML may start with a brace as well
             try:
                 (value, _), at = read_yaml(text[at:].encode()), len(text)
-            except ValueError as wrong:
+            except ValueError as error:
                 raise CommandError(
-                    f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}"
+                    f"error parsing {source}: {str(error).removeprefix('yaml: ')}"
                 ) from None
         if value is not None:
             yield value

@@ -25,7 +25,7 @@ def change_cause(command: str, p: Parsed) -> str:
     return " ".join(["kubectl", command, *p.args, *flags])
 
 
-def recorded(obj: Object, command: str, p: Parsed) -> Object:
+def record(obj: Object, command: str, p: Parsed) -> Object:
     """The object with the annotation, if `--record` asks for it; else as it is."""
     if not p["record"]:
         return obj

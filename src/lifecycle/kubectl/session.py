@@ -191,9 +191,9 @@ class Session:
         """
         try:
             return await self.send("GET", path, accept=accept)
-        except StatusError as refused:
+        except StatusError as error:
             raise await self.rather_the_namespace(
-                refused, namespace, accept=accept
+                error, namespace, accept=accept
             ) from None
 
     async def rather_the_namespace(

@@ -64,9 +64,9 @@ def add_source_to_err(source: str, verb: str) -> Iterator[None]:
     """What the server refuses is said to be about something in a file."""
     try:
         yield
-    except StatusError as refused:
-        message = f"error when {verb} {go_quote(source)}: {refused.message}"
-        raise StatusError({**refused.status, "message": message}) from None
+    except StatusError as error:
+        message = f"error when {verb} {go_quote(source)}: {error.message}"
+        raise StatusError({**error.status, "message": message}) from None
 
 
 async def visit_by_paths(
@@ -207,13 +207,13 @@ async def visit(
                     live,
                     visitor.local.source if visitor.local else "",
                 )
-            except StatusError as refused:
-                yield refused
+            except StatusError as error:
+                yield error
         else:
             try:
                 listed = await _visit_selector(session, p, visitor, accept)
-            except StatusError as refused:
-                yield refused
+            except StatusError as error:
+                yield error
                 continue
             for each in listed:
                 yield each
@@ -289,8 +289,8 @@ async def _visit_selector(
     }
     try:
         listed = await session.send("GET", visitor.path, selectors, accept=accept)
-    except StatusError as refused:
-        raise list_refused(refused, visitor.resource, selectors) from None
+    except StatusError as error:
+        raise list_refused(error, visitor.resource, selectors) from None
     kind = {"apiVersion": visitor.resource.api_version, "kind": visitor.resource.kind}
     return [
         Info(visitor.resource, {**kind, **item}) for item in listed.get("items") or ()

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable
 from ipaddress import ip_address
 
-from lifecycle.cni.namespaces import entered
+from lifecycle.cni.namespaces import with_net_ns_path
 from lifecycle.cni.netlink.wire import NLM_F_DUMP, NetlinkSocket, attributes, nested
 from lifecycle.proxy.conntrack import Flow
 
@@ -33,7 +33,7 @@ class KernelConntrack:
     def __init__(self, netns: str, family: str = "IPv4") -> None:
         self._family = socket.AF_INET6 if family == "IPv6" else socket.AF_INET
         self._header = struct.pack("=BBH", self._family, 0, 0)
-        with entered(netns):
+        with with_net_ns_path(netns):
             self._socket = NetlinkSocket(NETLINK_NETFILTER)
 
     @classmethod

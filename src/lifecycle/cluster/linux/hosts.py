@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lifecycle.cni.addresses import parse_cidr
-from lifecycle.cni.namespaces import Namespace, entered
+from lifecycle.cni.namespaces import Namespace, with_net_ns_path
 from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
@@ -64,7 +64,7 @@ class Host:
             port=f"port{number}",
         )
         self.netlink.route_add(Route(None, SWITCH_ADDRESS, near))
-        with entered(self.netns):
+        with with_net_ns_path(self.netns):
             settings = Path("/proc/sys/net/ipv4")
             (settings / "ip_forward").write_text("1")
             for name in ("all", "default", EXT_IF):
@@ -77,7 +77,7 @@ class Host:
         self, kind: socket.SocketKind, port: int, address: str = ""
     ) -> socket.socket:
         """A bound socket in there; TCP ones listen. Raises OSError."""
-        with entered(self.netns):
+        with with_net_ns_path(self.netns):
             sock = socket.socket(socket.AF_INET, kind)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address or str(self.address), port))

@@ -11,7 +11,7 @@ import struct
 from typing import Any
 
 from lifecycle.cni.addresses import Address, Interface
-from lifecycle.cni.namespaces import entered
+from lifecycle.cni.namespaces import with_net_ns_path
 from lifecycle.cni.netlink.addr import (
     RTM_DELADDR,
     RTM_GETADDR,
@@ -81,7 +81,7 @@ class Netlink:
 
     def __init__(self, netns: str = "") -> None:
         if netns:
-            with entered(netns):
+            with with_net_ns_path(netns):
                 self._socket = NetlinkSocket()
         else:
             self._socket = NetlinkSocket()
@@ -149,8 +149,8 @@ class Netlink:
             answers = self._socket.request(
                 RTM_GETLINK, 0, ifinfomsg() + attribute(IFLA_IFNAME, name)
             )
-        except OSError as why:
-            if why.errno in (errno.ENODEV, errno.ERANGE):
+        except OSError as error:
+            if error.errno in (errno.ENODEV, errno.ERANGE):
                 raise LinkNotFoundError() from None
             raise
         return link_deserialize(answers[0][1])

@@ -101,9 +101,9 @@ class NetlinkSocket:
         self._socket.close()
 
 
-def go_errno(why: OSError) -> str:
+def go_errno(error: OSError) -> str:
     """An error of the kernel in Go's words, which begin with a small letter."""
-    text = os.strerror(why.errno or 0)
-    if why.errno == errno.EEXIST:
+    text = os.strerror(error.errno or 0)
+    if error.errno == errno.EEXIST:
         return "file exists"
     return text[:1].lower() + text[1:]

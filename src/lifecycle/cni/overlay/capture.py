@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from lifecycle.cni.namespaces import entered
+from lifecycle.cni.namespaces import with_net_ns_path
 
 ETH_P_ALL = 3
 
@@ -17,7 +17,7 @@ class Capture:
     """Listens on an interface of a namespace from construction on."""
 
     def __init__(self, netns: str, interface: str) -> None:
-        with entered(netns):
+        with with_net_ns_path(netns):
             self._socket = socket.socket(
                 socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)
             )

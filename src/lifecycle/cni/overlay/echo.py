@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from lifecycle.cni.namespaces import entered
+from lifecycle.cni.namespaces import with_net_ns_path
 
 PAYLOAD = b"from one pod to another"
 
@@ -43,7 +43,7 @@ def ping(
     """Whether an answer came. Raises OSError (EMSGSIZE) for what is too long and may
     not be cut.
     """
-    with entered(netns):
+    with with_net_ns_path(netns):
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     with raw:
         if dont_fragment:

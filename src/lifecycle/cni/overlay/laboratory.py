@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.cni.launchers import write_launchers
-from lifecycle.cni.namespaces import Namespace, entered
+from lifecycle.cni.namespaces import Namespace, with_net_ns_path
 from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 from lifecycle.cni.overlay.host_gw import HostGwBackend
@@ -95,7 +95,7 @@ class LabHost:
     def command(self, line: str, pod: str = "") -> str:
         """What a program prints, run on the host or in a pod."""
         where = self.pods[pod][0] if pod else self.namespace
-        with entered(where.path):
+        with with_net_ns_path(where.path):
             process = subprocess.Popen(
                 line.split(),
                 stdout=subprocess.PIPE,

@@ -21,7 +21,11 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, is_global_unicast, next_ip, parse_cidr
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
+from lifecycle.cni.namespaces import (
+    NSPathNotExistError,
+    current_netns,
+    with_net_ns_path,
+)
 from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.link import Link, LinkNotFoundError
 from lifecycle.cni.netlink.wire import go_errno
@@ -175,11 +179,11 @@ def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
     try:
         filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
         host.bridge_add(name, mtu=conf.get("mtu", 0), vlan_filtering=filtering)
-    except OSError as why:
-        if why.errno != errno.EEXIST:
+    except OSError as error:
+        if error.errno != errno.EEXIST:
             raise CNIError(
                 f'failed to create bridge "{name}": could not add "{name}":'
-                f" {go_errno(why)}"
+                f" {go_errno(error)}"
             ) from None
     bridge = _bridge_by_name(host, name)
     if conf.get("promiscMode"):
@@ -209,10 +213,11 @@ def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> N
             host.addr_del(link.index, present)
     try:
         host.addr_add(link.index, address)
-    except OSError as why:
-        if why.errno != errno.EEXIST:
+    except OSError as error:
+        if error.errno != errno.EEXIST:
             raise CNIError(
-                f'could not add IP address {address} to "{link.name}": {go_errno(why)}'
+                f'could not add IP address {address} to "{link.name}":'
+                f" {go_errno(error)}"
             ) from None
     # set explicitly, else a bridge takes the lowest address of its ports, which come
     # and go
@@ -223,21 +228,22 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
     """One end of a veth pair into the bridge. Raises CNIError."""
     try:
         host.link_set(port.index, master=bridge.index)
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}'
+            f'failed to connect "{port.name}" to bridge {bridge.name}:'
+            f" {go_errno(error)}"
         ) from None
     try:
         host.bridge_port_set(port.index, hairpin=bool(conf.get("hairpinMode")))
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f"failed to setup hairpin mode for {port.name}: {go_errno(why)}"
+            f"failed to setup hairpin mode for {port.name}: {go_errno(error)}"
         ) from None
     try:
         host.bridge_port_set(port.index, isolated=bool(conf.get("portIsolation")))
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f"failed to set isolated on for {port.name}: {go_errno(why)}"
+            f"failed to set isolated on for {port.name}: {go_errno(error)}"
         ) from None
     vlan, vlans = conf.get("vlan", 0), conf["vlans"]
     try:
@@ -247,9 +253,9 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
             host.bridge_vlan(port.index, vlan or 1, native=True)
         for tagged in vlans:
             host.bridge_vlan(port.index, tagged)
-    except OSError as why:
+    except OSError as error:
         raise CNIError(
-            f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}'
+            f'failed to setup vlan tag on interface "{port.name}": {go_errno(error)}'
         ) from None
 
 
@@ -324,7 +330,7 @@ def _layer_3(
     if not result.get("ips"):
         raise CNIError("IPAM plugin returned missing IP config")
     gateways = calc_gateways(result, conf)
-    with entered(args.netns):
+    with with_net_ns_path(args.netns):
         ipam.try_sysctl(
             f"net/ipv6/conf/{args.if_name}/accept_dad",
             "1" if conf.get("enabledad") else "0",

@@ -98,9 +98,9 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             enabled_ipv6 = True
         try:
             netlink.addr_add(link.index, address)
-        except OSError as why:
+        except OSError as error:
             raise CNIError(
-                f'failed to add IP addr {ipc} to "{if_name}": {go_errno(why)}'
+                f'failed to add IP addr {ipc} to "{if_name}": {go_errno(error)}'
             ) from None
         if ip.get("gateway"):
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
@@ -120,8 +120,8 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         )
         try:
             netlink.route_add(route)
-        except OSError as why:
-            if why.errno == errno.EEXIST and gateway is None:
+        except OSError as error:
+            if error.errno == errno.EEXIST and gateway is None:
                 continue
             where = (
                 f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
@@ -129,7 +129,7 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             )
             raise CNIError(
                 f"failed to add route '{where} (Scope: universe, Table:"
-                f" {r.get('table') or 0})': {go_errno(why)}"
+                f" {r.get('table') or 0})': {go_errno(error)}"
             ) from None
 
 

@@ -66,8 +66,8 @@ class IPTables:
         """Whether the chain has this rule."""
         try:
             self.run(table, "-C", chain, *rule)
-        except IPTablesError as why:
-            if why.status == 1:
+        except IPTablesError as error:
+            if error.status == 1:
                 return False
             raise
         return True
@@ -87,8 +87,8 @@ class IPTables:
         """Whether the table has this chain."""
         try:
             self.run(table, "-S", chain, "1")
-        except IPTablesError as why:
-            if why.status == 1 or why.is_not_exist:
+        except IPTablesError as error:
+            if error.status == 1 or error.is_not_exist:
                 return False
             raise
         return True
@@ -98,16 +98,16 @@ class IPTables:
         if not self.chain_exists(table, chain):
             try:
                 self.run(table, "-N", chain)
-            except IPTablesError as why:
-                if why.status != 1:  # somebody else was faster
+            except IPTablesError as error:
+                if error.status != 1:  # somebody else was faster
                     raise
 
     def delete(self, table: str, chain: str, rule: Sequence[str]) -> None:
         """Remove a rule. That it is gone already is no error."""
         try:
             self.run(table, "-D", chain, *rule)
-        except IPTablesError as why:
-            if not why.is_not_exist and why.status != 2:
+        except IPTablesError as error:
+            if not error.is_not_exist and error.status != 2:
                 raise
 
     def clear_and_delete_chain(self, table: str, chain: str) -> None:
@@ -115,8 +115,8 @@ class IPTables:
         try:
             self.run(table, "-F", chain)
             self.run(table, "-X", chain)
-        except IPTablesError as why:
-            if not why.is_not_exist:
+        except IPTablesError as error:
+            if not error.is_not_exist:
                 raise
 
     def references(self, table: str, chain: str, target: str) -> list[str]:

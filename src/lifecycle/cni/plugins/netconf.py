@@ -43,9 +43,9 @@ def open_netns(path: str) -> Iterator[Netlink]:
     """The network of the pod's namespace. Raises CNIError."""
     try:
         inside = Netlink(path)
-    except NSPathNotExistError as why:
-        raise CNIError(f'failed to open netns "{path}": {why}') from None
-    except CNIError as why:
-        raise CNIError(f'failed to open netns "{path}": {why}') from None
+    except NSPathNotExistError as error:
+        raise CNIError(f'failed to open netns "{path}": {error}') from None
+    except CNIError as error:
+        raise CNIError(f'failed to open netns "{path}": {error}') from None
     with inside:
         yield inside

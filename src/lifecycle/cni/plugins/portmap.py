@@ -130,8 +130,10 @@ def forward_ports(conf: dict[str, Any], container_id: str, address: Interface) -
     for chain in all_chains(conf, container_id, address):
         try:
             set_up(iptables, chain)
-        except CNIError as why:
-            raise why.wrapped(_FAILED.get(chain.name, "unable to setup DNAT")) from None
+        except CNIError as error:
+            raise error.wrapped(
+                _FAILED.get(chain.name, "unable to setup DNAT")
+            ) from None
 
 
 _FAILED = {
@@ -195,9 +197,9 @@ def cmd_check(args: CmdArgs) -> None:
                     )
         except IPTablesError:
             raise
-        except CNIError as why:
+        except CNIError as error:
             raise CNIError(
-                f"could not check ipv{address.version} dnat: {why}"
+                f"could not check ipv{address.version} dnat: {error}"
             ) from None
 
 
@@ -212,8 +214,8 @@ def _has(iptables: IPTables, chain: str, rule: list[str]) -> bool:
 def _parsed(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
     try:
         return parse_config(args)
-    except CNIError as why:
-        raise CNIError(f"failed to parse config: {why}") from None
+    except CNIError as error:
+        raise CNIError(f"failed to parse config: {error}") from None
 
 
 def _enable_localnet_routing(address: Interface) -> None:

@@ -21,7 +21,11 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
+from lifecycle.cni.namespaces import (
+    NSPathNotExistError,
+    current_netns,
+    with_net_ns_path,
+)
 from lifecycle.cni.netlink.addr import SCOPE_HOST, SCOPE_LINK, SCOPE_NOWHERE
 from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.link import Link
@@ -81,16 +85,16 @@ def setup_container_veth(
     ]
     for ip in result["ips"]:
         ip["interface"] = 1
-    with entered(args.netns):
+    with with_net_ns_path(args.netns):
         ipam.configure_iface(inside, args.if_name, result)
     for ip in result["ips"]:
         address = parse_cidr(ip["address"])
         own = Route(address.network, None, pod_end.index, scope=SCOPE_NOWHERE)
         try:
             inside.route_del(own)
-        except OSError as why:
+        except OSError as error:
             raise CNIError(
-                f"failed to delete route {own.destination}: {go_errno(why)}"
+                f"failed to delete route {own.destination}: {go_errno(error)}"
             ) from None
         for route in (
             pod_routes(address, ip["gateway"], pod_end.index)
@@ -99,9 +103,9 @@ def setup_container_veth(
         ):
             try:
                 inside.route_add(route)
-            except OSError as why:
+            except OSError as error:
                 raise CNIError(
-                    f"failed to add route {route.destination}: {go_errno(why)}"
+                    f"failed to add route {route.destination}: {go_errno(error)}"
                 ) from None
     return host_end
 
@@ -120,16 +124,16 @@ def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
         own = parse_cidr(f"{gateway}/{gateway.max_prefixlen}")
         try:
             host.addr_add(link.index, own)
-        except OSError as why:
+        except OSError as error:
             raise CNIError(
-                f"failed to add IP addr ({own}) to veth: {go_errno(why)}"
+                f"failed to add IP addr ({own}) to veth: {go_errno(error)}"
             ) from None
         try:
             host.route_add(host_route(address, link.index))
-        except OSError as why:
-            if why.errno != errno.EEXIST:
+        except OSError as error:
+            if error.errno != errno.EEXIST:
                 raise CNIError(
-                    f"failed to add route on host: {go_errno(why)}"
+                    f"failed to add route on host: {go_errno(error)}"
                 ) from None
 
 

@@ -177,10 +177,10 @@ def plugin_main(
     try:
         out.write(dispatch(commands, env, sys.stdin.read))
         return 0
-    except CNIError as why:
-        complaint = why
-    except OSError as why:
-        complaint = CNIError(f"{(why.strerror or str(why)).lower()}")
+    except CNIError as error:
+        complaint = error
+    except OSError as error:
+        complaint = CNIError(f"{(error.strerror or str(error)).lower()}")
     out.write(marshal_indent(complaint.as_json()))
     return 1
 
@@ -196,8 +196,8 @@ def prev_result(
         result = results.create(
             args.cni_version, {"cniVersion": args.cni_version, **raw}
         )
-    except CNIError as why:
-        raise why.wrapped("could not parse prevResult") from None
+    except CNIError as error:
+        raise error.wrapped("could not parse prevResult") from None
     return results.convert(result, "1.1.0")
 
 
@@ -229,16 +229,16 @@ def load_args(text: str, fields: Sequence[str]) -> dict[str, str]:
 def _at_least(version: str, other: str) -> bool:
     try:
         return greater_than_or_equal_to(version, other)
-    except CNIError as why:
-        raise CNIError(str(why), errors.DECODING_FAILURE) from None
+    except CNIError as error:
+        raise CNIError(str(error), errors.DECODING_FAILURE) from None
 
 
 def _validated_config(text: str) -> dict[str, Any]:
     try:
         conf = unmarshal(text)
         complaint = misfit(conf, _NAMED)
-    except ValueError as why:
-        conf, complaint = None, str(why)
+    except ValueError as error:
+        conf, complaint = None, str(error)
     if complaint:
         raise CNIError(
             f"error unmarshall network config: {complaint}", errors.DECODING_FAILURE

@@ -44,17 +44,17 @@ def setup_veth(
         try:
             inside.veth_add(if_name, peer, peer_netns_fd=host_fd, mtu=mtu, mac=mac)
             break
-        except OSError as why:
-            if why.errno == errno.EEXIST:
+        except OSError as error:
+            if error.errno == errno.EEXIST:
                 if not host_name and _exists(inside, peer):
                     continue
                 raise CNIError(
                     f'container veth name ("{if_name}") peer provided ("{peer}")'
                     " already exists"
                 ) from None
-            raise CNIError(f"failed to make veth pair: {go_errno(why)}") from None
-        except ValueError as why:
-            raise CNIError(f"failed to make veth pair: {why}") from None
+            raise CNIError(f"failed to make veth pair: {go_errno(error)}") from None
+        except ValueError as error:
+            raise CNIError(f"failed to make veth pair: {error}") from None
     else:
         raise CNIError("failed to find a unique veth name")
     try:
@@ -77,8 +77,8 @@ def del_link(inside: Netlink, if_name: str) -> list[Interface]:
     addresses = inside.addrs(link.index)
     try:
         inside.link_del(link.index)
-    except OSError as why:
-        raise CNIError(f'failed to delete "{if_name}": {go_errno(why)}') from None
+    except OSError as error:
+        raise CNIError(f'failed to delete "{if_name}": {go_errno(error)}') from None
     return [address for address in addresses if is_global_unicast(address.ip)]
 
 

@@ -24,7 +24,7 @@ from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from lifecycle.kubectl.commands.server_side_migration import migrated
+from lifecycle.kubectl.commands.server_side_migration import apply_and_migrate
 from lifecycle.kubectl.failures import CommandError, UsageError, several
 from lifecycle.kubectl.flags import (
     DRY_RUN,
@@ -41,7 +41,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.last_applied import LAST_APPLIED, modified_configuration
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.record import record
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
 from lifecycle.kubectl.visitor import FILES, Info, add_source_to_err, visit_by_paths
@@ -91,8 +91,8 @@ async def apply(argv: Sequence[str], session: Session) -> None:
             continue
         try:
             obj, operation = await _apply_one(info, p, dry_run, query, session)
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
             continue
         if not printer.whole:
             session.print(printer.text(in_key_order(obj), operation))
@@ -160,7 +160,7 @@ def _query(p: Parsed, dry_run: str) -> dict[str, str]:
 async def _apply_one(
     info: Info, p: Parsed, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
-    obj = recorded(info.obj, "apply", p)
+    obj = record(info.obj, "apply", p)
     info = Info(info.resource, obj, info.source, p["subresource"])
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
@@ -195,12 +195,12 @@ async def _server_side(
 ) -> Object:
     query = {**query, "force": "true" if p["force-conflicts"] else "false"}
     try:
-        return await migrated(info, in_key_order(info.obj), query, session)
-    except StatusError as refused:
-        if refused.code != 409:
+        return await apply_and_migrate(info, in_key_order(info.obj), query, session)
+    except StatusError as error:
+        if error.code != 409:
             raise
         raise CommandError(
-            f"{refused.message}\nPlease review the fields above--they currently have"
+            f"{error.message}\nPlease review the fields above--they currently have"
             " other managers. Here\n"
             "are the ways you can resolve this warning:\n"
             "* If you intend to manage all of these fields, please re-run the apply\n "
@@ -221,10 +221,10 @@ async def _client_side(
     modified = in_key_order(modified_configuration(info.obj))
     try:
         current = await session.client.get(info.resource, info.name, info.namespace)
-    except StatusError as refused:
-        if refused.code != 404:
-            message = f"{_retrieving(info)}: {refused.message}"
-            raise StatusError({**refused.status, "message": message}) from None
+    except StatusError as error:
+        if error.code != 404:
+            message = f"{_retrieving(info)}: {error.message}"
+            raise StatusError({**error.status, "message": message}) from None
         return await _created(info, modified, dry_run, query, session), "created"
     last = (current["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if last is None:
@@ -251,15 +251,15 @@ async def _client_side(
             await session.send("PATCH", info.path, query, patch, content_type),
             "configured",
         )
-    except StatusError as refused:
+    except StatusError as error:
         about = (
             _retrieving(info)
             .partition("\n")[2]
             .replace("\nfrom server for: ", "\nfor: ")
         )
         text = marshal(in_key_order(patch))
-        message = f"error when applying patch:\n{text}\nto:\n{about}: {refused.message}"
-        raise StatusError({**refused.status, "message": message}) from None
+        message = f"error when applying patch:\n{text}\nto:\n{about}: {error.message}"
+        raise StatusError({**error.status, "message": message}) from None
 
 
 async def _created(

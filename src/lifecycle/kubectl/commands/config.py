@@ -160,12 +160,12 @@ def run_config(
         out.write(WORDS[name].run(p, files))
     except ErrHelp as err_help:
         out.write(command_help(err_help.command, err_help.flags))
-    except config_entries.Misused as wrong:  # then the real one prints its help first
+    except config_entries.Misused as error:  # then the real one prints its help first
         out.write(command_help(f"config {name}", WORDS[name].flags))
-        err.write(f"error: {wrong}\n" if str(wrong) else "")
-        return int(bool(str(wrong)))
-    except CommandError as wrong:
-        out.write(wrong.text if isinstance(wrong, PartlyPrinted) else "")
-        err.write(message_for(wrong) + "\n")
+        err.write(f"error: {error}\n" if str(error) else "")
+        return int(bool(str(error)))
+    except CommandError as error:
+        out.write(error.text if isinstance(error, PartlyPrinted) else "")
+        err.write(message_for(error) + "\n")
         return 1
     return 0

@@ -277,7 +277,7 @@ def _updated(
 def _pairs(items: Sequence[str], what: str) -> dict[str, str | None]:
     """`KEY=VALUE`, or `KEY-` to take one away. Raises Misused."""
     pairs: dict[str, str | None] = {}
-    wrong = []
+    invalid = []
     for item in items:
         key, equals, value = item.partition("=")
         if equals and key:
@@ -285,9 +285,9 @@ def _pairs(items: Sequence[str], what: str) -> dict[str, str | None]:
         elif item.endswith("-") and item != "-":
             pairs[item[:-1]] = None
         else:
-            wrong.append(item)
-    if wrong:
-        raise Misused(f"invalid {what} format: {', '.join(wrong)}")
+            invalid.append(item)
+    if invalid:
+        raise Misused(f"invalid {what} format: {', '.join(invalid)}")
     return pairs
 
 

@@ -48,7 +48,7 @@ from lifecycle.kubectl.generators import (
     create_secret,
 )
 from lifecycle.kubectl.generators.create_service import create_service
-from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.last_applied import create_apply_annotation
 from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
@@ -423,7 +423,7 @@ async def create(argv: Sequence[str], session: Session) -> None:
         obj["metadata"] = {**obj["metadata"], "namespace": session.namespace}
     obj = typed(obj)
     if p["save-config"]:
-        obj = typed(with_saved_configuration(obj))
+        obj = typed(create_apply_annotation(obj))
     if dry_run != "client":
         obj = typed(
             await _send(
@@ -452,9 +452,9 @@ async def _send(
         return await session.create_typed(
             resource, obj, manager=manager, dry_run=dry_run, validation=validation
         )
-    except StatusError as refused:
+    except StatusError as error:
         if not wraps:
             raise
-        raise CommandError(f"{wraps}{refused.message}") from None
+        raise CommandError(f"{wraps}{error.message}") from None
     except ConnectionFailed as silent:
         raise CommandError(f"{wraps}{silent}") from None

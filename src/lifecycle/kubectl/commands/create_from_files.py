@@ -26,7 +26,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.last_applied import modified_configuration
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.record import record
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.visitor import FILES, add_source_to_err, visit_by_paths
 
@@ -60,14 +60,14 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
     if p["raw"]:
         session.print((await session.raw("POST", p["raw"], _raw_body(p))).decode())
         return
-    wrong: list[CommandError | StatusError] = []
+    errs: list[CommandError | StatusError] = []
     count = 0
     for info in await visit_by_paths(session, p, validate=directive != "Ignore"):
         if isinstance(info, CommandError):
-            wrong.append(info)
+            errs.append(info)
             continue
         obj = modified_configuration(info.obj) if p["save-config"] else info.obj
-        obj = in_key_order(recorded(obj, "create", p))
+        obj = in_key_order(record(obj, "create", p))
         try:
             if dry_run != "client":
                 with add_source_to_err(info.source, "creating"):
@@ -79,13 +79,13 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
                         validation=directive,
                         namespace=info.namespace,
                     )
-        except StatusError as refused:
-            wrong.append(refused)
+        except StatusError as error:
+            errs.append(error)
             continue
         count += 1
         session.print(printer.text(in_key_order(obj), "created"))
-    if wrong:
-        raise several(wrong)
+    if errs:
+        raise several(errs)
     if not count:
         raise CommandError("no objects passed to create")
 

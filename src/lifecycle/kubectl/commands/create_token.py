@@ -43,8 +43,8 @@ async def create_token(argv: list[str], session: Session) -> None:
     path = f"/api/v1/namespaces/{session.namespace}/serviceaccounts/{p.args[0]}/token"
     try:
         response = typed(await session.post_typed(path, typed(obj)))
-    except (StatusError, ConnectionFailed) as refused:
-        message = refused.message if isinstance(refused, StatusError) else str(refused)
+    except (StatusError, ConnectionFailed) as error:
+        message = error.message if isinstance(error, StatusError) else str(error)
         raise CommandError(f"failed to create token: {message}") from None
     token = (response.get("status") or {}).get("token", "")
     if not token:

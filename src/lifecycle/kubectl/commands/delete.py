@@ -195,8 +195,8 @@ async def _delete_all(
             )
         try:
             uid = await _delete_one(info, p, grace, dry_run, session)
-        except StatusError as refused:
-            errs.append(refused)
+        except StatusError as error:
+            errs.append(error)
             continue
         deleted.append((info, uid))
     errs = [

@@ -69,8 +69,8 @@ def _steps(text: str) -> list[object]:
     """What a path is made of. Raises CommandError."""
     try:
         [action] = jsonpath_parser.parse("{." + text.removesuffix(".") + "}")
-    except ValueError as wrong:
-        raise CommandError(str(wrong)) from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     return list(action.steps)
 
 

@@ -22,16 +22,16 @@ from lifecycle.kubectl.flags import (
 )
 from lifecycle.kubectl.generators.expose import (
     EXPOSABLE,
-    ports_of,
-    selector_of,
+    map_based_selector_for_object,
+    multi_protocols_for_object,
     service,
 )
 from lifecycle.kubectl.generators.labels_and_env import parse_labels
 from lifecycle.kubectl.generators.overrides import overridden
-from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.last_applied import create_apply_annotation
 from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.record import record
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Info, visit
 
@@ -73,8 +73,8 @@ async def expose(argv: Sequence[str], session: Session) -> None:
             continue
         try:
             service = await _exposed(info, p, dry_run, session)
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
             continue
         session.print(printer.text(service, "exposed"))
     if errs:
@@ -91,7 +91,7 @@ async def _exposed(info: Info, p: Parsed, dry_run: str, session: Session) -> Obj
     generated_service = overridden(
         typed(_service_for(info.obj, p)), p["overrides"], p["override-type"]
     )
-    service = recorded(typed(generated_service), "expose", p)
+    service = record(typed(generated_service), "expose", p)
     if dry_run == "client":
         if session.explicit_namespace:
             service = {
@@ -100,7 +100,7 @@ async def _exposed(info: Info, p: Parsed, dry_run: str, session: Session) -> Obj
             }
         return typed(service)
     if p["save-config"]:
-        service = with_saved_configuration(service)
+        service = create_apply_annotation(service)
     services: Resource = await session.resource_for_kind("v1", "Service")
     return typed(
         await session.create(
@@ -114,8 +114,12 @@ async def _exposed(info: Info, p: Parsed, dry_run: str, session: Session) -> Obj
 
 
 def _service_for(obj: Object, p: Parsed) -> Object:
-    selector = parse_labels(p["selector"]) if p["selector"] else selector_of(obj)
-    known = ports_of(obj)
+    selector = (
+        parse_labels(p["selector"])
+        if p["selector"]
+        else map_based_selector_for_object(obj)
+    )
+    known = multi_protocols_for_object(obj)
     ports = p["port"].split(",") if p["port"] else list(known)
     if not ports and p["cluster-ip"] != "None":
         raise CommandError("couldn't find port via --port flag or introspection")

@@ -220,15 +220,13 @@ async def _tables(targets: list[Target], p: Parsed, session: Session) -> None:
             async for table in _pages(each.path, query, session, p["server-print"]):
                 if table.get("rows"):
                     by_resource.setdefault(each.resource, []).append(table)
-        except StatusError as refused:
-            refused = (
-                refused
-                if each.name
-                else list_refused(refused, each.resource, _query(p))
+        except StatusError as error:
+            error = (
+                error if each.name else list_refused(error, each.resource, _query(p))
             )
             refusals.note(
                 await session.rather_the_namespace(
-                    refused, each.namespace if each.name else ""
+                    error, each.namespace if each.name else ""
                 )
             )
             continue
@@ -355,11 +353,9 @@ async def _objects(targets: list[Target], p: Parsed, session: Session) -> None:
                 query["continue"] = (answer.get("metadata") or {}).get("continue", "")
                 if not query["continue"]:
                     break
-        except StatusError as refused:
+        except StatusError as error:
             refusals.note(
-                refused
-                if each.name
-                else list_refused(refused, each.resource, _query(p))
+                error if each.name else list_refused(error, each.resource, _query(p))
             )
     alone = len(targets) == 1 and bool(targets[0].name)
     if not items and (alone or p["ignore-not-found"]):
@@ -373,11 +369,11 @@ async def _objects(targets: list[Target], p: Parsed, session: Session) -> None:
             session.print("".join(f"{qualified_name(item)}\n" for item in items))
         else:
             session.print(render(in_key_order(items[0] if alone else _list(items))))
-    except CommandError as wrong:
+    except CommandError as error:
         if not refusals.all:
             raise
-        session.print(wrong.text if isinstance(wrong, PartlyPrinted) else "")
-        raise SeveralFailures([*refusals.all, wrong]) from None
+        session.print(error.text if isinstance(error, PartlyPrinted) else "")
+        raise SeveralFailures([*refusals.all, error]) from None
     refusals.tell(session)
 
 

@@ -35,7 +35,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.generators.labels_and_env import resources_and_pairs
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.record import record
 from lifecycle.kubectl.resource_args import single_item_implied
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.visitor import FILES, Info, local_objects, visit
@@ -134,8 +134,8 @@ async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
             await _change_one(
                 info, new_pairs, remove_pairs, p, dry_run, session, kind, alone=alone
             )
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
     if errs:
         raise several(errs)
 
@@ -240,7 +240,7 @@ async def _send(
     session: Session,
     kind: Kind,
 ) -> Object:
-    after = recorded(changed, kind.command, p)["metadata"]
+    after = record(changed, kind.command, p)["metadata"]
     metadata: Object = {}
     for field in dict.fromkeys((kind.field, "annotations")):
         before = now if field == kind.field else info.obj["metadata"].get(field) or {}

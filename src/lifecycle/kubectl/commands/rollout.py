@@ -193,8 +193,8 @@ async def status(argv: Sequence[str], session: Session) -> None:
             await asyncio.wait_for(_follow(info, p, session), p["timeout"] or None)
         except TimeoutError:
             errs.append(CommandError("timed out waiting for the condition"))
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
     if errs:
         raise several(errs)
     if not count:

@@ -81,8 +81,8 @@ async def history(argv: Sequence[str], session: Session) -> None:
                 if printer is None
                 else _objects(revisions, p, printer)
             )
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
             continue
         session.print(text)
     if errs:
@@ -157,8 +157,8 @@ async def undo(argv: Sequence[str], session: Session) -> None:
                 raise info
             result = await _rollback(info, p["to-revision"], dry_run, session)
             session.print(Printer(p, dry_run).text(in_key_order(info.obj), result))
-        except (CommandError, StatusError) as refused:
-            errs.append(refused)
+        except (CommandError, StatusError) as error:
+            errs.append(error)
     if errs:
         raise several(errs)
 
@@ -198,9 +198,9 @@ async def _rollback(
     query = {"dryRun": "All" if dry_run == "server" else ""}
     try:
         await session.send("PATCH", info.path, query, patch, content_type, accept=TYPED)
-    except StatusError as refused:
+    except StatusError as error:
         raise CommandError(
-            f"failed restoring revision {to_revision}: {refused.message}"
+            f"failed restoring revision {to_revision}: {error.message}"
         ) from None
     return "rolled back"
 

@@ -112,8 +112,8 @@ async def _patch_all(
         try:
             changed = await _patched(info, patch_for, p, session)
             session.print(Printer(p).text(in_key_order(changed), DONE[word]))
-        except CommandError as refused:
-            errs.append(refused)
+        except CommandError as error:
+            errs.append(error)
     if errs:
         raise several(errs)
 
@@ -123,12 +123,12 @@ async def _patched(
 ) -> Object:
     try:
         patch = patch_for(info.obj)
-    except CommandError as refused:
+    except CommandError as error:
         resource = info.resource
         plural = (
             f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         )
-        raise CommandError(f"error: {plural} {go_quote(info.name)} {refused}") from None
+        raise CommandError(f"error: {plural} {go_quote(info.name)} {error}") from None
     if not patch:
         raise CommandError(
             f"failed to create patch for {info.name}: if restart has already been"
@@ -145,5 +145,5 @@ async def _patched(
             STRATEGIC_MERGE_PATCH,
             accept=JSON_OR_ANYTHING,
         )
-    except StatusError as refused:
-        raise CommandError(f"failed to patch: {refused.message}") from None
+    except StatusError as error:
+        raise CommandError(f"failed to patch: {error.message}") from None

@@ -33,9 +33,9 @@ from lifecycle.kubectl.generators.run import (
     run_pod,
     run_service,
 )
-from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.last_applied import create_apply_annotation
 from lifecycle.kubectl.printers import Printer, typed
-from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.record import record
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES
 
@@ -98,7 +98,7 @@ async def run(argv: Sequence[str], session: Session) -> None:
         tty=p["tty"],
         privileged=p["privileged"],
     )
-    pod = recorded(pod, "run", p)
+    pod = record(pod, "run", p)
     pod = await _create(
         overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run
     )
@@ -153,7 +153,7 @@ async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Obj
             }
         return typed(obj)
     if p["save-config"]:
-        obj = with_saved_configuration(obj)
+        obj = create_apply_annotation(obj)
     actual_object = await session.create(
         resource,
         obj,

@@ -27,7 +27,7 @@ ANNOTATION_MANAGER = "kubectl-last-applied"
 _PATH = ("f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
 
 
-async def migrated(
+async def apply_and_migrate(
     info: Info, obj: Object, query: dict[str, str], session: Session
 ) -> Object:
     """Apply an object on the server, and put its managers in order if they are not.
@@ -35,19 +35,21 @@ async def migrated(
     """
     live = await session.send("PATCH", info.path, query, obj, APPLY_PATCH)
     try:
-        live = await _annotation_kept(info, live, query, session)
-        if not await _managers_moved(info, live, query, session):
+        live = await _save_last_apply_annotation_if_necessary(
+            info, live, query, session
+        )
+        if not await _migrate_to_ssa_if_necessary(info, live, query, session):
             return live
-    except StatusError as refused:
+    except StatusError as error:
         session.warn(
             "Warning: server rejected managed fields migration to Server-Side Apply."
-            f" {refused.message}\n"
+            f" {error.message}\n"
         )
         return live
     return await session.send("PATCH", info.path, query, obj, APPLY_PATCH)
 
 
-async def _managers_moved(
+async def _migrate_to_ssa_if_necessary(
     info: Info, live: Object, query: dict[str, str], session: Session
 ) -> bool:
     """Whether there was anything to move. Raises StatusError; a conflict is tried again
@@ -57,7 +59,7 @@ async def _managers_moved(
     names = list(dict.fromkeys(entry["manager"] for entry in _owners(live, "Update")))
     for last in (False, False, False, False, True):
         entries = live["metadata"].get("managedFields") or []
-        upgraded = upgraded_managed_fields(entries, names, query["fieldManager"])
+        upgraded = upgrade_managed_fields(entries, names, query["fieldManager"])
         if upgraded == entries:
             return False
         patch = [
@@ -71,14 +73,14 @@ async def _managers_moved(
         try:
             await session.send("PATCH", info.path, patch_query, patch, JSON_PATCH)
             return True
-        except StatusError as refused:
-            if last or refused.code != 409:
+        except StatusError as error:
+            if last or error.code != 409:
                 raise
             live = await session.send("GET", info.path)
     return False
 
 
-async def _annotation_kept(
+async def _save_last_apply_annotation_if_necessary(
     info: Info, live: Object, query: dict[str, str], session: Session
 ) -> Object:
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
@@ -110,7 +112,7 @@ def _owners(live: Object, operation: str) -> list[Object]:
     ]
 
 
-def upgraded_managed_fields(
+def upgrade_managed_fields(
     entries: Sequence[Object], old: Sequence[str], new: str
 ) -> list[Object]:
     """The entries, with the `Update`s of the `old` managers gone over into the `Apply`

@@ -28,7 +28,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.generators.labels_and_env import parse_pairs, resources_and_pairs
 from lifecycle.kubectl.manifests import check_paths
 from lifecycle.kubectl.printers import Printer, typed
-from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause, recorded
+from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause, record
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Info, local_objects, visit
 
@@ -61,9 +61,9 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
     for info in infos:
         try:
             patch, unknown = image_patch(info.obj, images)
-        except CommandError as refused:
+        except CommandError as error:
             errs.append(
-                CommandError(f"error: {info.resource.plural}/{info.name} {refused}\n")
+                CommandError(f"error: {info.resource.plural}/{info.name} {error}\n")
             )
             continue
         errs += [
@@ -73,15 +73,14 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
         if not patch and not p["record"]:
             continue
         if p["local"] or dry_run == "client":
-            actual = typed(recorded(with_images(info.obj, images), "set image", p))
+            actual = typed(record(with_images(info.obj, images), "set image", p))
         else:
             try:
                 actual = await _send(info, patch, p, dry_run, session)
-            except StatusError as refused:
+            except StatusError as error:
                 errs.append(
                     CommandError(
-                        "failed to patch image update to pod template:"
-                        f" {refused.message}"
+                        f"failed to patch image update to pod template: {error.message}"
                     )
                 )
                 continue

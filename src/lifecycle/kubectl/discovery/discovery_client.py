@@ -142,8 +142,8 @@ class DiscoveryClient:
             document = document_of(
                 await asking.request("GET", root, query={"timeout": TIMEOUT})
             )
-        except StatusError as refused:
-            if refused.code in (403, 404):  # a server may hide either root
+        except StatusError as error:
+            if error.code in (403, 404):  # a server may hide either root
                 return [], {}
             raise
         if document.get("kind") == "APIGroupDiscoveryList":

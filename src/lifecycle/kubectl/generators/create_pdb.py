@@ -53,9 +53,9 @@ def _label_selector(text: str) -> Object:
     expressions: list[Object] = []
     try:
         selector = parse_selector(text)
-    except StatusError as wrong:
+    except StatusError as error:
         raise CommandError(
-            f"couldn't parse the selector string {go_quote(text)}: {wrong.message}"
+            f"couldn't parse the selector string {go_quote(text)}: {error.message}"
         ) from None
     for requirement in selector.requirements:
         if requirement.operator in ("=", "=="):

@@ -25,8 +25,8 @@ def create_quota(name: str, hard: str = "", scopes: str = "") -> Object:
             if amount != amount.strip():  # JSON forgives white space, a flag does not
                 raise ValueError(FORMAT_WRONG)
             limits[resource] = str(parse_quantity(amount))
-        except ValueError as wrong:
-            raise CommandError(str(wrong)) from None
+        except ValueError as error:
+            raise CommandError(str(error)) from None
     spec: Object = {"hard": dict(sorted(limits.items()))} if limits else {}
     if scopes:
         spec["scopes"] = scopes.split(",")

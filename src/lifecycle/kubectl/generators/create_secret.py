@@ -124,6 +124,6 @@ def _secret(
 def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
-    except OSError as wrong:
-        reason = (wrong.strerror or "").lower()
+    except OSError as error:
+        reason = (error.strerror or "").lower()
         raise CommandError(f"Cannot read file {path}, open {path}: {reason}") from None

@@ -68,8 +68,8 @@ def _ports(text: str) -> tuple[int, int | str]:
     parts = text.split(":")
     try:
         port = go_int(parts[0], "strconv.ParseUint", 16)
-    except ValueError as wrong:
-        raise CommandError(str(wrong)) from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     if len(parts) == 1:
         return port, port
     try:
@@ -82,19 +82,19 @@ def _ports(text: str) -> tuple[int, int | str]:
 
 
 def _port_name(text: str) -> str:
-    wrong = []
+    errs = []
     if len(text) > 15:
-        wrong.append("must be no more than 15 characters")
+        errs.append("must be no more than 15 characters")
     if not text or not all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in text):
-        wrong.append(
+        errs.append(
             "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
         )
     if not any(c.isalpha() for c in text):
-        wrong.append("must contain at least one letter (a-z)")
+        errs.append("must contain at least one letter (a-z)")
     if "--" in text:
-        wrong.append("must not contain consecutive hyphens")
+        errs.append("must not contain consecutive hyphens")
     if text.startswith("-") or text.endswith("-"):
-        wrong.append("must not begin or end with a hyphen")
-    if wrong:
-        raise CommandError(",".join(wrong))
+        errs.append("must not begin or end with a hyphen")
+    if errs:
+        raise CommandError(",".join(errs))
     return text

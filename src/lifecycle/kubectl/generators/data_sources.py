@@ -122,9 +122,9 @@ def _file_source(source: str) -> tuple[str, str]:
 def _exists(path: str) -> Path:
     try:
         os.stat(path)
-    except OSError as wrong:
+    except OSError as error:
         raise CommandError(
-            f"error reading {path}: {(wrong.strerror or '').lower()}"
+            f"error reading {path}: {(error.strerror or '').lower()}"
         ) from None
     return Path(path)
 
@@ -132,5 +132,5 @@ def _exists(path: str) -> Path:
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as wrong:
-        raise CommandError(f"open {path}: {(wrong.strerror or '').lower()}") from None
+    except OSError as error:
+        raise CommandError(f"open {path}: {(error.strerror or '').lower()}") from None

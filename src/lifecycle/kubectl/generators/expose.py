@@ -80,8 +80,8 @@ def _rows(
 ) -> list[dict[str, Any]]:
     try:
         port = go_int(text, "strconv.Atoi")
-    except ValueError as wrong:
-        raise CommandError(str(wrong)) from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     name = f"port-{i + 1}" if several else ""
     own = protocols.get(text, ()) if not protocol else ()
     if len(own) > 1:
@@ -100,7 +100,7 @@ def _int_or_string(text: str) -> int | str:
         return text
 
 
-def selector_of(obj: Object) -> dict[str, str]:
+def map_based_selector_for_object(obj: Object) -> dict[str, str]:
     """The labels by which a Service finds the pods of an object. Raises CommandError
     where the object does not say.
     """
@@ -143,7 +143,7 @@ def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
     return f"[{' '.join(each)}]"
 
 
-def ports_of(obj: Object) -> dict[str, list[str]]:
+def multi_protocols_for_object(obj: Object) -> dict[str, list[str]]:
     """The ports of an object as text, each with its protocols, in order."""
     spec = obj.get("spec") or {}
     protocols: dict[str, list[str]] = {}

@@ -44,8 +44,8 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
     key = _private_key(private)
     try:
         public = x509.load_pem_x509_certificate(first).public_key()
-    except (ValueError, UnsupportedAlgorithm) as wrong:
-        raise CommandError(f"x509: malformed certificate: {wrong}") from None
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise CommandError(f"x509: malformed certificate: {error}") from None
     own = key.public_key()
     if type(own).__mro__[0] is not type(public).__mro__[0]:
         raise CommandError("tls: private key type does not match public key type")

@@ -45,15 +45,15 @@ def parse_envs(items: Sequence[str]) -> list[dict[str, str]]:
 def parse_pairs(items: Sequence[str], what: str) -> dict[str, str]:
     """`a=1` items as a dict. Raises CommandError naming those that are not pairs."""
     pairs: dict[str, str] = {}
-    wrong = []
+    invalid = []
     for item in items:
         key, equals, value = item.partition("=")
         if equals and key:
             pairs[key] = value
         else:
-            wrong.append(item)
-    if wrong:
-        raise CommandError(f"invalid {what} format: {', '.join(wrong)}")
+            invalid.append(item)
+    if invalid:
+        raise CommandError(f"invalid {what} format: {', '.join(invalid)}")
     return pairs
 
 

@@ -40,11 +40,11 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
         return obj
     try:
         return _typed(_patched(obj, patch, how))
-    except StatusError as wrong:
-        message = wrong.message
-        causes = (wrong.status.get("details") or {}).get("causes") or ()
+    except StatusError as error:
+        message = error.message
+        causes = (error.status.get("details") or {}).get("causes") or ()
         raise CommandError(
-            causes[0]["message"] if causes and wrong.reason == "Invalid" else message
+            causes[0]["message"] if causes and error.reason == "Invalid" else message
         ) from None
 
 
@@ -124,8 +124,8 @@ def _typed(obj: Object) -> Object:
             f" {go_quote(obj.get('apiVersion', ''))} in scheme"
             f' "{KUBECTL_SCHEME}"'
         ) from None
-    except StatusError as wrong:
+    except StatusError as error:
         raise CommandError(
-            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
-            or wrong.message
+            error.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
+            or error.message
         ) from None

@@ -111,5 +111,5 @@ def run_service(
 def _atoi(text: str) -> int:
     try:
         return go_int(text, "strconv.Atoi")
-    except ValueError as wrong:
-        raise CommandError(str(wrong)) from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None

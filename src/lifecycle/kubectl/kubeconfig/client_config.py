@@ -316,9 +316,9 @@ def read(body: Mapping[str, Any], key: str) -> bytes:
         return b""
     try:
         return Path(path).read_bytes()
-    except OSError as wrong:
+    except OSError as error:
         raise CommandError(
-            f"unable to read {key} {path}: {(wrong.strerror or '').lower()}"
+            f"unable to read {key} {path}: {(error.strerror or '').lower()}"
         ) from None
 
 
@@ -328,8 +328,8 @@ def _token_file(body: Mapping[str, Any]) -> str:
         return ""
     try:
         return Path(path).read_text().strip()
-    except OSError as wrong:
-        raise CommandError(f"open {path}: {(wrong.strerror or '').lower()}") from None
+    except OSError as error:
+        raise CommandError(f"open {path}: {(error.strerror or '').lower()}") from None
 
 
 def in_cluster_possible(

@@ -56,7 +56,10 @@ def load(
     merged = empty_config()
     for path, document in read_all(paths, explicit=explicit):
         merge(
-            merged, resolved(document, path.parent.absolute()) if resolve else document
+            merged,
+            resolve_local_paths(document, path.parent.absolute())
+            if resolve
+            else document,
         )
     return merged
 
@@ -145,7 +148,7 @@ def merge(into: Config, other: Config) -> None:
         into["extensions"] = [*(into.get("extensions") or ()), *extra]
 
 
-def resolved(document: Config, base: Path) -> Config:
+def resolve_local_paths(document: Config, base: Path) -> Config:
     """The document with its paths made absolute; so is an exec plugin's command, if it
     has a slash in it.
     """

@@ -109,8 +109,8 @@ def decoded(place: Place, value: str, *, raw: bool) -> Any:
     if place.field in _BYTES:
         try:
             content = value.encode() if raw else go_base64(value)
-        except ValueError as wrong:
-            raise CommandError(f"error decoding input value: {wrong}") from None
+        except ValueError as error:
+            raise CommandError(f"error decoding input value: {error}") from None
         return base64.b64encode(content).decode()
     if place.field in _BOOLEANS:
         if value not in _TRUE and value not in _FALSE:

@@ -49,7 +49,7 @@ _EXEC = (
 )
 
 
-def minified(config: Config, context: str = "") -> Config:
+def minify_config(config: Config, context: str = "") -> Config:
     """Only what the current (or the given) context uses. Raises CommandError."""
     name = context or config.get("current-context") or ""
     if not name:
@@ -71,7 +71,7 @@ def minified(config: Config, context: str = "") -> Config:
     return kept
 
 
-def flattened(config: Config) -> Config:
+def flatten_config(config: Config) -> Config:
     """Certificates and keys moved from their files into the document. Raises
     CommandError for a file that cannot be read.
     """
@@ -87,9 +87,9 @@ def flattened(config: Config) -> Config:
                     body[f"{key}-data"] = base64.b64encode(
                         Path(body[key]).read_bytes()
                     ).decode()
-                except OSError as wrong:
+                except OSError as error:
                     raise CommandError(
-                        f"open {body[key]}: {(wrong.strerror or '').lower()}"
+                        f"open {body[key]}: {(error.strerror or '').lower()}"
                     ) from None
                 del body[key]
             entries.append({**entry, kind: body})
@@ -97,7 +97,7 @@ def flattened(config: Config) -> Config:
     return out
 
 
-def without_secrets(config: Config) -> Config:
+def redact_secrets(config: Config) -> Config:
     """What may be shown to somebody looking over one's shoulder."""
     out = dict(config)
     for section, hidden in _HIDDEN.items():
@@ -139,11 +139,11 @@ def view(
     Raises CommandError.
     """
     if minify:
-        config = minified(config, context)
+        config = minify_config(config, context)
     if flatten:
-        config = flattened(config)
+        config = flatten_config(config)
     elif not raw:
-        config = without_secrets(config)
+        config = redact_secrets(config)
     return external(config)
 
 

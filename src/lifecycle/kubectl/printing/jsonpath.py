@@ -36,8 +36,8 @@ def parse(template: str) -> tuple[Any, ...]:
     """The template's parts. Raises CommandError for what is none."""
     try:
         return syntax.parse(template)
-    except ValueError as wrong:
-        raise CommandError(f"error parsing jsonpath {template}, {wrong}") from None
+    except ValueError as error:
+        raise CommandError(f"error parsing jsonpath {template}, {error}") from None
 
 
 def execute(parts: Sequence[Any], root: Any, *, strict: bool = False) -> str:

@@ -96,10 +96,10 @@ def _split(output: str, template: str) -> tuple[str, str]:
 def _read(path: str, what: str, after: str) -> str:
     try:
         return Path(path).read_text()
-    except OSError as wrong:
+    except OSError as error:
         message = (
             f"error reading {what}{path}, open {path}:"
-            f" {(wrong.strerror or '').lower()}{after}"
+            f" {(error.strerror or '').lower()}{after}"
         )
         raise CommandError(message) from None
 
@@ -115,8 +115,8 @@ def _jsonpath(name: str, text: str, strict: bool) -> Render:
                     for values in jsonpath.find_all(parts, obj, strict=strict)
                 )
             return jsonpath.execute(parts, obj, strict=strict)
-        except CommandError as wrong:
-            raise CommandError(_debugging(text, str(wrong), obj)) from None
+        except CommandError as error:
+            raise CommandError(_debugging(text, str(error), obj)) from None
 
     return render
 
@@ -124,21 +124,21 @@ def _jsonpath(name: str, text: str, strict: bool) -> Render:
 def _go_template(text: str, strict: bool) -> Render:
     try:
         template = go_template.parse(text)
-    except go_template.TemplateSyntaxError as wrong:
-        raise CommandError(f"error parsing template {text}, {wrong}") from None
+    except go_template.TemplateSyntaxError as error:
+        raise CommandError(f"error parsing template {text}, {error}") from None
 
     def render(obj: Object) -> str:
         out: list[str] = []
         try:
             go_template.execute(template, obj, out.append, strict=strict)
-        except go_template.ExecutionError as wrong:
+        except go_template.ExecutionError as error:
             debugging = (
-                f"Error executing template: {wrong}. Printing more information for"
+                f"Error executing template: {error}. Printing more information for"
                 f" debugging the template:\n\ttemplate was:\n\t\t{text}\n\traw data"
                 f" was:\n\t\t{marshal(obj)}\n\tobject given to template engine"
                 f" was:\n\t\t{go_value(obj)}\n\n"
             )
-            message = f"error executing template {go_quote(text)}: {wrong}"
+            message = f"error executing template {go_quote(text)}: {error}"
             raise PartlyPrinted(message, "".join(out) + debugging) from None
         return "".join(out)
 

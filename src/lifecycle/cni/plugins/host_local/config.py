@@ -82,14 +82,14 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
     runtime = conf.get("runtimeConfig") or {}
     from_env = load_args(env_args, ("IP",)).get("IP", "")
     try:
-        requested = [_wished(from_env)] if from_env else []
-    except CNIError as why:
-        raise why.wrapped(
+        requested = [_requested_ip(from_env)] if from_env else []
+    except CNIError as error:
+        raise error.wrapped(
             f'ARGS: error parsing value of pair "IP={from_env}"'
         ) from None
     wishes = ((conf.get("args") or {}).get("cni") or {}).get("ips") or ()
     wishes = [*wishes, *(runtime.get("ips") or ())]
-    requested += [_wished(wish) for wish in wishes if wish]
+    requested += [_requested_ip(wish) for wish in wishes if wish]
     raw_sets: list[Any] = list(runtime.get("ipRanges") or ())
     if ipam.get("subnet"):  # one range, spelled out in place: the oldest form
         raw_sets.append([ipam])
@@ -102,8 +102,8 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
             _decodable(one)
         try:
             ranges.append(RangeSet(raw))
-        except CNIError as why:
-            raise CNIError(f"invalid range set {index}: {why}") from None
+        except CNIError as error:
+            raise CNIError(f"invalid range set {index}: {error}") from None
     versions = [one.version for one in ranges]
     cni_version = conf.get("cniVersion") or ""
     if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(
@@ -146,7 +146,7 @@ def _route(route: Mapping[str, Any]) -> dict[str, Any]:
     return dict(route)
 
 
-def _wished(text: str) -> Address:
+def _requested_ip(text: str) -> Address:
     try:
         return parse_cidr(text).ip if "/" in text else parse_ip(text)
     except CNIError:

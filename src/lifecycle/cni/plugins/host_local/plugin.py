@@ -34,10 +34,12 @@ def cmd_add(args: CmdArgs) -> results.Result:
                 result["ips"].append(
                     allocator.get(args.container_id, args.if_name, wish)
                 )
-            except CNIError as why:
+            except CNIError as error:
                 for earlier in done:
                     earlier.release(args.container_id, args.if_name)
-                raise CNIError(f"failed to allocate for range {index}: {why}") from None
+                raise CNIError(
+                    f"failed to allocate for range {index}: {error}"
+                ) from None
             done.append(allocator)
         if requested:
             for allocator in done:
@@ -76,8 +78,8 @@ def parse_resolv_conf(path: str) -> dict[str, Any]:
     try:
         with open(path) as file:
             lines = file.read().split("\n")
-    except OSError as why:
-        raise CNIError(f"open {path}: {(why.strerror or '').lower()}") from None
+    except OSError as error:
+        raise CNIError(f"open {path}: {(error.strerror or '').lower()}") from None
     for line in lines:
         word, *rest = line.split() or [""]
         if not rest or word[0] in "#;":

@@ -328,9 +328,9 @@ class _Execution:
             values.append(self._fitting(final, self._parameter(function, len(values))))
         try:
             return function.run(*values)
-        except TemplateError as wrong:
+        except TemplateError as error:
             self._node = at
-            raise self._wrong(f"error calling {node.name}: {wrong}") from None
+            raise self._wrong(f"error calling {node.name}: {error}") from None
 
     def _check_count(
         self, name: str, function: Function, num_args: int, final: Any

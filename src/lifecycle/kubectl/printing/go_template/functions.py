@@ -264,8 +264,8 @@ def _exists(item: Any, *indexes: Any) -> bool:
 def _base64decode(text: str) -> str:
     try:
         return go_base64(text).decode(errors="surrogateescape")
-    except ValueError as wrong:
-        raise TemplateError(f"base64 decode failed: {wrong}") from None
+    except ValueError as error:
+        raise TemplateError(f"base64 decode failed: {error}") from None
 
 
 FUNCTIONS: dict[str, Function] = {

@@ -158,8 +158,8 @@ def _inside(text: str, at: int, line: int) -> Iterator[Token]:
             return
         try:
             kind, end = _token(text, at)
-        except _Wrong as wrong:
-            yield Token("error", at, str(wrong), line)
+        except _Wrong as error:
+            yield Token("error", at, str(error), line)
             return
         depth += {"open": 1, "close": -1}.get(kind, 0)
         if depth < 0:

@@ -345,8 +345,8 @@ class _Parser:
     def _unquoted(self, token: Token) -> str:
         try:
             return unquote(token.text)
-        except ValueError as wrong:
-            raise self._wrong(str(wrong)) from None
+        except ValueError as error:
+            raise self._wrong(str(error)) from None
 
     def _number(self, token: Token) -> int | float:
         text = token.text
