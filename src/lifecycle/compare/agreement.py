@@ -81,6 +81,7 @@ class AgreementTable:
         self.telling = telling
         self.rows: list[Row] = []
         self.limit = SHOWN_ROWS
+        self._explained: Counter[Known] = Counter()
 
     def add(
         self,
@@ -98,15 +99,26 @@ class AgreementTable:
         between = f"{self.ours} ↔ {self.cluster}"
         for index, difference in enumerate(comparison.differences):
             known = explain(
-                stage.partition(":")[0], f"{question}{difference.path}", between
+                stage.partition(":")[0],
+                f"{question}{difference.path}",
+                difference,
+                between,
             )
-            if known:
+            if known and self._explained[known] < known.at_most:
+                self._explained[known] += 1
                 row.known[index] = known
         if comparison.differences:
             first = comparison.differences[0]
             row.ours, row.cluster = _cell(first.ours), _cell(first.theirs)
         self.rows.append(row)
         return row
+
+    def withdraw(self, known_id: str) -> None:
+        """Take a known disagreement back: what it rests on turned out not to hold."""
+        for row in self.rows:
+            row.known = {
+                i: known for i, known in row.known.items() if known.id != known_id
+            }
 
     def extend(self, other: AgreementTable) -> None:
         """Take over another table's rows."""

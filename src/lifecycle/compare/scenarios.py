@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.compare.agreement import AgreementTable
+from lifecycle.compare.agreement import AgreementTable, Row
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.documents import document_of
 from lifecycle.compare.in_flight import KUBELET, WRITERS
@@ -36,6 +36,9 @@ UNSETTLED = frozenset({"scheduling"})
 """Scenarios whose reads, too, look at pods that the kubelet is still writing. What the
 scheduler had to say of them it has said by then.
 """
+
+STEPS_OF_A_ROLLOUT = "steps-of-a-rollout"
+"""The known disagreement that is one only if every single step was lawful."""
 
 STAND_IN = "a namespace made for the recording"
 
@@ -84,8 +87,12 @@ def compare_told(
         placements=placements,
     )
     if scenario in BY_MOMENT and ours.lines and theirs.lines:
-        add_rollouts(table, scenario, ours, theirs)
+        lawful = add_rollouts(table, scenario, ours, theirs).equal
         add_watches(table, scenario, ours, theirs)
+    else:
+        lawful = False
+    if not lawful:
+        table.withdraw(STEPS_OF_A_ROLLOUT)
     return table
 
 
@@ -132,9 +139,7 @@ def add_watches(table: AgreementTable, scenario: str, ours: Told, theirs: Told) 
         )
 
 
-def add_rollouts(
-    table: AgreementTable, scenario: str, ours: Told, theirs: Told
-) -> None:
+def add_rollouts(table: AgreementTable, scenario: str, ours: Told, theirs: Told) -> Row:
     """Hold each side's rollouts to the arithmetic of its own strategy."""
     sides = [Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs)]
     our_steps, their_steps = (
@@ -142,7 +147,7 @@ def add_rollouts(
         f" {side.checks} checks hold"
         for side in sides
     )
-    table.add(
+    return table.add(
         f"{scenario}: watch",
         "steps of rollouts",
         our_steps,
