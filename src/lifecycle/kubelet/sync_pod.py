@@ -212,8 +212,8 @@ class PodSyncer:
         mounted = await self._host.mount(pod)
         if mounted.timed_out:
             self._event(pod, "Warning", "FailedMount", mounted.timed_out, "")
-        for volume, why in mounted.failures:
-            message = f'MountVolume.SetUp failed for volume "{volume}" : {why}'
+        for volume, failure in mounted.failures:
+            message = f'MountVolume.SetUp failed for volume "{volume}" : {failure}'
             self._event(pod, "Warning", "FailedMount", message, "")
         return mounted.retry_after
 

@@ -67,12 +67,12 @@ def dns1123_label(text: str) -> Messages:
         if _matches(_SUBDOMAIN, text):
             errs.append("must not contain dots")
         else:
-            why = (
+            err_msg = (
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric"
                 " characters or '-', and must start and end with an alphanumeric"
                 " character"
             )
-            errs.append(regex_error(why, _LABEL, "my-name", "123-abc"))
+            errs.append(regex_error(err_msg, _LABEL, "my-name", "123-abc"))
     return tuple(errs)
 
 
@@ -81,12 +81,12 @@ def dns1123_subdomain(text: str) -> Messages:
     """DNS labels joined by dots, at most 253."""
     errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_SUBDOMAIN, text):
-        why = (
+        err_msg = (
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric"
             " characters, '-' or '.', and must start and end with an alphanumeric"
             " character"
         )
-        errs.append(regex_error(why, _SUBDOMAIN, "example.com"))
+        errs.append(regex_error(err_msg, _SUBDOMAIN, "example.com"))
     return tuple(errs)
 
 
@@ -95,12 +95,12 @@ def dns1035_label(text: str) -> Messages:
     """A DNS label that starts with a letter."""
     errs = [_max_characters(63)] if len(text) > 63 else []
     if not _matches(_LABEL_1035, text):
-        why = (
+        err_msg = (
             "a DNS-1035 label must consist of lower case alphanumeric characters or"
             " '-', start with an alphabetic character, and end with an alphanumeric"
             " character"
         )
-        errs.append(regex_error(why, _LABEL_1035, "my-name", "abc-123"))
+        errs.append(regex_error(err_msg, _LABEL_1035, "my-name", "abc-123"))
     return tuple(errs)
 
 
@@ -110,23 +110,23 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
     pattern = rf"\*\.{_SUBDOMAIN}"
     errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(pattern, text):
-        why = (
+        err_msg = (
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid"
             " DNS subdomain, which must consist of lower case alphanumeric characters,"
             " '-' or '.' and end with an alphanumeric character"
         )
-        errs.append(regex_error(why, pattern, "*.example.com"))
+        errs.append(regex_error(err_msg, pattern, "*.example.com"))
     return tuple(errs)
 
 
 @lru_cache(8192)
 def qualified_name(text: str) -> Messages:
     """A label key: an optional DNS prefix and a name."""
-    why = (
+    err_msg = (
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and"
         " end with an alphanumeric character"
     )
-    key_error = regex_error(why, _KEY, "MyName", "my.name", "123-abc")
+    key_error = regex_error(err_msg, _KEY, "MyName", "my.name", "123-abc")
     parts = text.split("/")
     errs: list[str] = []
     if len(parts) == 2:
@@ -157,12 +157,12 @@ def label_value(text: str) -> Messages:
     """A label value."""
     errs = [max_length_error(63)] if len(text) > 63 else []
     if not _matches(_VALUE, text):
-        why = (
+        err_msg = (
             "a valid label must be an empty string or consist of alphanumeric"
             " characters, '-', '_' or '.', and must start and end with an alphanumeric"
             " character"
         )
-        errs.append(regex_error(why, _VALUE, "MyValue", "my_value", "12345"))
+        errs.append(regex_error(err_msg, _VALUE, "MyValue", "my_value", "12345"))
     return tuple(errs)
 
 
@@ -179,11 +179,13 @@ def config_map_key(text: str) -> Messages:
     """A key of a ConfigMap or Secret: it becomes a file name."""
     errs = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_CONFIG_KEY, text):
-        why = (
+        err_msg = (
             "a valid config key must consist of alphanumeric characters, '-', '_'"
             " or '.'"
         )
-        errs.append(regex_error(why, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+        errs.append(
+            regex_error(err_msg, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name")
+        )
     return tuple(errs + _dots(text))
 
 

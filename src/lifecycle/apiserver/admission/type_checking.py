@@ -96,11 +96,11 @@ def _environment(
     """Where `object` is of a kind, and `params` of another."""
     declarations = _Declarations()
     variables: dict[str, Any] = dict(base_environment(has_params, True).variables)
-    wanted = [
+    known_variables = [
         (("object", "oldObject"), (api_version, kind)),
         *([(("params",), params)] if params else ()),
     ]
-    for names, (version, what) in wanted:
+    for names, (version, what) in known_variables:
         written = declarations.of(schema_for(version, what))
         variables |= dict.fromkeys(
             names, DYN if written is None else message_type(written)

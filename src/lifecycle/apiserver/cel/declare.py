@@ -42,9 +42,7 @@ def declared(
     overloads: list[Any] = []
     for implementation, signatures, *is_method in groups:
         for result, parameters in signatures:
-            impl_of_all = (
-                implementation if (result, parameters) == signatures[0] else None
-            )
+            impl = implementation if (result, parameters) == signatures[0] else None
             suffix = "_".join(str(kind) for kind in parameters)
             overloads.append(
                 cel().Overload(
@@ -52,7 +50,7 @@ def declared(
                     return_type=result,
                     parameters=list(parameters),
                     is_member=is_method[0] if is_method else member,
-                    impl=impl_of_all,
+                    impl=impl,
                 )
             )
     return cel().FunctionDecl(name, overloads)

@@ -100,9 +100,9 @@ class EphemeralVolumeController:
         if pod is None or "deletionTimestamp" in pod["metadata"]:
             return
         for volume in ephemeral_volumes(pod):
-            complaint = await self._handle_volume(pod, volume)
-            if complaint:
-                message = f"ephemeral volume {volume['name']}: {complaint}"
+            err = await self._handle_volume(pod, volume)
+            if err:
+                message = f"ephemeral volume {volume['name']}: {err}"
                 self._recorder.event(pod, "Warning", "FailedBinding", message)
                 raise RetryError(f"pod {key}, {message}")
 

@@ -31,9 +31,9 @@ def is_to_be_deleted_here(volume: Object) -> bool:
         return False
     if "hostPath" not in spec:
         name = volume["metadata"]["name"]
-        why = "no deletable volume plugin matched"
+        message = "no deletable volume plugin matched"
         raise CannotDeleteError(
-            f'error getting deleter volume plugin for volume "{name}": {why}'
+            f'error getting deleter volume plugin for volume "{name}": {message}'
         )
     path = spec["hostPath"]["path"]
     if not path.partition("/tmp/")[2]:

@@ -108,18 +108,18 @@ def normalize(
 ) -> Normalized:
     """Steady and limit what the metrics ask for, and remember it."""
     if behavior is None:
-        steadied, why = _stabilize(history, desired, now), _STEADIED_DOWN
+        steadied, able = _stabilize(history, desired, now), _STEADIED_DOWN
         replicas, limit = _limit(bounds, steadied)
     else:
         steadied = _stabilize_with_behaviors(
             history, behavior, bounds.current, desired, now
         )
-        why = _STEADIED_UP if desired >= bounds.current else _STEADIED_DOWN
+        able = _STEADIED_UP if desired >= bounds.current else _STEADIED_DOWN
         replicas, limit = _limit_with_behaviors(
             history, behavior, bounds, steadied, now
         )
     return Normalized(
-        replicas, why if steadied != desired else _READY, replicas != steadied, limit
+        replicas, able if steadied != desired else _READY, replicas != steadied, limit
     )
 
 

@@ -106,14 +106,16 @@ class PodGCController:
                 if pod["spec"].get("nodeName") == name:
                     await self._delete(pod, "PodGC: node no longer exists")
 
-    async def _delete(self, pod: Object, why: str = "") -> None:
+    async def _delete(self, pod: Object, message: str = "") -> None:
         meta = pod["metadata"]
         status: Object = {}
         if not is_pod_terminal(pod):  # nobody else will say that it did not end well
             status["phase"] = "Failed"
             condition = (
-                disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp())
-                if why
+                disruption_target(
+                    pod, "DeletionByPodGC", message, self._clock.timestamp()
+                )
+                if message
                 else None
             )
             if condition is not None:

@@ -77,11 +77,11 @@ def apply_default_image_tag(image: str) -> str:
     what is no image name at all.
     """
     if not REFERENCE.match(image):
-        why = "invalid reference format"
+        detail = "invalid reference format"
         if image and REFERENCE.match(image.lower()):
             path = repository(image).partition("/")[2]
-            why = f"{why}: repository name ({path}) must be lowercase"
-        raise ValueError(f"couldn't parse image name {go_quote(image)}: {why}")
+            detail = f"{detail}: repository name ({path}) must be lowercase"
+        raise ValueError(f"couldn't parse image name {go_quote(image)}: {detail}")
     return (
         image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
     )

@@ -31,8 +31,10 @@ MINIMUM_GRACE_PERIOD = 2.0
 """Seconds that a program always gets."""
 
 
-def termination_grace_period(pod: Object, container: Object | None, why: str) -> float:
-    """Seconds. `why` tells whether a probe has condemned it, which may then have a
+def termination_grace_period(
+    pod: Object, container: Object | None, message: str
+) -> float:
+    """Seconds. `message` tells whether a probe has condemned it, which may then have a
     period of its own.
     """
     deletion = pod["metadata"].get("deletionGracePeriodSeconds")
@@ -42,7 +44,7 @@ def termination_grace_period(pod: Object, container: Object | None, why: str) ->
         own = ((container or {}).get(f"{kind}Probe") or {}).get(
             "terminationGracePeriodSeconds"
         )
-        if own is not None and f"failed {kind} probe" in why:
+        if own is not None and f"failed {kind} probe" in message:
             return float(own)
     return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
 
@@ -113,24 +115,26 @@ class ContainerKiller:
         self,
         pod: Object,
         run: ContainerStatus,
-        why: str = "",
+        message: str = "",
         *,
         grace_period: float | None = None,
         order: TerminationOrder | None = None,
     ) -> None:
-        """Stop one. `why` is what the event says; `grace_period` overrides what the pod
-        says, in seconds.
+        """Stop one. `message` is what the event says; `grace_period` overrides what the
+        pod says, in seconds.
         """
         name = run.metadata.name
         spec = pod["spec"]
         containers = [*spec["containers"], *(spec.get("initContainers") or ())]
         container = next((c for c in containers if c["name"] == name), None)
         grace = (
-            termination_grace_period(pod, container, why)
+            termination_grace_period(pod, container, message)
             if grace_period is None
             else grace_period
         )
-        self._event(pod, "Normal", "Killing", why or f"Stopping container {name}", name)
+        self._event(
+            pod, "Normal", "Killing", message or f"Stopping container {name}", name
+        )
         hook = ((container or {}).get("lifecycle") or {}).get("preStop")
         if hook and container is not None and grace > 0:
             grace -= await self._pre_stop(pod, run, container, hook, grace)

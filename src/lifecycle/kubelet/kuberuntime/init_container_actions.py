@@ -117,10 +117,10 @@ def _keep_running(
     replaced.
     """
     if run.state is ContainerState.RUNNING:
-        why = "definition changed" if definition_changed(container, run) else ""
+        message = "definition changed" if definition_changed(container, run) else ""
         if run.id in unhealthy:
-            why = why or f"failed {unhealthy[run.id]} probe"
-        if not why:
+            message = message or f"failed {unhealthy[run.id]} probe"
+        if not message:
             return
-        actions.to_kill[run.id] = f"Init container {container['name']} {why}"
+        actions.to_kill[run.id] = f"Init container {container['name']} {message}"
     actions.to_start.insert(0, container)

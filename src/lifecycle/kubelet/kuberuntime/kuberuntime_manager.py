@@ -124,9 +124,9 @@ class RuntimeManager:
         if actions.containers_to_reset:
             await self._reset(pod, actions.containers_to_reset)
             return 0.0  # at once: nobody tells of what was removed
-        for container_id, why in actions.containers_to_kill.items():
+        for container_id, kill_message in actions.containers_to_kill.items():
             status = next(s for s in runtime.containers if s.id == container_id)
-            await self._killer.kill(pod, status, why)
+            await self._killer.kill(pod, status, kill_message)
         sandbox_id = actions.sandbox_id
         if actions.create_sandbox:
             if runtime.sandboxes:
@@ -307,9 +307,9 @@ class RuntimeManager:
             pod, container, sandbox.ip, event
         )
         uid, username = await self._image_user(image)
-        why = verify_run_as_non_root(pod, container, uid, username)
-        if why:
-            raise ContainerEnvironmentError(why)
+        error_message = verify_run_as_non_root(pod, container, uid, username)
+        if error_message:
+            raise ContainerEnvironmentError(error_message)
         resources = self._lifecycle.pre_create_container(
             pod,
             container,
@@ -346,8 +346,10 @@ class RuntimeManager:
     ) -> StartFailure | None:
         status = await self._runtime.container_status(container_id)
         sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
-        why = await self._hooks.run(pod, container_id, container, hook, sandbox.ip)
-        if not why:
+        error_message = await self._hooks.run(
+            pod, container_id, container, hook, sandbox.ip
+        )
+        if not error_message:
             return None
         self._event(
             pod,
@@ -357,7 +359,7 @@ class RuntimeManager:
             container["name"],
         )
         await self._killer.kill(pod, status, "FailedPostStartHook")
-        return StartFailure("PostStartHookError", why)
+        return StartFailure("PostStartHookError", error_message)
 
     # -- stopping ----------------------------------------------------------------------
 

@@ -92,10 +92,10 @@ def compute_pod_actions(
         if not changed and latest.id not in unhealthy:
             keep += 1
             continue
-        why = (
+        kill_message = (
             "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"
         )
-        message = f"Container {container['name']} {why}"
+        message = f"Container {container['name']} {kill_message}"
         if changed or (container.get("restartPolicy") or policy) != "Never":
             message = f"{message}, will be restarted"
             actions.containers_to_start.append(container)

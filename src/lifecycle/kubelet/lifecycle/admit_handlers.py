@@ -149,12 +149,12 @@ class SysctlAllowlist:
         """The handler."""
         spec = attributes.pod["spec"]
         for sysctl in (spec.get("securityContext") or {}).get("sysctls") or ():
-            why = self.validate_sysctl(
+            err = self.validate_sysctl(
                 sysctl["name"], bool(spec.get("hostNetwork")), bool(spec.get("hostIPC"))
             )
-            if why:
+            if err:
                 return PodAdmitResult(
-                    False, "SysctlForbidden", f"forbidden sysctl: {why}"
+                    False, "SysctlForbidden", f"forbidden sysctl: {err}"
                 )
         return ADMITTED
 

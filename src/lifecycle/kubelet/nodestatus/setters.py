@@ -107,11 +107,12 @@ def node_conditions(
     old: Sequence[Object],
     now: str,
     network_ready: bool,
-    why: str = NETWORK_NOT_READY,
+    network_error: str = NETWORK_NOT_READY,
     pressures: Collection[str] = (),
 ) -> list[Object]:
     """All four, with the heartbeat now and the transition when the status last changed.
-    `why`: the network is not ready. `pressures`: the conditions that are true.
+    `network_error`: the network is not ready. `pressures`: the conditions that are
+    true.
     """
     states = [
         (
@@ -126,7 +127,7 @@ def node_conditions(
             ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
         )
     else:
-        states.append(("Ready", "False", "KubeletNotReady", why))
+        states.append(("Ready", "False", "KubeletNotReady", network_error))
     conditions = []
     for kind, status, reason, message in states:
         conditions.append(

@@ -74,10 +74,10 @@ class Prober:
             return True, ""
         if "tcpSocket" in probe:
             number = _port(container, probe["tcpSocket"]["port"])
-            why = await self._runtime.tcp_connect(
+            failure = await self._runtime.tcp_connect(
                 probe["tcpSocket"].get("host") or ip, number, timeout
             )
-            return not why, why
+            return not failure, failure
         if "grpc" in probe:
             return await self._grpc(
                 ip,
@@ -115,8 +115,8 @@ class Prober:
             return not refused, grpc_health.connect_timeout(
                 f"{ip}:{port}", timeout
             ) if refused else ""
-        why = await grpc_health.check(ip, port, service, timeout)
-        return not why, why
+        failure = await grpc_health.check(ip, port, service, timeout)
+        return not failure, failure
 
 
 def _port(container: Object, port: int | str) -> int:

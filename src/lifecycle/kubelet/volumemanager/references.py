@@ -98,8 +98,8 @@ class ObjectReferences:
             except VolumeError as error:
                 failures.append((volume["name"], str(error)))
             for reference in volume_references(volume):
-                why = await self.missing(reference, pod["metadata"]["namespace"])
-                if why:
-                    failures.append((volume["name"], why))
+                reason = await self.missing(reference, pod["metadata"]["namespace"])
+                if reason:
+                    failures.append((volume["name"], reason))
                     break
         return failures

@@ -88,7 +88,7 @@ class MountedVolume:
 
 @dataclass(slots=True)
 class _Trial:
-    why: str
+    reason: str
     wait: float
     again_at: float
 
@@ -182,10 +182,10 @@ class VolumeManager:
         )
         return result
 
-    def _failed(self, key: tuple[str, str], why: str, now: float) -> None:
+    def _failed(self, key: tuple[str, str], reason: str, now: float) -> None:
         old = self._trials.get(key)
         wait = INITIAL_BACK_OFF if old is None else min(old.wait * 2, MAX_BACK_OFF)
-        self._trials[key] = _Trial(why, wait, now + wait)
+        self._trials[key] = _Trial(reason, wait, now + wait)
 
     def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
         """What is mounted for a pod, by volume name. Upstream:

@@ -176,11 +176,11 @@ class DynamicResources(
                             name = request["name"] + (
                                 "/" + choice["name"] if "name" in choice else ""
                             )
-                            why = (
+                            reason = (
                                 f"request {name}: device class"
                                 f" {choice['deviceClassName']} does not exist"
                             )
-                            return None, unresolvable(self.name, why)
+                            return None, unresolvable(self.name, reason)
                 available.append(None)
             elif allocation.get("nodeSelector"):
                 affinity = {
@@ -238,8 +238,8 @@ class DynamicResources(
             claims = state.read(self.name)
         except NotFoundError as error:
             return None, as_status(error, self.name)
-        why = "still not schedulable" if claims else "no new claims to deallocate"
-        return None, unschedulable(self.name, why)
+        reason = "still not schedulable" if claims else "no new claims to deallocate"
+        return None, unschedulable(self.name, reason)
 
 
 def _anywhere(_name: str, _labels: Mapping[str, str]) -> bool:

@@ -64,9 +64,9 @@ class VolumeZone(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
                 )
             volume_name = claim["spec"].get("volumeName")
             if not volume_name:
-                why = self._without_volume(claim)
-                if why:
-                    return None, unresolvable(self.name, why)
+                reason = self._without_volume(claim)
+                if reason:
+                    return None, unresolvable(self.name, reason)
                 continue
             volume = self._listers.get_volume(volume_name)
             if volume is None:

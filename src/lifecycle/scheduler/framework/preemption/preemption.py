@@ -121,9 +121,11 @@ class Evaluator:
         plugin = self._plugin_name
         kept = (info.pod.get("status") or {}).get("nominatedNodeName")
         nominated = node_to_status.get(kept) if kept else None
-        why = self._interface.pod_eligible_to_preempt_others(info, snapshot, nominated)
-        if why:
-            return None, unschedulable(plugin, why)
+        reason = self._interface.pod_eligible_to_preempt_others(
+            info, snapshot, nominated
+        )
+        if reason:
+            return None, unschedulable(plugin, reason)
         candidates, statuses = self.find_candidates(
             state, info, snapshot, node_to_status
         )

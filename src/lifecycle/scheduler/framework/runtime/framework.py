@@ -190,10 +190,10 @@ class Framework:
             result = result.merge(own)
             if not result.node_names:
                 names = " ".join(sorted(plugins_with_nodes))
-                why = f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
+                reason = f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
                 if len(plugins_with_nodes) == 1:
-                    why = f"node(s) didn't satisfy plugin {names}"
-                return result, unresolvable(plugin.name, why), plugins_with_nodes
+                    reason = f"node(s) didn't satisfy plugin {names}"
+                return result, unresolvable(plugin.name, reason), plugins_with_nodes
         return result, refusal, plugins_with_nodes
 
     def active_filters(self, state: CycleState) -> list[FilterPlugin]:

@@ -165,13 +165,13 @@ class VolumeBinder:
                 chosen.add(match["metadata"]["name"])
                 pod_volumes.bindings.append((claim, match))
         for claim in to_provision:
-            why = self._why_not_provisioned(claim, labels)
-            if why:
-                return pod_volumes, [*reasons, why]
+            reason = self._check_volume_provisions(claim, labels)
+            if reason:
+                return pod_volumes, [*reasons, reason]
             pod_volumes.provisions.append(claim)
         return pod_volumes, reasons
 
-    def _why_not_provisioned(self, claim: Object, labels: Mapping[str, str]) -> str:
+    def _check_volume_provisions(self, claim: Object, labels: Mapping[str, str]) -> str:
         """Upstream: `checkVolumeProvisions`."""
         class_name = storage_class_of(claim)
         storage_class = self.listers.get_class(class_name)

@@ -96,9 +96,9 @@ class VolumeBinding(
         claims: list[Object] = []
         for name, ephemeral in names:
             claim = self._binder.claim(f"{meta['namespace']}/{name}")
-            why = _unusable(claim, name, info.pod, ephemeral)
-            if claim is None or why:
-                return None, unresolvable(self.name, why)
+            reason = _unusable_claim_reason(claim, name, info.pod, ephemeral)
+            if claim is None or reason:
+                return None, unresolvable(self.name, reason)
             claims.append(claim)
         bound = [claim for claim in claims if is_fully_bound(claim)]
         waiting = [
@@ -172,7 +172,9 @@ def _claims_of(state: CycleState) -> ClaimState | None:
     return claims
 
 
-def _unusable(claim: Object | None, name: str, pod: Object, ephemeral: bool) -> str:
+def _unusable_claim_reason(
+    claim: Object | None, name: str, pod: Object, ephemeral: bool
+) -> str:
     if claim is None:
         if ephemeral:
             return (
