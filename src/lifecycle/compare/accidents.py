@@ -24,7 +24,7 @@ START_FAILED = re.compile(
 )
 _NOT_READY = "Node is not ready"
 _STATIC = ("etcd-", "kube-apiserver-", "kube-controller-manager-", "kube-scheduler-")
-_OF_A_BOOKMARK = frozenset({"kind", "apiVersion", "metadata", "spec", "status"})
+_OF_A_BOOKMARK = ("kind", "apiVersion", "metadata")
 _UNLIMITED = {"memory": "9007199254740988Ki"}
 
 
@@ -151,9 +151,17 @@ def _periodic_bookmark(value: dict[str, Any], key: str, kind: str) -> bool:
     obj = value.get("object") if value.get("type") == "BOOKMARK" else None
     if not isinstance(obj, dict):
         return False
-    told = {name for name, item in obj.items() if item not in (None, {}, [])}
-    said = {name for name, item in (obj.get("metadata") or {}).items() if item}
-    return told <= _OF_A_BOOKMARK and said <= {"resourceVersion"}
+    metadata = obj.get("metadata") or {}
+    more = {name: item for name, item in metadata.items() if name != "resourceVersion"}
+    rest = {name: item for name, item in obj.items() if name not in _OF_A_BOOKMARK}
+    return _says_nothing(more) and _says_nothing(rest)
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether a value is one that Go writes for a field that was not set."""
+    if isinstance(value, dict):
+        return all(map(_says_nothing, value.values()))
+    return not value
 
 
 ACCIDENTS = (

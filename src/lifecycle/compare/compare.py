@@ -349,7 +349,7 @@ _ORDERS = {
         "order of rules, from unordered bindings", lambda item: (_canonical(item), None)
     ),
     "conditions": _Order(
-        "order of conditions",
+        BY_NAME,
         lambda item: (str(item.get("type", "")), None),
         by_name=True,
     ),

@@ -22,7 +22,6 @@ _OTHERS = {
     "order of managed fields, by time": (
         "entries are sorted by the second they were written in"
     ),
-    "order of conditions": "a busy writer appends conditions at its own time",
     "order of component statuses, asked for in parallel": (
         "the components are probed at once and listed as they answer"
     ),

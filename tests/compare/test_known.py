@@ -1,0 +1,198 @@
+"""For every known disagreement: a difference that it explains, and tampered ones that it must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifecycle.compare import AgreementTable, Comparison, Difference
+from lifecycle.compare.known import known_disagreements, load
+
+EMBEDDED, OURS = "the embedded cluster", "lifecycle, started like the recorded cluster"
+KIND, BARE = "recording kind-1.36.2 (Kubernetes v1.36.2)", "recording bare-1.20.2 (Kubernetes v1.20.2)"
+PODS = "GET /api/v1/namespaces/kubelet/pods"
+LOG = f"{PODS}/plain/log?container=c&tailLines=60"
+ID, REPOSITORY = f"sha256:{'a' * 64}", f"docker.io/library/nginx@sha256:{'b' * 64}"
+OBJECT = {"metadata": {}}
+GONE = "(absent)"
+Told = tuple[str, str, Any, Any]
+"""Question, path, ours, theirs."""
+
+CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
+    "preemption-victim": (
+        "scheduling", (KIND, KIND),
+        ("GET /api/v1/namespaces/sched/pods", "/body/items/sched small", OBJECT, GONE),
+        [("GET /api/v1/namespaces/sched/pods", "/body/items/sched small", "Running", "Pending"),
+         ("GET /api/v1/namespaces/sched/pods", "/body/items/sched small/spec/nodeName", GONE, "a"),
+         ("GET /api/v1/namespaces/sched/events", "/body/items/sched small.<hash> Scheduled x", OBJECT, GONE)],
+    ),
+    "image-id-of-two-names": (
+        "kubelet", (KIND, KIND), (PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, REPOSITORY),
+        [(PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, f"sha256:{'b' * 64}"),
+         (PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, GONE),
+         (PODS, "/body/items/kubelet two/status/containerStatuses/1/image", ID, REPOSITORY)],
+    ),
+    "crash-loop-caught-at-another-turn": (
+        "kubelet", (KIND, KIND),
+        (PODS, "/body/items/kubelet post-start-http/status/containerStatuses/0/restartCount", 2, 1),
+        [(PODS, "/body/items/kubelet plain/status/containerStatuses/0/restartCount", 2, 1),
+         (PODS, "/body/items/kubelet post-start-http/spec/nodeName", "a", "b"),
+         (PODS, "/body/items/kubelet post-start-http", OBJECT, GONE)],
+    ),
+    "output-of-programs": (
+        "kubelet", (KIND, KIND),
+        (LOG, "/body", "2026/01/01 00:00:00 [notice] a", "2026/01/01 00:00:01 [notice] b"),
+        [(LOG, "/body", "", "2026/01/01 00:00:01 [notice] b"), (LOG, "/code", 200, 404),
+         (LOG.replace("plain", "env"), "/body", "A=1", "A=2")],
+    ),
+    "programs-do-not-run": (
+        "kubelet", (EMBEDDED, KIND), (LOG, "/body", "", "2026/01/01 00:00:01 [notice] b"),
+        [(LOG, "/body", "something", "2026/01/01 00:00:01 [notice] b"), (LOG, "/code", 200, 404),
+         (LOG.replace("plain", "env"), "/body", "", "A=2")],
+    ),
+    "steps-of-a-rollout": (
+        "journey", (EMBEDDED, KIND),
+        ("ReplicaSet events", "/ReplicaSet journey/nginx-747d4c55d8 segment 3/metadata/generation", "5 → 6", "5 → 7"),
+        [("ReplicaSet events", "/ReplicaSet journey/nginx-747d4c55d8 segment 3/spec/replicas", "5 → 6", "5 → 7"),
+         ("GET /apis/apps/v1/namespaces/journey/replicasets", "/body/items/journey web/metadata/generation", GONE, 7),
+         ("GET /api/v1/namespaces/journey/events", "/body/items/journey nginx.<hash> ScalingReplicaSet Failed to", {},
+          GONE)],
+    ),
+    "constrained-impersonation": (
+        "authn", (OURS, BARE),
+        ("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/message",
+         "x is forbidden: User cannot impersonate-on:user-info: y",
+         'users "jane" is forbidden: User cannot impersonate resource'),
+        [("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/message", "no", "yes"),
+         ("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/code", 500, 403)],
+    ),
+    "who-am-i": (
+        "authn", (OURS, BARE), ("POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/code", 201, 404),
+        [("POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/code", 500, 404),
+         ("POST /apis/authentication.k8s.io/v1/tokenreviews", "/code", 201, 404)],
+    ),
+    "what-is-acceptable": (
+        "authn", (OURS, BARE),
+        ("GET /openid/v1/jwks", "/message",
+         "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json\n", "406: Not Acceptable\n"),
+        [("GET /openid/v1/jwks", "/message", "406: Not Acceptable\n", "404: Not Found")],
+    ),
+    "nodes-held-to-their-own": (
+        "authz", (OURS, BARE),
+        ("system:node:lifecycle-worker: 224 questions", "/get pods in default", "not allowed No Object name found",
+         "allowed"),
+        [("system:node:lifecycle-worker: 224 questions", "/get pods in default", "allowed", "not allowed"),
+         ("system:node:lifecycle-worker: 224 questions", "/get secrets in default",
+          "not allowed No Object name found", "allowed")],
+    ),
+    "unset-times-are-left-out": (
+        "kubectl-versions", (BARE, KIND), ("run", "/objects/0/metadata/creationTimestamp", None, GONE),
+        [("run", "/objects/0/metadata/creationTimestamp", "2026-01-01T00:00:00Z", GONE)],
+    ),
+    "served-as-v1-by-now": (
+        "kubectl-versions", (BARE, KIND), ("create cronjob j", "/objects/0/apiVersion", "batch/v1beta1", "batch/v1"),
+        [("create cronjob j", "/objects/0/apiVersion", "batch/v1", "batch/v2"),
+         ("create job j", "/objects/0/apiVersion", "batch/v1beta1", "batch/v1")],
+    ),
+    "flags-of-run-are-gone": (
+        "kubectl-versions", (BARE, KIND), ("run nginx --generator=x", "/exit code", 0, 1),
+        [("run nginx --generator=x", "/exit code", 1, 0), ("run nginx", "/exit code", 0, 1)],
+    ),
+    "cobra-no-longer-speaks-for-kubectl": (
+        "kubectl-versions", (BARE, KIND), ("create deployment x", "/stderr/0", "Error: no image", "error: no image"),
+        [("create deployment x", "/stderr/0", "Error: no image", "error: no name")],
+    ),
+    "powers-of-a-privileged-container": (
+        "container runtime", ("lifecycle", KIND),
+        ("container kube-system/kube-proxy-87b9w: kube-proxy", "/process/capabilities/bounding/7", "CAP_A", "CAP_B"),
+        [("container kube-system/coredns-a: coredns", "/process/capabilities/bounding/7", "CAP_A", "CAP_B"),
+         ("container kube-system/kube-proxy-87b9w: kube-proxy", "/process/args/0", "CAP_A", "CAP_B"),
+         ("container kube-system/kube-proxy-87b9w: kube-proxy", "/process/capabilities/bounding/7", "all", "CAP_B")],
+    ),
+    "leftovers-of-the-scenario-before": (
+        "storage", (EMBEDDED, KIND), ("GET /api/v1/namespaces", "/body/rows/rec-quota", GONE, {"cells": []}),
+        [("GET /api/v1/namespaces", "/body/rows/rec-quota", {"cells": []}, GONE),
+         ("GET /api/v1/namespaces", "/body/rows/default", GONE, {"cells": []})],
+    ),
+    "events-of-the-past": (
+        "storage", (EMBEDDED, KIND),
+        ("GET /api/v1/namespaces/kube-system/events", "/body/rows/kube-system etcd.<hash>", GONE, {"cells": []}),
+        [("GET /api/v1/namespaces/kube-system/events", "/body/rows/kube-system etcd.<hash>", {"cells": []}, GONE),
+         ("GET /api/v1/namespaces/default/events", "/body/rows/default etcd.<hash>", GONE, {"cells": []})],
+    ),
+    "hook-before-the-program-listens": (
+        "kubelet", ("lifecycle", KIND), ("state of each container in the end", "/post-start-http/c running", True, GONE),
+        [("state of each container in the end", "/plain/c running", True, GONE),
+         ("state of each container in the end", "/post-start-http/c running", True, False)],
+    ),
+    "probe-before-the-program-listens": (
+        "kubelet", ("lifecycle", KIND),
+        ("what events say of them", "/readiness-fails: Warning Unhealthy Readiness probe failed: "
+         'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', False, True),
+        [("what events say of them", "/readiness-fails: Warning Unhealthy Readiness probe failed: "
+          'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', True, False),
+         ("what events say of them", "/plain: Warning Unhealthy Readiness probe failed", False, True)],
+    ),
+    "programs-that-look-at-their-machine": (
+        "kubelet", ("lifecycle", KIND), ("what their logs say, or why there are none", "/two/probe", "(empty)", "<html>"),
+        [("what their logs say, or why there are none", "/two/probe", "<p>", "<html>"),
+         ("what their logs say, or why there are none", "/env/c", "(empty)", "A=1")],
+    ),
+    "hollow-nodes-list-no-services": (
+        "kubelet", ("lifecycle", KIND),
+        ("what their logs say, or why there are none", "/env/c/KUBERNETES_SERVICE_PORT=443", 0, 1),
+        [("what their logs say, or why there are none", "/env/c/KUBERNETES_SERVICE_PORT=443", 1, 0),
+         ("what their logs say, or why there are none", "/env/c/A=1", 0, 1)],
+    ),
+    "last-change-trigger-time": (
+        "services", (EMBEDDED, KIND),
+        ("GET /api/v1/namespaces/svc/endpoints", "/body/items/svc one/metadata/annotations", GONE, {}),
+        [("GET /api/v1/namespaces/svc/endpoints", "/body/items/svc one/subsets", GONE, [])],
+    ),
+}  # fmt: skip
+
+
+def table(scenario: str, sides: tuple[str, str], *told: Told) -> AgreementTable:
+    made = AgreementTable("t", *sides)
+    for question, path, ours, theirs in told:
+        comparison = Comparison(total=1, differences=[Difference(path, ours, theirs)])
+        made.add(f"{scenario}: at rest", question, "", "", comparison)
+    return made
+
+
+def test_every_known_disagreement_is_tampered_with() -> None:
+    assert {known.id for known in known_disagreements()} == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_explains_this_and_not_that(name: str) -> None:
+    scenario, sides, honest, tampered = CASES[name]
+    assert [known.id for known in table(scenario, sides, honest).known] == [name]
+    assert tampered
+    for told in tampered:
+        assert len(table(scenario, sides, told).unexplained) == 1, told
+    assert table("another", sides, honest).unexplained
+
+
+@pytest.mark.parametrize("known", known_disagreements(), ids=lambda known: known.id)
+def test_no_more_than_so_many(known: Any) -> None:
+    scenario, sides, honest, _ = CASES[known.id]
+    assert len(table(scenario, sides, *[honest] * (known.at_most + 2)).unexplained) == 2
+    assert len(known.reason) > 40
+
+
+def test_a_known_disagreement_can_be_taken_back() -> None:
+    scenario, sides, honest, _ = CASES["steps-of-a-rollout"]
+    made = table(scenario, sides, honest)
+    made.withdraw("steps-of-a-rollout")
+    assert len(made.unexplained) == 1
+
+
+@pytest.mark.parametrize("lacking", ["reason", "values", "at_most", "between"])
+def test_an_entry_without_bounds_or_reason_is_refused(lacking: str, tmp_path: Path) -> None:
+    entry = {key: "x" for key in ("id", "scenario", "path", "between", "values", "at_most", "reason") if key != lacking}
+    (tmp_path / "known.yaml").write_text("- " + "\n  ".join(f"{key}: {value}" for key, value in entry.items()))
+    with pytest.raises(ValueError, match="wants"):
+        load(tmp_path / "known.yaml")
