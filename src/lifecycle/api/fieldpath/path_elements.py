@@ -106,9 +106,9 @@ def _value_string(value: Any) -> str:
     if value is None:
         return "null"
     if type(value) is list:
-        return f"[{','.join(map(_shown, value))}]"
+        return f"[{','.join(map(_value_string, value))}]"
     if type(value) is dict:
-        return "".join(f"{key}={_shown(part)}" for key, part in value.items())
+        return "".join(f"{key}={_value_string(part)}" for key, part in value.items())
     return go_value(value)
 
 

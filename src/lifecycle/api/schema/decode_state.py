@@ -52,7 +52,9 @@ def cannot_unmarshal(value: Any, path: Path, type_: str) -> str:
         json_value = f"number {value!r}"
     struct, names = _struct_and_names(path)
     where = f"Go struct field {struct}.{names} of" if names else "Go value of"
-    return f"json: cannot unmarshal {json_value} into {where} type {go_type_name(type_)}"
+    return (
+        f"json: cannot unmarshal {json_value} into {where} type {go_type_name(type_)}"
+    )
 
 
 def render_path(path: Path) -> str:
