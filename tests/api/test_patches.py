@@ -81,9 +81,11 @@ def test_what_is_no_json_patch():
         ({"a": "b"}, {"a": None}, {}),
         ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
         ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-        ({"a": [{"b": "c"}]}, {"a": [1, None, 2]}, {"a": [1, 2]}),
+        ({"a": [{"b": "c"}]}, {"a": [1, None, 2]}, {"a": [1, None, 2]}),
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-        ({"a": 1}, [1, None], [1]),
+        ({"a": {"b": 1}}, {"a": [{"c": None}]}, {"a": [{"c": None}]}),
+        ({"a": 1}, {"a": [{"c": None}]}, {"a": [{}]}),
+        ({"a": 1}, [1, None], [1, None]),
     ],
 )
 def test_merge_patch(doc, patch, expected):

@@ -5,6 +5,7 @@ Upstream: Go's `fmt` verbs `%q` and `%v` on strings and on decoded JSON.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 ESCAPES = {
@@ -59,7 +60,36 @@ def go_value(value: Any) -> str:
         )
     if isinstance(value, list):
         return "[" + " ".join(go_value(item) for item in value) + "]"
+    if isinstance(value, float):
+        return go_g(value)
     return str(value)
+
+
+def go_g(value: float) -> str:
+    """A number as Go's `%v` prints a float64: `1`, `0.5`, `1e+06`."""
+    if value == 0:
+        return "-0" if str(value)[0] == "-" else "0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)  # neither infinite nor no number: it was JSON
+    power = len(digits) + exponent - 1
+    text = "".join(map(str, digits))
+    minus = "-" if sign else ""
+    if -4 <= power < 6:
+        return minus + format(Decimal(repr(abs(value))).normalize(), "f")
+    fraction = f".{text[1:]}" if text[1:] else ""
+    return f"{minus}{text[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02}"
+
+
+def go_syntax(value: Any) -> str:
+    """Decoded JSON as Go's `%#v` prints it: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, dict):
+        items = (f"{go_quote(key)}:{go_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{', '.join(items)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(go_syntax, value))}}}"
+    if isinstance(value, str):
+        return go_quote(value)
+    return "interface {}(nil)" if value is None else go_value(value)
 
 
 def go_label_selector(selector: Any) -> str:

@@ -40,6 +40,13 @@ class StatusError(Exception):
         return str(self.status.get("message", ""))
 
 
+class PanicError(Exception):
+    """A request that upstream's own code does not survive: the client gets no answer,
+    its connection is closed. Upstream: `apimachinery/pkg/util/runtime` (`HandleCrash`
+    panics again once it has logged).
+    """
+
+
 def failure(
     code: int, reason: str, message: str, details: Object | None = None
 ) -> StatusError:

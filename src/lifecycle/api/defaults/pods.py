@@ -21,13 +21,14 @@ from lifecycle.api.wire import Object
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _REFERENCE = re.compile(  # a repository, perhaps a tag, perhaps a digest
     r"(?P<domain>(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*(?::[0-9]+)?/)?"
-    r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
+    r"(?P<path>[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?"
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?"
 )
 _IDENTIFIER = re.compile("[a-f0-9]{64}")
 """The digest of an image alone is no name."""
 
+_LONGEST_PATH = 255
 _tags: dict[str, str] = {}
 
 
@@ -40,7 +41,7 @@ def image_tag(image: str) -> str:
     tag = _tags.get(image)
     if tag is None:
         match = _REFERENCE.fullmatch(image)
-        if match is None or _IDENTIFIER.fullmatch(image):
+        if match is None or _IDENTIFIER.fullmatch(image) or _is_too_long(match):
             tag = ""
         else:
             tag = match["tag"] or ("" if match["digest"] else "latest")
@@ -48,6 +49,19 @@ def image_tag(image: str) -> str:
             _tags.clear()
         _tags[image] = tag
     return tag
+
+
+def _is_too_long(reference: re.Match[str]) -> bool:
+    """Whether a repository's path, which docker.io prefixes, is beyond its limit.
+    Upstream: `github.com/distribution/reference` (`splitDockerDomain`,
+    `RepositoryNameTotalLengthMax`).
+    """
+    first, path = reference["domain"] or "", reference["path"]
+    if first == "localhost/" or first != first.lower() or set(first) & set(".:"):
+        return len(path) > _LONGEST_PATH
+    if not first and "/" not in path:
+        first = "library/"
+    return len(first + path) > _LONGEST_PATH
 
 
 def pull_policy(image: str) -> str:

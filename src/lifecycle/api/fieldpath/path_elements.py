@@ -22,7 +22,7 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.go_json.encode import html_escape
 
 SELF = "."
@@ -53,6 +53,23 @@ def _string_element(value: str) -> str:
 def value_element(value: Any) -> str:
     """The element of an item of a set."""
     return _string_element(value) if type(value) is str else f"v:{_json(value)}"
+
+
+def set_element(value: Any) -> str:
+    """The element of an item of a set that a client sent. Raises ValueError for what
+    cannot be in a set. Upstream: `setItemToPathElement`.
+    """
+    if isinstance(value, dict):
+        raise ValueError(
+            "associative list without keys has an element that's a map type"
+        )
+    if isinstance(value, list):
+        raise ValueError("not supported: associative list with lists as elements")
+    if value is None:
+        raise ValueError(
+            "associative list without keys has an element that's an explicit null"
+        )
+    return value_element(value)
 
 
 _RANK = {float: 0, int: 0, str: 1, bool: 2, list: 3, dict: 4}
@@ -88,9 +105,11 @@ def _value_string(value: Any) -> str:
         return go_quote(value)
     if value is None:
         return "null"
-    if type(value) is bool:
-        return "true" if value else "false"
-    return str(value)
+    if type(value) is list:
+        return f"[{','.join(map(_value_string, value))}]"
+    if type(value) is dict:
+        return "".join(f"{key}={_value_string(part)}" for key, part in value.items())
+    return go_value(value)
 
 
 def path_text(path: Iterable[str]) -> str:

@@ -56,6 +56,19 @@ def unmarshal_object(data: bytes | str) -> dict[str, Any]:
     return value
 
 
+def as_go_values(value: Any) -> Any:
+    """A copy of decoded JSON, which shares nothing with it, with every number as Go
+    keeps it: integers that need more than 64 bits are floats.
+    """
+    if isinstance(value, dict):
+        return {key: as_go_values(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(as_go_values, value))
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        return float(value)
+    return value
+
+
 def wrong_type(value: Any, go_type: str, field: str = "") -> str:
     """What Go says of a value that does not fit its type. `field`: where it stands,
     `Struct.path.to.field`; without it, it is the whole text.

@@ -133,6 +133,12 @@ class _Patching:
         doc = self._doc
         return dict(sorted(doc.items())) if isinstance(doc, dict) else doc
 
+    def _as_printed(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            keys = sorted(value) if id(value) in self._own else value
+            return {key: self._as_printed(value[key]) for key in keys}
+        return list(map(self._as_printed, value)) if isinstance(value, list) else value
+
     def replace_all(self, doc: Any) -> None:
         """Another document instead."""
         self._doc = doc
@@ -159,19 +165,34 @@ class _Patching:
         return copy
 
     def look_up(self, path: list[str]) -> Any:
-        """What is at a path, which is not empty."""
+        """What is at a path, which is not empty. To look is to take apart, which shows
+        in the order of the keys.
+        """
+        return _get(self.container(path), path[-1])
+
+    def take_apart(self, path: list[str]) -> Any:
+        """What is at a path (the document for the empty one), all of it looked into."""
         if not path:
-            raise _Failed
-        value = self._doc
-        for key in path:
-            if not isinstance(value, (dict, list)):
-                raise _Failed
-            value = _get(value, key)
+            self._doc = self._taken_apart(self._doc)
+            return self._doc
+        container = self.container(path)
+        value = self._taken_apart(_get(container, path[-1]))
+        if value is not None:
+            key: Any = path[-1]
+            if isinstance(container, list):
+                key = _index(key, len(container))
+            container[key] = value
         return value
 
-    def look_up_any(self, path: list[str]) -> Any:
-        """What is at a path; the document for the empty one."""
-        return self.look_up(path) if path else self._doc
+    def _taken_apart(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            value = self._owned(value)
+            for key, item in value.items():
+                value[key] = self._taken_apart(item)
+        elif isinstance(value, list):
+            value = self._owned(value)
+            value[:] = map(self._taken_apart, value)
+        return value
 
     def copy_of(self, value: Any) -> Any:
         """A value once more, counted. A copy of null costs nothing. Raises `_Failed` if
@@ -180,7 +201,7 @@ class _Patching:
         if value is None:
             return None
         try:
-            text = orjson.dumps(value)
+            text = orjson.dumps(self._as_printed(value))
         except orjson.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None
         self._copied += len(html_escape(text.decode()).encode())
@@ -240,8 +261,10 @@ def _move(patching: _Patching, op: dict[str, Any]) -> None:
 
 
 def _copy(patching: _Patching, op: dict[str, Any]) -> None:
-    value = patching.look_up(_pointer(op, "from"))
-    _insert(patching, _pointer(op), patching.copy_of(value))
+    source, target = _pointer(op, "from"), _pointer(op)
+    patching.look_up(source)
+    patching.container(target)  # looked into as well before the copy is made
+    _insert(patching, target, patching.copy_of(patching.look_up(source)))
 
 
 def _unknown(patching: _Patching, op: dict[str, Any]) -> None:
@@ -249,7 +272,7 @@ def _unknown(patching: _Patching, op: dict[str, Any]) -> None:
 
 
 def _test(patching: _Patching, op: dict[str, Any]) -> None:
-    if not _same(patching.look_up_any(_pointer(op)), op.get("value")):
+    if not _same(patching.take_apart(_pointer(op)), op.get("value")):
         raise _Failed
 
 

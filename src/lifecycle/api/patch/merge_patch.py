@@ -33,8 +33,8 @@ def _merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out.pop(key, None)
             continue
         current = out.get(key)
-        if isinstance(current, dict) and isinstance(value, dict):
-            out[key] = _merge(current, value)
+        if isinstance(current, dict):  # what replaces an object is taken as it is
+            out[key] = _merge(current, value) if isinstance(value, dict) else value
         else:
             out[key] = _without_nulls(value)
     return in_key_order(out)
@@ -48,7 +48,9 @@ def in_key_order(doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """What arrives where nothing was: there is nothing for its nulls to delete."""
+    """What arrives where nothing was: there is nothing for the nulls of its objects to
+    delete. Those of a list are items.
+    """
     if isinstance(value, dict):
         return in_key_order(
             {
@@ -58,5 +60,5 @@ def _without_nulls(value: Any) -> Any:
             }
         )
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value if item is not None]
+        return [_without_nulls(item) for item in value]
     return value

@@ -14,6 +14,9 @@ cannot:
     "$retainKeys"                              the only keys that may survive in an
     object (a union such as a volume)
 
+Upstream's algorithm consumes the patch while it works, and what is left of it is what
+clients are shown when the result cannot be read. So does `consume_patch`.
+
 Upstream: `apimachinery/pkg/util/strategicpatch/patch.go` (`StrategicMergeMapPatch`,
 `mergeMap`, `applyRetainKeysDirective`, `mergePatchIntoOriginal`), v1.36. Lists are in
 `strategic_lists`. Left out: merging two patches (`MergeParallelList: false`).
@@ -23,52 +26,68 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_quote, go_value
-from lifecycle.api.patch.strategic_lists import merge_list, ordered_list
+from lifecycle.api.go_format import go_json_type, go_quote
+from lifecycle.api.go_json.decode import as_go_values
+from lifecycle.api.patch.strategic_errors import (
+    DIRECTIVE,
+    SET_ORDER,
+    bad_type,
+    hashable,
+    unexpected,
+    unknown_directive,
+)
+from lifecycle.api.patch.strategic_lists import (
+    check_order,
+    element_type,
+    merge_list,
+    put_in_order,
+)
 from lifecycle.api.schema import Schema
-from lifecycle.api.status import StatusError, bad_request, failure
+from lifecycle.api.status import bad_request
 
-DIRECTIVE = "$patch"
 RETAIN_KEYS = "$retainKeys"
 DELETE_FROM = "$deleteFromPrimitiveList"
-SET_ORDER = "$setElementOrder"
 
 
 def strategic_merge_patch(
     doc: dict[str, Any], patch: dict[str, Any], schema: Schema
 ) -> dict[str, Any]:
     """A new object: `doc` with `patch` merged in as `schema` says. Shares unchanged
-    parts with both, changes neither.
+    parts with `doc`, changes neither. Raises as `consume_patch`.
+    """
+    return consume_patch(doc, as_go_values(patch), schema)
+
+
+def consume_patch(
+    doc: dict[str, Any], patch: dict[str, Any], schema: Schema
+) -> dict[str, Any]:
+    """A new object, which shares unchanged parts with `doc` and new ones with `patch`.
+    What remains of `patch` is what was not an instruction.
 
     Raises StatusError 400 for malformed directives, 500 for items without their merge
-    key and the like (as upstream does).
+    key and the like (as upstream does), and PanicError where upstream panics.
     """
     if not isinstance(patch, dict):
         raise bad_request("invalid JSON document")
     return merge_map(doc, patch, schema)
 
 
-def unexpected(message: str) -> StatusError:
-    """500: errors of the algorithm that upstream does not classify."""
-    return failure(500, "", message)
-
-
 def merge_map(
     original: dict[str, Any], patch: dict[str, Any], schema: Schema | None
 ) -> dict[str, Any]:
-    """One object merged."""
+    """One object merged; a new one. Consumes `patch`."""
     if DIRECTIVE in patch:
         directive = patch[DIRECTIVE]
         if directive == "replace":
-            return {key: value for key, value in patch.items() if key != DIRECTIVE}
+            del patch[DIRECTIVE]
+            return patch
         if directive == "delete":
             return {}
-        raise unexpected(
-            f"unknown patch type: {go_value(directive)} in map: {go_value(patch)}"
-        )
-    original, patch = _retain_keys(dict(original), patch)
-    patch = _set_element_orders(original, patch, schema)
-    for key, value in patch.items():
+        raise unknown_directive(directive, patch)
+    original = dict(original)
+    _retain_keys(original, patch)
+    _set_element_orders(original, patch, schema)
+    for key, value in list(patch.items()):
         deleting = key.startswith(DELETE_FROM)
         if deleting:
             key = _plain_key(key, DELETE_FROM, "invalid patch format of primitive list")
@@ -76,9 +95,10 @@ def merge_map(
             original.pop(key, None)
             continue
         current = original.get(key)
-        if current is None or type(current) is not type(value):
+        if current is None or go_json_type(current) != go_json_type(value):
             if not deleting:
-                _put(original, key, _without_nulls(value))
+                _discard_nulls(value)
+                _put(original, key, value)
         elif isinstance(value, dict):
             child = _child(schema, key)
             original[key] = (
@@ -87,7 +107,8 @@ def merge_map(
                 else merge_map(current, value, child)
             )
         elif isinstance(value, list):
-            original[key] = _merge_field(current, value, _child(schema, key), deleting)
+            child = _list_child(schema, key)
+            original[key] = _merge_field(current, value, child, deleting)
         else:
             original[key] = value
     return original
@@ -134,6 +155,13 @@ def _child(schema: Schema | None, key: str) -> Schema | None:
     return child
 
 
+def _list_child(schema: Schema | None, key: str) -> Schema | None:
+    child = _child(schema, key)
+    if child is not None and child.kind in ("object", "map"):
+        raise unexpected("expected slice or array type, but got: struct")
+    return child
+
+
 def _strategy(schema: Schema | None) -> str:
     """`merge`, `replace` or nothing, `retainKeys` aside."""
     strategies = (
@@ -155,47 +183,45 @@ def _plain_key(key: str, prefix: str, message: str) -> str:
     return name
 
 
-def _retain_keys(
-    original: dict[str, Any], patch: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _retain_keys(original: dict[str, Any], patch: dict[str, Any]) -> None:
     if RETAIN_KEYS not in patch:
-        return original, patch
-    patch = dict(patch)
+        return
     retained = patch.pop(RETAIN_KEYS)
     if not isinstance(retained, list):
         raise bad_request("invalid patch format of retainKeys")
+    keys = set(map(hashable, retained))
     for key, value in patch.items():
         if (
             value is not None
             and not key.startswith((DELETE_FROM, SET_ORDER))
-            and key not in retained
+            and hashable(key) not in keys
         ):
             raise bad_request("invalid patch format of retainKeys")
-    return {key: value for key, value in original.items() if key in retained}, patch
+    for key in list(original):
+        if hashable(key) not in keys:
+            del original[key]
 
 
 def _set_element_orders(
     original: dict[str, Any], patch: dict[str, Any], schema: Schema | None
-) -> dict[str, Any]:
-    """Merge and order the lists for which the patch gives an order; what remains of the
-    patch. Changes `original`, a copy.
+) -> None:
+    """Merge and order the lists for which the patch gives an order, and take both out
+    of the patch. Changes both arguments.
     """
-    orders = {key: order for key, order in patch.items() if key.startswith(SET_ORDER)}
-    if not orders:
-        return patch
-    rest = {key: value for key, value in patch.items() if key not in orders}
-    for key, order in orders.items():
+    for key in [key for key in patch if key.startswith(SET_ORDER)]:
+        order = patch.pop(key)
         _need_list(order)
         name = _plain_key(
             key, SET_ORDER, "invalid patch format of setElementOrder list"
         )
-        current, patch_list = original.get(name), rest.get(name)
-        for value in (current, patch_list):
-            if value is not None:
-                _need_list(value)
-        child = _child(schema, name)
+        current, patch_list = original.get(name), patch.get(name)
+        if current is not None:
+            _need_list(current)
+        if name in patch:
+            _need_list(patch_list)
+        child = _list_child(schema, name)
         merge_key = _merge_key(child)
-        _check_order(patch_list or [], order, merge_key)
+        check_order(patch_list or [], order, merge_key)
         if current is None and patch_list is None:
             continue
         if current is None:
@@ -204,73 +230,40 @@ def _set_element_orders(
             merged = current
         else:
             merged = _merge_field(current, patch_list, child, False)
-        original[name] = ordered_list(merged, order, current or [], merge_key)
-        rest.pop(name, None)
-    return rest
+        kind = element_type([current or [], patch_list or []])
+        original[name] = put_in_order(merged, order, current or [], merge_key, kind)
+        patch.pop(name, None)
 
 
 def _need_list(value: Any) -> None:
     if not isinstance(value, list):
-        kinds = {
-            dict: "map[string]interface {}",
-            str: "string",
-            bool: "bool",
-            int: "int64",
-            float: "float64",
-        }
-        raise unexpected(
-            "expected a []interface {}, but received a"
-            f" {kinds.get(type(value), '%!s(<nil>)')}"
-        )
+        raise bad_type("[]interface {}", value)
 
 
-def _check_order(patch_list: list[Any], order: list[Any], merge_key: str) -> None:
-    """The items that the patch gives must come in the order that the patch asks for."""
-    if not patch_list or not order:
-        return
-    items = iter(order)
-    for item in patch_list:
-        if isinstance(item, dict) and DIRECTIVE in item:
-            continue
-        if not any(_same_item(item, ordered, merge_key) for ordered in items):
-            message = (
-                f"The order in patch list:\n{go_value(patch_list)}\n doesn't match"
-                f" {SET_ORDER} list:\n{go_value(order)}\n"
-            )
-            raise unexpected(message)
-
-
-def _same_item(item: Any, ordered: Any, merge_key: str) -> bool:
-    if not merge_key:
-        return bool(item == ordered)
-    for one in (item, ordered):
-        if not isinstance(one, dict) or merge_key not in one:
-            raise unexpected(
-                f"map: {go_value(one)} does not contain declared merge key: {merge_key}"
-            )
-    return bool(item[merge_key] == ordered[merge_key])
-
-
-def _without_nulls(value: Any) -> Any:
+def _discard_nulls(value: Any) -> None:
     """What arrives where nothing was: nulls in objects have nothing to delete."""
     if isinstance(value, dict):
-        return {
-            key: _without_nulls(item) for key, item in value.items() if item is not None
-        }
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
+        for key, item in list(value.items()):
+            if item is None:
+                del value[key]
+            else:
+                _discard_nulls(item)
+    elif isinstance(value, list):
+        for item in value:
+            _discard_nulls(item)
 
 
 def _without_directives(value: Any) -> tuple[bool, Any]:
     """(whether anything stays, what stays) of a value that arrives where nothing was:
-    objects with a directive do not.
+    objects with a directive do not. Objects are changed, lists made anew.
     """
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return False, None
-        parts = {key: _without_directives(item) for key, item in value.items()}
-        return True, {key: item for key, (kept, item) in parts.items() if kept}
-    if isinstance(value, list):
+        for key, item in list(value.items()):
+            kept, value[key] = _without_directives(item)
+            if not kept:
+                del value[key]
+    elif isinstance(value, list):
         return True, [item for kept, item in map(_without_directives, value) if kept]
     return True, value

@@ -13,15 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.go_format import go_value
+from lifecycle.api.go_format import go_json_type, go_value
+from lifecycle.api.patch.strategic_errors import (
+    DIRECTIVE,
+    SET_ORDER,
+    bad_type,
+    equal,
+    hashable,
+    no_merge_key,
+    unexpected,
+    unknown_directive,
+)
 from lifecycle.api.schema import Schema
-from lifecycle.api.status import StatusError, failure
+from lifecycle.api.status import PanicError, failure
 
 MergeMap = Callable[[dict[str, Any], dict[str, Any], Schema | None], dict[str, Any]]
 
-
-def _unexpected(message: str) -> StatusError:
-    return failure(500, "", message)
+MAP = "map[string]interface {}"
 
 
 def merge_list(
@@ -34,65 +42,116 @@ def merge_list(
     deleting: bool,
 ) -> list[Any]:
     """A new list. `deleting`: the patch names scalars to take out. Raises StatusError
-    500 for items without their merge key.
+    500 for items without their merge key. Consumes the items of `patch`.
     """
     if not original and not patch:
         return original
-    if not _is_maps(original, patch):
+    kind = element_type([original, patch])
+    if kind != MAP:
         if deleting:
-            return [item for item in original if item not in patch]
-        merged = list(dict.fromkeys([*original, *patch]))
-        return ordered_list(merged, patch, original, "")
+            gone = set(map(hashable, patch))
+            return [item for item in original if hashable(item) not in gone]
+        merged = list({hashable(item): item for item in [*original, *patch]}.values())
+        return put_in_order(merged, patch, original, key, kind)
     if not key:
-        raise _unexpected(
-            "cannot merge lists without merge key for"
-            f" {items.name if items else 'Struct'}"
-        )
+        raise unexpected(f"cannot merge lists without merge key for {_go_kind(items)}")
     original, patch = _apply_item_directives(list(original), patch, key)
     merged = list(original)
     for item in patch:
-        value = _key_of(item, key)
-        at = _find(merged, key, value)
+        if key not in item:
+            raise no_merge_key(item, key)
+        at = _find(merged, key, item[key])
         if at < 0:
             merged.append(item)
         else:
             merged[at] = merge_map(merged[at], item, items)
-    return ordered_list(merged, patch, original, key)
+    return put_in_order(merged, patch, original, key, kind)
 
 
-def ordered_list(
-    merged: list[Any], patch_order: list[Any], server_order: list[Any], key: str
+def _go_kind(items: Schema | None) -> str:
+    """What kind of Go type a list holds; of values, strings are all there are."""
+    if items is None or items.kind == "object":
+        return "struct"
+    return items.kind
+
+
+def element_type(lists: list[list[Any]]) -> str:
+    """The type that all items of the lists have. Raises StatusError. Upstream:
+    `sliceElementType`.
+    """
+    kind = ""
+    for item in (item for each in lists for item in each):
+        if not kind:
+            if item is None:
+                raise PanicError("invalid memory address or nil pointer dereference")
+            kind = go_json_type(item)
+            if isinstance(item, list):
+                raise failure(
+                    422,
+                    "Invalid",
+                    "the server rejected our request due to an error in our request",
+                    {},
+                )
+        elif go_json_type(item) != kind:
+            raise unexpected(f"list element types are not identical: {go_value(lists)}")
+    if not kind:
+        raise unexpected("no elements in any patch_list slices")
+    return kind
+
+
+def check_order(patch_list: list[Any], order: list[Any], key: str) -> None:
+    """The items that the patch gives must come in the order that the patch asks for.
+    Upstream: `validatePatchWithSetOrderList`.
+    """
+    if not patch_list or not order:
+        return
+    kept = _not_deleted(patch_list) if key else patch_list
+    at = placed = 0
+    while at < len(kept) and placed < len(order):
+        item = kept[at]
+        if isinstance(item, dict) and DIRECTIVE in item:
+            at += 1
+            continue
+        at += _same_item(item, order[placed], key)
+        placed += 1
+    if at < len(kept) and placed >= len(order):
+        raise unexpected(
+            f"The order in patch list:\n{go_value(patch_list)}\n doesn't match"
+            f" {SET_ORDER} list:\n{go_value(order)}\n"
+        )
+
+
+def _same_item(item: Any, other: Any, key: str) -> bool:
+    if not key:
+        return equal(item, other)
+    for one in (item, other):
+        if not isinstance(one, dict):
+            raise bad_type(MAP, one)
+    for one in (item, other):
+        if key not in one:
+            raise no_merge_key(one, key)
+    return equal(item[key], other[key])
+
+
+def put_in_order(
+    merged: list[Any],
+    patch_order: list[Any],
+    server_order: list[Any],
+    key: str,
+    kind: str,
 ) -> list[Any]:
     """`merged` with the items named in `patch_order` in that order, and the server's
     own woven in where they were.
     """
-
-    def name(item: Any) -> Any:
-        return _key_of(item, key) if key else item
-
-    patch_names = [name(item) for item in patch_order]
-    server_names = [name(item) for item in server_order]
-    by_patch = sorted(
-        (item for item in merged if name(item) in patch_names),
-        key=lambda item: patch_names.index(name(item)),
-    )
-    own = [item for item in merged if name(item) not in patch_names]
-    own.sort(
-        key=lambda item: (
-            server_names.index(name(item))
-            if name(item) in server_names
-            else len(server_names)
-        )
-    )
+    by_patch, own = _partition(merged, patch_order, key)
+    by_patch = _sorted_like(by_patch, patch_order, key, kind)
+    own = _sorted_like(own, server_order, key, kind)
     out: list[Any] = []
     i = j = 0
     while i < len(own) and j < len(by_patch):
-        left, right = name(own[i]), name(by_patch[j])
-        if (
-            left in server_names
-            and right in server_names
-            and server_names.index(left) < server_names.index(right)
-        ):
+        left = _index(server_order, own[i], key, kind)
+        right = _index(server_order, by_patch[j], key, kind)
+        if 0 <= left < right:
             out.append(own[i])
             i += 1
         else:
@@ -101,35 +160,91 @@ def ordered_list(
     return [*out, *own[i:], *by_patch[j:]]
 
 
-def _is_maps(original: list[Any], patch: list[Any]) -> bool:
-    kinds = {type(item) for items in (original, patch) for item in items}
-    if list in kinds:
-        raise failure(
-            422,
-            "Invalid",
-            "the server rejected our request due to an error in our request",
-            {},
-        )
-    if len(kinds) > 1:
-        raise _unexpected(
-            f"list element types are not identical: {go_value([original, patch])}"
-        )
-    return kinds == {dict}
+def _partition(
+    items: list[Any], named: list[Any], key: str
+) -> tuple[list[Any], list[Any]]:
+    """(the items that are among the named, the others)."""
+    if not key:
+        names = set(map(hashable, named))
+        present = [hashable(item) in names for item in items]
+    else:
+        present = []
+        for item in items:
+            if not isinstance(item, dict):
+                raise bad_type(MAP, item)
+            if key not in item:
+                raise no_merge_key(item, key)
+            present.append(_find(named, key, item[key]) >= 0)
+    return (
+        [item for item, is_named in zip(items, present) if is_named],
+        [item for item, is_named in zip(items, present) if not is_named],
+    )
 
 
-def _key_of(item: Any, key: str) -> Any:
-    if not isinstance(item, dict) or key not in item:
-        raise _unexpected(
-            f"map: {go_value(item)} does not contain declared merge key: {key}"
-        )
-    return item[key]
+def _sorted_like(items: list[Any], order: list[Any], key: str, kind: str) -> list[Any]:
+    """The items as they come in `order`, those to be deleted last. Upstream:
+    `normalizeSliceOrder`.
+    """
+    deleted: list[Any] = []
+    if kind == MAP:
+        for each in (items, order):
+            for item in each:
+                if not isinstance(item, dict):
+                    raise bad_type(MAP, item)
+                if key not in item:
+                    raise no_merge_key(item, key)
+        deleted = [item for item in items if item.get(DIRECTIVE) == "delete"]
+        items = _not_deleted(items)
+    places = [_index(order, item, key, kind) for item in items]
+    return [*(items[at] for at in _stable_order(places)), *deleted]
+
+
+def _stable_order(places: list[int]) -> list[int]:
+    """The indices of `places` sorted by place. One without a place (-1) is less than
+    any, and any is less than it: Go's insertion sort moves the later one forward.
+    """
+    out: list[int] = []
+    for index, place in enumerate(places):
+        at = len(out)
+        while at and (
+            place < 0 or places[out[at - 1]] < 0 or place < places[out[at - 1]]
+        ):
+            at -= 1
+        out.insert(at, index)
+    return out
+
+
+def _not_deleted(items: list[Any]) -> list[Any]:
+    for item in items:
+        if not isinstance(item, dict):
+            raise bad_type(MAP, item)
+    return [item for item in items if item.get(DIRECTIVE) != "delete"]
+
+
+def _index(items: list[Any], other: Any, key: str, kind: str) -> int:
+    """Where an item is, or -1."""
+
+    def name(item: Any) -> Any:
+        if kind != MAP:
+            return item
+        return item.get(key) if isinstance(item, dict) else None
+
+    name_of_it = name(other)
+    return next(
+        (at for at, item in enumerate(items) if equal(name_of_it, name(item))), -1
+    )
 
 
 def _find(items: list[Any], key: str, value: Any) -> int:
-    return next(
-        (i for i, item in enumerate(items) if item.get(key) == value and key in item),
-        -1,
-    )
+    """Where the item with a merge key is, or -1. Upstream:
+    `findMapInSliceBasedOnKeyValue`.
+    """
+    for at, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise unexpected(f"value for key {at} is not a map")
+        if key in item and equal(item[key], value):
+            return at
+    return -1
 
 
 def _apply_item_directives(
@@ -138,21 +253,21 @@ def _apply_item_directives(
     """Items that carry `$patch` take effect on the list: (what is left of the original,
     the plain items of the patch).
     """
-    plain = [item for item in patch if "$patch" not in item]
+    plain = []
     replace = False
     for item in patch:
-        directive = item.get("$patch")
-        if "$patch" not in item:
-            continue
-        if directive == "delete":
-            value = _key_of(item, key)
-            original = [other for other in original if other.get(key) != value]
+        directive = item.get(DIRECTIVE)
+        if DIRECTIVE not in item:
+            plain.append(item)
+        elif directive == "delete":
+            if key not in item:
+                raise no_merge_key(item, key)
+            while (at := _find(original, key, item[key])) >= 0:
+                del original[at]
         elif directive == "replace":
             replace = True
         elif directive == "merge":
-            raise _unexpected("merging lists cannot yet be specified in the patch")
+            raise unexpected("merging lists cannot yet be specified in the patch")
         else:
-            raise _unexpected(
-                f"unknown patch type: {go_value(directive)} in map: {go_value(item)}"
-            )
+            raise unknown_directive(directive, item)
     return (plain, []) if replace else (original, plain)

@@ -6,6 +6,8 @@ once, and the decoder built from it.
   `patch_strategy`, `default`: for patches, server-side apply and `explain`.
 - `decode(obj, "apps/v1", "Deployment")` – what the Go server makes of a JSON object:
   its normal form, and what it objects to.
+- `as_printed(obj, "apps/v1", "Deployment")` – the object with its keys in the order in
+  which Go prints them.
 - `find_duplicate_fields(body)` – fields that a JSON text gives twice.
 """
 
@@ -14,9 +16,11 @@ from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.schema.nodes import Schema
 from lifecycle.api.schema.openapi import compile_schema, schema_for
+from lifecycle.api.schema.printed import as_printed
 
 __all__ = [
     "Schema",
+    "as_printed",
     "cannot_be_handled",
     "compile_schema",
     "decode",

@@ -26,7 +26,7 @@ from lifecycle.api.schema.struct_decoder import struct_decoder
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.wire import Object
 
-_SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
 def decode(

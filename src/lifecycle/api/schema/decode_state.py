@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.go_json.decode import json_type
-from lifecycle.api.schema.gotypes import go_type_name
+from lifecycle.api.schema.gotypes import alias_of, go_type_name
 
 Path = tuple[Any, ...]  # (parent path, key or index); () is the root
 
 _STRICT_LIMIT = 100
+_NUMBERS = ("int32", "int64", "int", "float64", "byte")
 
 
 class DecodeState:
@@ -37,17 +38,23 @@ class DecodeState:
 
     def save_type_error(self, value: Any, path: Path, type_: str) -> None:
         """A value that is not of the field's type."""
-        if self.saved:
-            return
-        json_value = json_type(value)
-        if json_value == "number" and type_ in ("int32", "int64", "int", "float64"):
-            json_value = f"number {value!r}"
-        struct, names = _struct_and_names(path)
-        where = f"Go struct field {struct}.{names} of" if names else "Go value of"
-        self.saved = (
-            f"json: cannot unmarshal {json_value} into {where} type"
-            f" {go_type_name(type_)}"
-        )
+        self.saved = self.saved or cannot_unmarshal(value, path, type_)
+
+    def save_error(self, error: ValueError) -> None:
+        """A leaf that the decoder itself cannot read, e.g. base64."""
+        self.saved = self.saved or str(error)
+
+
+def cannot_unmarshal(value: Any, path: Path, type_: str) -> str:
+    """What Go says of a value that is not of the type expected at a path."""
+    json_value = json_type(value)
+    if json_value == "number" and (alias_of(type_) or type_) in _NUMBERS:
+        json_value = f"number {value!r}"
+    struct, names = _struct_and_names(path)
+    where = f"Go struct field {struct}.{names} of" if names else "Go value of"
+    return (
+        f"json: cannot unmarshal {json_value} into {where} type {go_type_name(type_)}"
+    )
 
 
 def render_path(path: Path) -> str:
@@ -62,13 +69,16 @@ def render_path(path: Path) -> str:
 
 
 class Key:
-    """A struct field in a path, knowing the struct it belongs to."""
+    """A struct field in a path, knowing the struct it belongs to, and through which
+    embedded structs.
+    """
 
-    __slots__ = ("name", "struct")
+    __slots__ = ("embedded", "name", "struct")
 
-    def __init__(self, name: str, struct: str) -> None:
+    def __init__(self, name: str, struct: str, embedded: tuple[str, ...]) -> None:
         self.name = name
         self.struct = struct
+        self.embedded = embedded
 
 
 def _struct_and_names(path: Path) -> tuple[str, str]:
@@ -78,5 +88,5 @@ def _struct_and_names(path: Path) -> tuple[str, str]:
         path, key = path[0], path[1]
         if isinstance(key, Key):
             struct = struct or key.struct
-            names.append(key.name)
+            names += (key.name, *reversed(key.embedded))
     return struct, ".".join(reversed(names))

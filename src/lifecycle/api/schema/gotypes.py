@@ -23,7 +23,8 @@ SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
 
 class GoField(NamedTuple):
     """One struct field. `type` is fully qualified: `*int32`, `[]core/v1.Container`,
-    `map[string]string`.
+    `map[core/v1.ResourceName]resource.Quantity`. `embedded`: the structs, one in the
+    other, that brought it here.
     """
 
     go_name: str
@@ -32,6 +33,7 @@ class GoField(NamedTuple):
     omit_zero: bool
     inline: bool
     type: str
+    embedded: tuple[str, ...] = ()
 
 
 @cache
@@ -52,8 +54,10 @@ def _qualify(type_: str, package: str) -> str:
     if base not in SCALARS and "." not in base and not base.startswith("interface"):
         base = f"{package}.{base}"
     if prefix.startswith("map["):  # map keys are strings under another name
-        close = prefix.index("]")
-        prefix = "map[string]" + prefix[close + 1 :]
+        key, _, rest = prefix.removeprefix("map[").partition("]")
+        if key not in SCALARS and "." not in key:
+            key = f"{package}.{key}"
+        prefix = f"map[{key}]{rest}"
     return prefix + base
 
 
@@ -116,7 +120,10 @@ def json_fields(name: str) -> tuple[GoField, ...]:
     rows: list[GoField] = []
     for field in declared_fields(name):
         if field.inline:
-            rows.extend(json_fields(field.type.lstrip("*")))
+            rows.extend(
+                part._replace(embedded=(field.go_name, *part.embedded))
+                for part in json_fields(field.type.lstrip("*"))
+            )
         else:
             rows.append(field)
     return tuple(rows)
@@ -140,6 +147,9 @@ def go_type_name(type_: str) -> str:
     `[]v1.Container`.
     """
     prefix, base = split_type(type_)
+    if prefix.startswith("map["):
+        key, _, rest = prefix.removeprefix("map[").partition("]")
+        prefix = f"map[{key.rpartition('/')[2]}]{rest}"
     if base == "byte":
         base = "uint8"
     if base.startswith("interface"):

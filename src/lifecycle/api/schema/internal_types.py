@@ -64,6 +64,13 @@ _ORDER: dict[str, str] = {
 declared alike.
 """
 
+_NOT_POINTERS = {
+    (f"apps/v1.RollingUpdate{kind}", field)
+    for kind in ("Deployment", "DaemonSet")
+    for field in ("MaxUnavailable", "MaxSurge")
+}
+"""What may be missing in the published type, and not in the internal one."""
+
 _ZEROS: dict[str, Any] = {
     "string": "",
     "types.UID": "",
@@ -124,6 +131,8 @@ def _struct(name: str, external: dict[str, Any]) -> dict[str, Any]:
             internal.update(
                 external.get("metadata") or {}
             )  # embedded, with tags of its own
+        elif (name, field.go_name) in _NOT_POINTERS:
+            internal[field.go_name] = external.get(field.json_name, 0)
         elif field.inline:
             internal.update(_struct(field.type.lstrip("*"), external))
         elif field.go_name == "SecurityContext" and name == "core/v1.PodSpec":

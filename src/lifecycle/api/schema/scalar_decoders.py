@@ -6,12 +6,12 @@ Upstream: `sigs.k8s.io/json/internal/golang/encoding/json/decode.go` (`literalSt
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.go_json.decode import json_type
 from lifecycle.api.schema import scalars
-from lifecycle.api.schema.decode_state import DecodeState, Path
+from lifecycle.api.schema.decode_state import DecodeState, Path, cannot_unmarshal
 
 Decoder = Callable[[Any, Path, DecodeState], Any]
 
@@ -62,15 +62,37 @@ def decode_int_or_string(value: Any, path: Path, state: DecodeState) -> Any:
         return value
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
-    json_value = json_type(value)
-    if json_value == "number":
-        json_value = f"number {value!r}"
-    raise ValueError(f"json: cannot unmarshal {json_value} into Go value of type int32")
+    raise ValueError(cannot_unmarshal(value, path, "int32"))
 
 
 def decode_bytes(value: Any, path: Path, state: DecodeState) -> Any:
-    """Base64, written anew. Raises ValueError for what is none."""
-    if type(value) is not str:
+    """Base64, written anew; or, as for any Go slice, a list of its elements."""
+    if type(value) is str:
+        try:
+            return scalars.base64_bytes(value)
+        except ValueError as error:
+            state.save_error(error)
+            return ""
+    if type(value) is not list:
         state.save_type_error(value, path, "[]byte")
         return ""
-    return scalars.base64_bytes(value)
+    raw = bytearray()
+    for index, item in enumerate(value):
+        if item is not None and not (type(item) is int and 0 <= item < 256):
+            state.save_type_error(item, (path, index), "byte")
+            item = None
+        raw.append(item or 0)
+    return base64.b64encode(raw).decode()
+
+
+def self_decoder(parse: Callable[[Any], Any], *, text_only: bool) -> Decoder:
+    """Of a type with an `UnmarshalJSON` of its own: what it objects to ends the
+    decoding, while a wrong type is only remembered elsewhere.
+    """
+
+    def decode_self(value: Any, path: Path, state: DecodeState) -> Any:
+        if text_only and type(value) is not str:
+            raise ValueError(cannot_unmarshal(value, path, "string"))
+        return parse(value)
+
+    return decode_self

@@ -117,11 +117,24 @@ def _time_error(value: str, micro: bool) -> str:
             ):
                 rest = rest[7:] if len(rest) >= 7 else rest
             return (
-                f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as'
-                f' "{name}"'
+                f'parsing time {_quoted(value)} as "{layout}": cannot parse '
+                f'{_quoted(rest)} as "{name}"'
             )
         rest = rest[match.end() :]
-    return f'parsing time "{value}": extra text: "{rest}"'
+    return f"parsing time {_quoted(value)}: extra text: {_quoted(rest)}"
+
+
+def _quoted(text: str) -> str:
+    """A string as Go's `time` quotes it: byte by byte where it is not plain ASCII."""
+    shown = "".join(
+        f"\\{char}"
+        if char in '"\\'
+        else char
+        if " " <= char < "\x7f"
+        else "".join(f"\\x{byte:02x}" for byte in char.encode())
+        for char in text
+    )
+    return f'"{shown}"'
 
 
 def base64_bytes(value: Any) -> str:

@@ -2,7 +2,8 @@
 
 Each struct of `types.tsv` is compiled once into a plan: a dict from JSON name to a
 decoder. Decoding then is one walk over what is there. Keys come out in the order of the
-struct, empty fields marked `omitempty` vanish, and what Go always prints appears.
+struct (of a map: sorted), empty fields marked `omitempty` vanish, and what Go always
+prints appears.
 
 Upstream: `sigs.k8s.io/json/internal/golang/encoding/json/decode.go`
 (`decodeState.object`), `encode.go` (`typeFields`), v1.36.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from lifecycle.api.schema import scalars
@@ -27,6 +29,7 @@ from lifecycle.api.schema.scalar_decoders import (
     decode_bytes,
     decode_int_or_string,
     scalar_decoder,
+    self_decoder,
 )
 from lifecycle.api.wire import Object
 
@@ -68,7 +71,7 @@ def struct_decoder(name: str) -> Decoder:
         omit = field.omit_empty and not by_value and not field.type.startswith("*")
         fields[field.json_name] = (
             index,
-            Key(field.json_name, short),
+            Key(field.json_name, short, field.embedded),
             None,
             omit or field.omit_zero,
             field,
@@ -160,8 +163,8 @@ def _decoder(type_: str) -> Decoder:
     if type_.startswith("[]"):
         return _list(type_, type_[2:])
     if type_ in _SELF_DECODING:
-        parse = _SELF_DECODING[type_]
-        return lambda value, path, state: parse(value)
+        text_only = type_ != "resource.Quantity"
+        return self_decoder(_SELF_DECODING[type_], text_only=text_only)
     if type_ == "intstr.IntOrString":
         return decode_int_or_string
     if type_ in _SCHEMA_OR:
@@ -216,7 +219,22 @@ _SCHEMA_OR: dict[str, Decoder] = {
 def _named(type_: str, alias: str) -> Decoder:
     if alias in ("string", "int32", "int64", "bool"):
         return scalar_decoder(alias, type_)
+    if alias.startswith("map["):
+        value_type = alias[alias.index("]") + 1 :]
+        return _map(type_, _decoder(value_type), value_type)
+    if alias.startswith("[]") and alias != "[]byte":
+        return _list(type_, alias[2:])
     return _decoder(alias)
+
+
+def decodes_itself(type_: str) -> bool:
+    """Whether a type has an `UnmarshalJSON` of its own."""
+    return type_ in _SELF_DECODING or type_ in _OPEN or type_ == "intstr.IntOrString"
+
+
+def decoder_for(type_: str) -> Decoder:
+    """The compiled decoder of any type."""
+    return _decoder(type_)
 
 
 def _list(type_: str, item_type: str) -> Decoder:
@@ -237,6 +255,9 @@ def _list(type_: str, item_type: str) -> Decoder:
     return decode_list
 
 
+_name = itemgetter(0)
+
+
 def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
     # bytes that are null come back from the store as no bytes
     zero = (lambda: "") if value_type == "[]byte" else _zero(value_type)
@@ -245,10 +266,11 @@ def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
         if type(value) is not dict:
             state.save_type_error(value, path, type_)
             return {}
-        return {
+        out = {
             key: decoder(item, (path, key), state) if item is not None else zero()
             for key, item in value.items()
         }
+        return dict(sorted(out.items(), key=_name)) if len(out) > 1 else out
 
     return decode_map
 

@@ -276,3 +276,11 @@ def name_is_path_segment(name: str, prefix: bool) -> Messages:
     if not prefix and name in (".", ".."):
         return (f"may not be '{name}'",)
     return tuple(f"may not contain '{part}'" for part in ("/", "%") if part in name)
+
+
+def request_name(name: str) -> str:
+    """What a client library says of a name that fits into no URL; empty if it does.
+    Upstream: `client-go/rest/request.go` (`Request.Name`).
+    """
+    why = " ".join(name_is_path_segment(name, False))
+    return f'invalid resource name "{name}": [{why}]' if why else ""

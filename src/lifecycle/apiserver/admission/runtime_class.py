@@ -9,6 +9,8 @@ Upstream: `plugin/pkg/admission/runtimeclass/admission.go`, v1.36.
 from __future__ import annotations
 
 from lifecycle.api.resources import resource
+from lifecycle.api.status import failure
+from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
@@ -79,5 +81,7 @@ class RuntimeClass(Plugin):
         name = spec["runtimeClassName"]
         runtime_class = self._reader.get(self._classes, "", name)
         if runtime_class is None:
+            if why := content.request_name(name):
+                raise failure(500, "", why)
             raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
         return runtime_class

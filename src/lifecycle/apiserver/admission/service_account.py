@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Iterable
 
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
@@ -113,9 +114,9 @@ class ServiceAccount(Plugin):
         if account is None:
             name = spec["serviceAccountName"]
             where = f"{attributes.namespace}/{name}"
+            why = content.request_name(name) or f'serviceaccount "{name}" not found'
             raise attributes.forbidden(
-                f'error looking up service account {where}: serviceaccount "{name}" not'
-                " found"
+                f"error looking up service account {where}: {why}"
             )
         if should_automount(account, spec):
             self._mount_token(spec)

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api import status
-from lifecycle.api.go_json.decode import json_type, wrong_type
+from lifecycle.api.go_json.decode import as_go_values, json_type, wrong_type
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
@@ -71,7 +71,7 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
     if not isinstance(patch, dict | None):
         why = wrong_type(patch, "map[string]interface {}")
         raise ValueError(f"error unmarshaling JSON: while decoding JSON: {why}")
-    return patch or {}, found
+    return as_go_values(patch or {}), found
 
 
 def _parse_object(patch: Any, content_type: str) -> Object:

@@ -2,7 +2,8 @@
 
 The outermost stage. A `StatusError` that got this far is an ordinary refusal and
 becomes its answer; anything else is a bug in the server, is logged with its traceback,
-and the client learns no more than that something went wrong.
+and the client learns no more than that something went wrong. Where upstream's code has
+a bug of its own, the client gets what it gets there: a closed connection.
 
 Upstream: `apiserver/pkg/server/filters/wrap.go` (`WithPanicRecovery`), v1.36.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import logging
 
-from lifecycle.api.status import StatusError
+from lifecycle.api.status import PanicError, StatusError
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.filters.refusal import refuse
 
@@ -30,6 +31,9 @@ def with_panic_recovery(handler: Handler) -> Handler:
             return await handler(request)
         except StatusError as error:
             return refuse(error)
+        except PanicError as error:  # upstream's bug, which its clients know
+            log.warning("panic on %s %s: %s", request.method, request.path, error)
+            raise
         except Exception:
             log.exception("apiserver panic'd on %s %s", request.method, request.path)
             headers = {

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.fieldpath.path_elements import path_text, value_element
-from lifecycle.api.go_format import go_json_type, go_quote, go_value
+from lifecycle.api.fieldpath.path_elements import path_text, set_element
+from lifecycle.api.go_format import go_json_type, go_syntax, go_value
 from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
@@ -75,12 +75,16 @@ def _check(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
 def _check_dict(
     schema: Schema, value: dict[str, Any], path: str, errors: list[str]
 ) -> None:
-    for name, part in value.items():
+    # Upstream walks a Go map, whose order is anybody's guess but begins, more often
+    # than not, with what was put in first; the keys were put in sorted. It stops at the
+    # first field that the schema does not have.
+    for name, part in sorted(value.items()):
         child = schema.child(name)
         if child is not None:
             _check(child, part, f"{path}.{name}", errors)
         elif schema.kind == "object" and not schema.preserve_unknown:
             errors.append(f"{path}.{name}: field not declared in schema")
+            return
 
 
 def _check_list(schema: Schema, value: list[Any], path: str, errors: list[str]) -> None:
@@ -91,7 +95,7 @@ def _check_list(schema: Schema, value: list[Any], path: str, errors: list[str]) 
         if t.shape in (KEYED, SET):
             try:
                 element = (
-                    t.item_element(item) if t.shape == KEYED else value_element(item)
+                    t.item_element(item) if t.shape == KEYED else set_element(item)
                 )
             except ValueError as wrong:
                 errors.append(f"{path}: element {i}: {wrong}")
@@ -129,5 +133,4 @@ def _wrong_scalar(schema: Schema, value: Any) -> str:
         )
     if isinstance(value, str):
         return ""
-    shown = go_quote(value) if isinstance(value, str) else go_value(value)
-    return f"expected string, got &value.valueUnstructured{{Value:{shown}}}"
+    return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"

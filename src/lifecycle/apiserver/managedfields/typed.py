@@ -70,6 +70,8 @@ class Type:
         """The path element of an item of a keyed list. Raises ValueError for an item
         without any key.
         """
+        if item is None:
+            raise ValueError("associative list with keys may not have a null element")
         if type(item) is not dict:
             raise ValueError("associative list with keys may not have non-map elements")
         only = self.only_key
@@ -79,9 +81,10 @@ class Type:
                 return name_key(only, value)
         found = {}
         for key in self.keys:
-            value = item.get(key, self.defaults.get(key))
-            if value is not None:
-                found[key] = value
+            if key in item:
+                found[key] = item[key]
+            elif (default := self.defaults.get(key)) is not None:
+                found[key] = default
         if not found:
             names = " ".join(f'"{key}"' for key in self.keys)
             raise ValueError(

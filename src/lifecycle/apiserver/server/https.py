@@ -35,7 +35,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from lifecycle.api.bounded_cache import is_short
-from lifecycle.api.status import request_entity_too_large
+from lifecycle.api.status import PanicError, request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
@@ -224,7 +224,10 @@ class HTTPSServer:
                     body=b"Request Timeout\n",
                 )
             return await self._write(incoming, request, response, keep_alive=False)
-        response = await self._handler(request)
+        try:
+            response = await self._handler(request)
+        except PanicError:
+            return _CLOSE
         try:
             if response.stream is not None:
                 return await self._stream(incoming, request, response)

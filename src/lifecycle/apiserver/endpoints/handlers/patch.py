@@ -16,11 +16,12 @@ import asyncio
 from typing import Any, NamedTuple
 
 from lifecycle.api import status
+from lifecycle.api.go_json.decode import as_go_values
 from lifecycle.api.patch.json_patch import apply_in_steps, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.patch.strategic import strategic_merge_patch
-from lifecycle.api.schema import decode, schema_for
-from lifecycle.api.schema.from_unstructured import conversion_complaint
+from lifecycle.api.patch.strategic import consume_patch
+from lifecycle.api.schema import as_printed, decode, schema_for
+from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
     cannot_decode,
@@ -54,20 +55,17 @@ from lifecycle.apiserver.storage.cacher.cached_object import Cached
 async def patched_document(
     content_type: str, document: Object, patch: Any, scope: RequestScope
 ) -> Object:
-    """What a (not apply) patch makes of a document. Raises StatusError."""
-    if content_type == JSON_PATCH:
-        result = await _apply_json_patch(document, patch)
+    """What a (not apply) patch makes of a document. Consumes a strategic merge patch.
+    Raises StatusError.
+    """
+    api_version, kind = scope.resource.api_version, scope.resource.kind
+    if content_type == STRATEGIC_MERGE_PATCH:
+        result = consume_patch(document, patch, schema_for(api_version, kind))
     elif content_type == MERGE_PATCH:
-        result = apply_merge_patch(document, patch)
+        result = apply_merge_patch(as_printed(document, api_version, kind), patch)
     else:
-        schema = schema_for(scope.resource.api_version, scope.resource.kind)
-        result = strategic_merge_patch(document, patch, schema)
-        if isinstance(result, dict):  # what it becomes is settled before it is read
-            result = {
-                **result,
-                "apiVersion": scope.resource.api_version,
-                "kind": scope.resource.kind,
-            }
+        printed = as_printed(document, api_version, kind)
+        result = await _apply_json_patch(printed, patch)
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
@@ -96,19 +94,20 @@ def normal(
     """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot
     be decoded, or not strictly enough.
     """
-    resource = scope.resource
+    api_version, kind = scope.resource.api_version, scope.resource.kind
+    unknown: list[str] = []
+    if content_type == STRATEGIC_MERGE_PATCH:
+        try:
+            obj, unknown = from_unstructured(obj, api_version, kind)
+        except ValueError as error:
+            raise patch_invalid(content_type, obj, patch, str(error)) from None
+        # what it becomes is settled, whatever the patch says
+        obj = {**obj, "apiVersion": api_version, "kind": kind}
     try:
-        decoded, strict = scope.strategy.decode(
-            obj, resource.api_version, resource.kind
-        )
+        decoded, strict = scope.strategy.decode(obj, api_version, kind)
     except status.StatusError as error:
-        complaint = ""
-        if content_type == STRATEGIC_MERGE_PATCH:
-            complaint = conversion_complaint(obj, resource.api_version, resource.kind)
-        raise cannot_decode(
-            content_type, obj, patch, resource.kind, error, complaint
-        ) from None
-    strict = [*(errors or ()), *strict]
+        raise cannot_decode(content_type, obj, patch, kind, error) from None
+    strict = [*(errors or ()), *unknown, *strict]
     if strict and scope.field_validation == "Strict":
         raise patch_invalid(
             content_type, obj, patch, f"strict decoding error: {', '.join(strict)}"
@@ -204,8 +203,11 @@ async def _patch(
             raise status.not_found(
                 scope.resource.plural, scope.name, scope.resource.group
             )
-        document = await patched_document(body.content_type, live, body.patch, scope)
-        new = normal(body.content_type, document, body.patch, scope, body.errors)
+        patch = body.patch
+        if body.content_type == STRATEGIC_MERGE_PATCH:
+            patch = as_go_values(patch)
+        document = await patched_document(body.content_type, live, patch, scope)
+        new = normal(body.content_type, document, patch, scope, body.errors)
         check_identity(new, scope)
         _keep_identity(new, live)
         rest.track(live, new, scope)
@@ -239,10 +241,10 @@ async def _apply(
             )
         fields = new["metadata"].get("managedFields")
         try:
-            decoded, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
-        except status.StatusError as error:
-            raise not_convertible(new, applied, scope, error) from None
-        new = decoded
+            new, _ = from_unstructured(new, resource.api_version, resource.kind)
+        except ValueError as error:
+            raise not_convertible(applied, error) from None
+        new, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
         scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields

@@ -13,8 +13,9 @@ import orjson
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
+from lifecycle.api.go_format import go_value
+from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.schema.decode import unrecognized
-from lifecycle.api.schema.from_unstructured import conversion_complaint
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.strategy import STRATEGIC_MERGE_PATCH
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -26,19 +27,14 @@ def cannot_decode(
     patch: Any,
     kind: str,
     error: status.StatusError,
-    complaint: str = "",
 ) -> status.StatusError:
     """The 422 for a patch that leaves what cannot be decoded, `error` being the
-    decoder's. `complaint`: better words for it.
+    decoder's.
     """
     _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
     if not handled:
         _, handled, why = error.message.partition(unrecognized(kind))
-    return (
-        patch_invalid(content_type, result, patch, complaint or why)
-        if handled
-        else error
-    )
+    return patch_invalid(content_type, result, patch, why) if handled else error
 
 
 def patch_invalid(
@@ -48,21 +44,12 @@ def patch_invalid(
     is the patch itself, as Go prints a map.
     """
     strategic = content_type == STRATEGIC_MERGE_PATCH
-    printed = _go_value(patch) if strategic else orjson.dumps(result).decode()
+    printed = go_value(patch) if strategic else _printed(result)
     return status.invalid("", "", [invalid("patch", printed, why).cause()])
 
 
-def _go_value(value: Any) -> str:
-    if isinstance(value, dict):
-        items = [f"{key}:{_go_value(item)}" for key, item in sorted(value.items())]
-        return f"map[{' '.join(items)}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_go_value, value))}]"
-    return (
-        {None: "<nil>", True: "true", False: "false"}.get(value, str(value))
-        if type(value) is not int
-        else str(value)
-    )
+def _printed(document: Object) -> str:
+    return html_escape(orjson.dumps(document).decode())
 
 
 def check_apply_kind(applied: Object, scope: RequestScope) -> None:
@@ -86,16 +73,11 @@ def _gvk(obj: Object) -> str:
     return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
-def not_convertible(
-    new: Object, applied: Object, scope: RequestScope, error: status.StatusError
-) -> status.StatusError:
+def not_convertible(applied: Object, complaint: ValueError) -> status.StatusError:
     """500 for values that the schema allows and the type does not. Upstream:
     `structuredMergeManager.Apply`.
     """
-    resource, metadata = scope.resource, applied.get("metadata") or {}
-    complaint = conversion_complaint(new, resource.api_version, resource.kind)
-    if not complaint:
-        return error
+    metadata = applied.get("metadata") or {}
     about = (
         f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; "
         f"{_gvk(applied)}"

@@ -9,7 +9,6 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
@@ -166,7 +165,6 @@ STRATEGY = Strategy(
     set_defaults=set_defaults,
     validate=validate,
     warnings_on_create=warnings_on_create,
-    canonicalize=repack_subsets,
     allow_create_on_update=True,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,

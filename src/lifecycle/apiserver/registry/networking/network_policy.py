@@ -85,7 +85,9 @@ def _networks_of(spec: Object) -> list[str]:
     rules = [rule.get("from") for rule in spec.get("ingress") or ()] + [
         r.get("to") for r in spec.get("egress") or ()
     ]
-    blocks = [peer.get("ipBlock") or {} for peers in rules for peer in peers or ()]
+    blocks = [
+        peer["ipBlock"] for peers in rules for peer in peers or () if "ipBlock" in peer
+    ]
     return [
         text
         for block in blocks

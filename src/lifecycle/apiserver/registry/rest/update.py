@@ -12,7 +12,7 @@ from lifecycle.api.field_errors import FieldError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta_update
 from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.rest.strategy import Strategy, validate_metadata
 
 
 def take_over(new: Object, old: Object, key: str) -> None:
@@ -89,6 +89,7 @@ def validate_update(
     """
     own = strategy.subresources[subresource] if subresource else strategy
     return [
+        *validate_metadata(new),
         *validate_object_meta_update(new["metadata"], old["metadata"]),
         *own.validate_update(new, old),
     ]

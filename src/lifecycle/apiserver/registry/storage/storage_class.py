@@ -11,7 +11,6 @@ from __future__ import annotations
 from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
-    forbidden,
     invalid,
     not_supported,
     required,
@@ -107,15 +106,12 @@ def _validate_topologies(terms: list[Object], path: str) -> list[FieldError]:
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """What decides about volumes stays."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    for key in ("parameters", "provisioner", "reclaimPolicy"):
+    """A class that is well-formed and still makes the same volumes."""
+    errors = validate(new)
+    errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
+    for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         if (new.get(key) or None) != (old.get(key) or None):
-            errors.append(forbidden(key, f"updates to {key} are forbidden."))
-    if new.get("volumeBindingMode") != old.get("volumeBindingMode"):
-        errors.append(
-            invalid("volumeBindingMode", new.get("volumeBindingMode"), IMMUTABLE)
-        )
+            errors.append(invalid(key, new.get(key), IMMUTABLE))
     return errors
 
 

@@ -77,8 +77,12 @@ def _validate_spec(spec: Object, before: Object) -> list[FieldError]:
                 "spec.minReplicas", low, f"must be greater than or equal to {lowest}"
             )
         )
-    if high < 1:
-        errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
+    if high == 0:
+        errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
+    elif high < 1:
+        errors.append(
+            invalid("spec.maxReplicas", high, "must be greater than or equal to 1")
+        )
     if low is not None and high < low:
         errors.append(
             invalid(

@@ -13,6 +13,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
+    required,
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
@@ -114,8 +115,10 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     if new.get("spec") == old.get("spec") and new["metadata"].get("annotations") == old[
         "metadata"
-    ].get("annotations"):
-        return errors  # the spec was judged when it came in
+    ].get("annotations"):  # the spec was judged when it came in
+        return errors + validate_core_object_meta(
+            new["metadata"], True, content.name_is_dns_subdomain
+        )
     errors += validate_metadata_and_spec(new)
     errors += validate_annotation_updates(new, old)
     spec, before = new["spec"], old["spec"]
@@ -127,6 +130,11 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
                 )
             )
             return errors
+        errors += [
+            required(f"spec.{group}[{index}].image")
+            for index, container in enumerate(spec.get(group) or ())
+            if not container.get("image")
+        ]
     deadline, old_deadline = (
         spec.get("activeDeadlineSeconds"),
         before.get("activeDeadlineSeconds"),

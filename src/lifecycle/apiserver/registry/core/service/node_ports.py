@@ -139,14 +139,22 @@ def update_node_ports(service: Object, old: Object, operation: PortOperation) ->
     """
     spec, before = service["spec"], old.get("spec") or {}
     mine = {port.get("nodePort") for port in before.get("ports") or ()}
+    seen: set[tuple[str, int]] = set()
     for index, port in enumerate(
         (spec.get("ports") or ()) if spec.get("type") in OUTSIDE else ()
     ):
         wish = port.get("nodePort")
         if wish and wish not in mine:
             mine.add(_wished(service, index, wish, operation))
-        elif not wish and needs_node_ports(spec):
+        elif not wish:
+            if not needs_node_ports(spec):
+                continue
             port["nodePort"] = _any(operation)
+        taken = port.get("protocol", ""), port["nodePort"]
+        if taken in seen:
+            why = f"duplicate nodePort: {{{taken[0]} {taken[1]}}}"
+            raise status.failure(500, "", why)
+        seen.add(taken)
     if needs_health_check(spec) and not needs_health_check(before):
         _init_health_check(spec, operation)
 

@@ -43,11 +43,7 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
-        if (
-            not spec.get("clusterIPs")
-            and spec.get("clusterIP") == before.get("clusterIP")
-            and before.get("clusterIPs")
-        ):
+        if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = before["clusterIPs"]
     if {spec.get("type"), before.get("type")} <= OUTSIDE:
         spec["ports"] = _with_node_ports(
@@ -60,17 +56,6 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
         and not spec.get("healthCheckNodePort")
     ):
         spec["healthCheckNodePort"] = before["healthCheckNodePort"]
-    for key in (
-        "ipFamilies",
-        "ipFamilyPolicy",
-    ):  # a client that does not know them says nothing
-        if (
-            needs_cluster_ip(spec)
-            and needs_cluster_ip(before)
-            and spec.get(key) is None
-            and before.get(key) is not None
-        ):
-            spec[key] = before[key]
 
 
 def _with_node_ports(
