@@ -24,8 +24,8 @@ from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxMetadata,
     PodSandboxState,
 )
-from lifecycle.cri.hollow.files import look
-from lifecycle.cri.hollow.programs import program_of
+from lifecycle.cri.hollow.process import Service
+from lifecycle.cri.hollow.programs import Programs
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.images.reference import normalized_name
 
@@ -195,30 +195,15 @@ def test_image_names_are_completed_as_containerd_does(name: str, full: str) -> N
     assert normalized_name(name) == full
 
 
-@pytest.mark.parametrize(
-    ("command", "seconds", "code"),
-    [
-        (("true",), 0, 0),
-        (("false",), 0, 1),
-        (("sleep", "5"), 5, 0),
-        (("sh", "-c", "echo one"), 0, 0),
-        (("sh", "-c", "sleep 1; echo two"), 1, 0),
-        (("sh", "-c", "exit 3"), 0, 3),
-        (("sh", "-c", "echo no >&2; exit 7"), 0, 7),
-        (("sh", "-c", "false || exit 4"), 0, 4),
-        (("sh", "-c", "false && exit 4"), 0, 1),
-        (("sh", "-c", "true && sleep 2 && exit 5"), 2, 5),
-    ],
-)
-def test_little_scripts_are_understood(command: tuple[str, ...], seconds: float, code: int) -> None:
-    program = program_of("busybox", command, ())
-    assert (program.runs_for, program.exit_code) == (seconds, code)
-
-
 def test_what_images_run_by_themselves() -> None:
-    assert program_of("nginx", (), ()).listens == {80}
-    assert program_of("docker.io/library/busybox:1.36", (), ()).runs_for == 0
-    assert program_of("my/app:1", (), ()).runs_for is None
+    programs = Programs()
+    web, _ = programs.main("nginx", (), ())
+    assert isinstance(web, Service)
+    assert web.listens == {80}
+    _, argv = programs.main("docker.io/library/busybox:1.36", (), ())
+    assert argv == ("sh",)
+    anything, _ = programs.main("my/app:1", (), ())
+    assert isinstance(anything, Service)
 
 
 def test_only_a_running_program_that_listens_answers() -> None:
@@ -235,20 +220,24 @@ def test_only_a_running_program_that_listens_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "age", "answer"),
+    ("command", "age", "code", "stderr"),
     [
-        (("cat", "/tmp/healthy"), 1, None),
-        (("cat", "/tmp/healthy"), 31, (1, "cat: can't open '/tmp/healthy': No such file or directory\n")),
-        (("sh", "-c", "test -e /tmp/healthy"), 1, (0, "")),
-        (("[", "-f", "/tmp/late", "]"), 1, (1, "")),
-        (("[", "-f", "/tmp/late", "]"), 32, (0, "")),
-        (("ls", "/tmp/other"), 1, (1, "ls: /tmp/other: No such file or directory\n")),
-        (("cat", "/etc/hosts"), 1, None),
-        (("test", "1", "-gt", "0"), 1, None),
+        (("cat", "/tmp/healthy"), 1, 0, ""),
+        (("cat", "/tmp/healthy"), 31, 1, "cat: can't open '/tmp/healthy': No such file or directory\n"),
+        (("sh", "-c", "test -e /tmp/healthy"), 1, 0, ""),
+        (("[", "-f", "/tmp/late", "]"), 1, 1, ""),
+        (("[", "-f", "/tmp/late", "]"), 32, 0, ""),
+        (("ls", "/tmp/other"), 1, 1, "ls: /tmp/other: No such file or directory\n"),
+        (("test", "1", "-gt", "0"), 1, 0, ""),
     ],
 )
-def test_files_come_and_go_as_a_script_says(command: tuple[str, ...], age: float, answer: Any) -> None:
+def test_files_come_and_go_as_a_script_says(command: tuple[str, ...], age: float, code: int, stderr: str) -> None:
     script = "touch /tmp/healthy; sleep 30; rm -f /tmp/healthy; echo x > /tmp/late; sleep 600"
-    program = program_of("busybox:1.36", (), ("/bin/sh", "-c", script))
-    assert program.runs_for == 630
-    assert look(program.files, command, age) == answer
+
+    async def body(runtime: HollowRuntime) -> None:
+        container_id = await started(runtime, "/bin/sh", "-c", script)
+        await asyncio.sleep(age)
+        answer = await runtime.exec_sync(container_id, command, 0)
+        assert (answer.exit_code, answer.stdout, answer.stderr) == (code, "", stderr)
+
+    on_runtime(body)

@@ -102,7 +102,9 @@ async def small_cluster(
             taints=[CONTROL_PLANE_TAINT] if "control-plane" in name else [],
         )
         client = cluster.client(USER_AGENT, user, groups)
-        kubelet = new_main_kubelet(config, Dependencies(client, runtime, clock, summary=summary))
+        kubelet = new_main_kubelet(
+            config, Dependencies(client, runtime, clock, summary=summary, volume_files=runtime.volumes)
+        )
         cluster.kubelets[name] = kubelet
         cluster.run(kubelet)
     await asyncio.sleep(1)

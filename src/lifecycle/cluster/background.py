@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from lifecycle.apiserver.authn.options import AuthenticationOptions
     from lifecycle.apiserver.authz.modes import AuthorizationOptions
     from lifecycle.cluster.nodes import NodeShape
+    from lifecycle.cri.hollow.process import Program
+    from lifecycle.cri.hollow.programs import Key
 
 T = TypeVar("T")
 
@@ -189,6 +191,7 @@ def up(
     audit: AuditOptions | None = None,
     cors_allowed_origins: Sequence[str] = (),
     node_shapes: Sequence[NodeShape] = (),
+    programs: Mapping[Key, Program] | None = None,
 ) -> BackgroundCluster:
     """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as
     cluster:`.
@@ -218,5 +221,6 @@ def up(
             audit=audit,
             cors_allowed_origins=tuple(cors_allowed_origins),
             node_shapes=list(node_shapes),
+            programs=dict(programs or {}),
         )
     )

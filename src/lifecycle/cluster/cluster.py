@@ -228,6 +228,7 @@ class Cluster:
                 names=self.names,
                 latency=self.config.latency,
                 images=shape.images or KIND_IMAGES,
+                programs=self.config.programs,
             )
         config = KubeletConfiguration(
             shape.name,
@@ -246,6 +247,9 @@ class Cluster:
                 runtime,
                 self.clock,
                 summary=partial(node_summary, runtime) if real else None,
+                volume_files=self.runtimes[shape.name].volumes
+                if shape.name in self.runtimes
+                else None,
             ),
         )
         if self.proxies is not None:

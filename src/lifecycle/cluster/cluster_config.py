@@ -6,6 +6,7 @@ Upstream: kubeadm `app/apis/kubeadm/types.go` (`ClusterConfiguration`), kind
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cluster.stores import check_address
+from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.programs import Key, Programs
 
 COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
 """What `--without` can leave out, so that a real one can take its place."""
@@ -34,9 +37,10 @@ class ClusterConfig:
     `authentication`, `authorization` and `admission` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
-    none. `overlay`: how packets get from node to node where there are real ones
-    (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the one that
-    travels with the package.
+    none. `programs`: what runs in hollow containers, by image, or by image and command
+    (`cri/hollow/programs.py`). `overlay`: how packets get from node to node where there
+    are real ones (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the
+    one that travels with the package.
     """
 
     nodes: int = 3
@@ -52,6 +56,7 @@ class ClusterConfig:
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
+    programs: Mapping[Key, Program] = field(default_factory=dict)
     authentication: AuthenticationOptions | None = None
     authorization: AuthorizationOptions | None = None
     admission: AdmissionOptions | None = None
@@ -79,6 +84,12 @@ class ClusterConfig:
                 f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
                 " containerd"
             )
+        if self.programs and kind != "hollow":
+            raise ValueError(
+                f"programs are for hollow nodes; with --runtime {kind} the images' own"
+                " run"
+            )
+        Programs(self.programs)  # what cannot be one is said before anything starts
         if self.overlay not in OVERLAYS:
             raise ValueError(
                 f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"

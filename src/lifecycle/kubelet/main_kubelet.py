@@ -28,7 +28,7 @@ from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.cri.apis.events import ContainerEventResponse
-from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.cri.apis.runtime import Runtime, VolumeFiles
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
 from lifecycle.kubelet.cm.cpumanager.policy_static import NonePolicy
@@ -46,6 +46,7 @@ from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet import Kubelet, Loop
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
 from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
+from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
@@ -91,6 +92,7 @@ class Dependencies:
     `node_credentials`: what the node itself may pull with. `cpu_policy`: the CPU
     manager's, *none* without it. `summary()` is awaited for what is measured on the
     node; without it nobody is evicted. `on_step` hears of the steps of each pod's sync.
+    `volume_files`: who takes what a kubelet without a disk has to mount.
     """
 
     client: Client
@@ -100,6 +102,7 @@ class Dependencies:
     cpu_policy: Policy | None = None
     summary: Callable[[], Awaitable[Summary]] | None = None
     on_step: OnStep = nobody_watches
+    volume_files: VolumeFiles | None = None
 
 
 def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubelet:
@@ -281,7 +284,18 @@ def _pod_host(
 ) -> PodHost:
     tokens = TokenManager(deps.client, deps.clock)
     if config.local is None:
-        return PaperPodHost(references, tokens, config.capacity, config.node_ip)
+        volumes = None
+        if deps.volume_files is not None:
+            volumes = PaperVolumes(
+                deps.volume_files,
+                references.get,
+                tokens.get_service_account_token,
+                config.capacity,
+                lambda pod: status_manager.get_pod_status(pod["metadata"]["uid"]) or {},
+            )
+        return PaperPodHost(
+            references, tokens, config.capacity, config.node_ip, volumes
+        )
 
     def volumes_attached() -> list[Object]:
         return (registration.node.get("status") or {}).get("volumesAttached") or []

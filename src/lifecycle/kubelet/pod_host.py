@@ -18,7 +18,11 @@ from typing import Protocol
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
-from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
+from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes
+from lifecycle.kubelet.kubelet_pods.run_container_options import (
+    PaperOptions,
+    subpaths_only,
+)
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.volumemanager.references import (
     ObjectReferences,
@@ -77,7 +81,9 @@ class PodHost(Protocol):
 
 
 class PaperPodHost:
-    """A node that is not there."""
+    """A node that is not there. `volumes`: what would be on its disk, for a runtime
+    that wants to know.
+    """
 
     def __init__(
         self,
@@ -85,12 +91,17 @@ class PaperPodHost:
         tokens: TokenManager,
         allocatable: Mapping[str, str],
         host_ip: str,
+        volumes: PaperVolumes | None = None,
     ) -> None:
         self._references = references
         self.tokens = tokens
+        self._volumes = volumes
         self.unified: Mapping[str, str] = {}
         self.runtime_helper: RuntimeHelper = PaperOptions(
-            references.get, host_ip, allocatable
+            references.get,
+            host_ip,
+            allocatable,
+            subpaths_only if volumes is None else volumes.mounts,
         )
 
     def start(self) -> None:
@@ -109,11 +120,15 @@ class PaperPodHost:
         pass
 
     async def mount(self, pod: Object) -> MountResult:
-        """Only look whether all is there that would be mounted."""
+        """Look whether all is there that would be mounted, and say where it can be
+        read.
+        """
         failures = [
             *await self._references.unmountable_volumes(pod),
             *await self._fetch_tokens(pod),
         ]
+        if self._volumes is not None and not failures:
+            self._volumes.publish(pod)
         retry_after = MOUNT_RETRY_PERIOD if failures else None
         return MountResult(failures, retry_after=retry_after)
 
@@ -132,7 +147,10 @@ class PaperPodHost:
         return failures
 
     def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
-        self.tokens.delete_for_pod(pod["metadata"]["uid"])
+        uid = pod["metadata"]["uid"]
+        self.tokens.delete_for_pod(uid)
+        if self._volumes is not None:
+            self._volumes.withdraw(uid)
 
     def clean_up(self, known: Collection[str]) -> list[str]:
         return []

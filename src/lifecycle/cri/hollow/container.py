@@ -1,13 +1,14 @@
-"""One container of the hollow runtime: what the kubelet may know of it, and the process
-that is not there.
+"""One container of the hollow runtime: what the kubelet may know of it, and the
+processes that are played in it.
 
-Ours. `timer` ends a program that runs for a while, `done` is who waits for its end,
-`watchers` are who listens to it.
+Ours.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import Any
 
 from lifecycle.cri.apis.container import (
     ContainerConfig,
@@ -15,34 +16,105 @@ from lifecycle.cri.apis.container import (
     ContainerStatus,
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.hollow.commands import commands_of
-from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.applets import commands_of
+from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.process import (
+    SIGTERMED,
+    Input,
+    Process,
+    Program,
+    Service,
+    play,
+)
+from lifecycle.cri.hollow.programs import Programs, StartError
 
 
 class HollowContainer:
-    """A container's status and its make-believe process."""
-
-    __slots__ = ("config", "done", "pod_uid", "program", "status", "timer", "watchers")
+    """A container's status and its processes. `envs`: what its processes start with;
+    `end` is told when process 1 has ended, `write` gets what it writes.
+    """
 
     def __init__(
         self,
         status: ContainerStatus,
         config: ContainerConfig,
-        program: Program,
         pod_uid: str,
+        hostname: str,
+        envs: dict[str, str],
+        files: FileSystem,
+        programs: Programs,
+        *,
+        now: Callable[[], float],
+        write: Callable[[HollowContainer, str, bytes], None],
+        end: Callable[[HollowContainer, int, str], None],
     ) -> None:
         self.status = status
         self.config = config
-        self.program = program
         self.pod_uid = pod_uid
-        self.timer: asyncio.TimerHandle | None = None
-        self.done: asyncio.Future[None] | None = None
+        self.hostname = hostname
+        self.image = config.user_specified_image or config.image
+        self.envs = envs
+        self.files = files
+        self.now = now
+        self._programs = programs
+        self._write = write
+        self._end = end
+        self._main: Program | None = None
+        self._process: Process | None = None
+        self._task: asyncio.Task[int] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._servers: list[tuple[Process | None, int, frozenset[str]]] = []
+        self._ended: asyncio.Future[None] | None = None
+        self.input: asyncio.Queue[bytes] | None = None
         self.watchers: list[asyncio.Queue[tuple[str, bytes] | None]] = []
 
+    # -- what processes see of it (`Machine`) ------------------------------------------
+
     @property
-    def commands(self) -> frozenset[str] | None:
-        """What its image is known to have."""
-        return commands_of(self.config.user_specified_image or self.config.image)
+    def user(self) -> int | None:
+        """Who the pod says runs it."""
+        user = self.config.security_context.get("run_as_user")
+        return int(user.get("value", 0)) if isinstance(user, dict) else user
+
+    @property
+    def has_busybox(self) -> bool:
+        """Or coreutils."""
+        return "ash" in (commands_of(self.image) or ())
+
+    def program(self, argv: tuple[str, ...]) -> Program:
+        """Who plays a command."""
+        try:
+            return self._programs.command(self.image, argv)
+        except StartError as error:
+            raise FileNotFoundError(str(error)) from None
+
+    def listen(self, server: Process | None, port: int, pages: Iterable[str]) -> None:
+        """Until the process ends."""
+        self._servers.append((server, port, frozenset(pages)))
+
+    def closed(self, process: Process) -> None:
+        """It listens no longer."""
+        if self._servers:
+            self._servers = [each for each in self._servers if each[0] is not process]
+
+    def pages(self, port: int) -> frozenset[str] | None:
+        """What a server answers there; None: nobody listens."""
+        for _, each, pages in self._servers:
+            if each == port:
+                return pages
+        return None
+
+    async def use_all_memory(self) -> None:
+        """Without a limit there is enough."""
+        if self.config.memory_limit:
+            self._end(self, 137, "OOMKilled")
+        await asyncio.get_running_loop().create_future()
+
+    def terminate(self) -> None:
+        """SIGTERM from within, which does not wait for an answer."""
+        self.signal()
+
+    # -- its life ----------------------------------------------------------------------
 
     @property
     def running(self) -> bool:
@@ -56,3 +128,103 @@ class HollowContainer:
                 "rpc error: code = Unknown desc = container is in"
                 f" {self.status.state.value} state"
             )
+
+    def process(
+        self, argv: tuple[str, ...], stdin: Input, out: Callable[[str, bytes], None]
+    ) -> Process:
+        """A process in it that nobody plays yet."""
+        return Process(
+            argv,
+            self.envs,
+            self.files,
+            self,
+            stdin,
+            lambda data: out("stdout", data),
+            lambda data: out("stderr", data),
+            self.config.working_dir or "/",
+        )
+
+    def prepare(self) -> None:
+        """Find its program. Raises StartError."""
+        self._main, argv = self._programs.main(
+            self.image, self.config.command, self.config.args
+        )
+        stdin = Input()
+        if self.config.stdin:
+            self.input = asyncio.Queue()
+            stdin = Input(self._typed(self.input))
+        self._process = self.process(argv, stdin, self._out)
+        options = self.config.security_context.get("namespace_options") or {}
+        alone = options.get("pid") in (None, "CONTAINER")
+        self._process.leader = alone and not self._programs.is_registered(self._main)
+        self._process.tty = self.config.tty
+
+    @staticmethod
+    async def _typed(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
+        while data := await queue.get():
+            yield data
+
+    def _out(self, stream: str, data: bytes) -> None:
+        if self.running:
+            self._write(self, stream, data)
+
+    def start(self) -> None:
+        """Let its program begin."""
+        main, process = self._main, self._process
+        assert main is not None
+        assert process is not None
+        if isinstance(main, Service):
+            for port in main.listens:
+                self.listen(None, port, main.pages)
+            return
+        self._task = asyncio.ensure_future(self._play(main, process))
+
+    async def _play(self, main: Program, process: Process) -> int:
+        code = await play(process, main)
+        self._end(self, code, "")
+        return code
+
+    def signal(self) -> bool:
+        """SIGTERM to process 1; whether it may end of it."""
+        main, process = self._main, self._process
+        assert process is not None
+        if isinstance(main, Service):
+            if main.deaf and process.leader:
+                return False
+            self._end(self, SIGTERMED if main.deaf else 0, "")
+            return True
+        if process.on_term is not None:
+            process.on_term()
+            return True
+        if process.leader:
+            return False
+        self._end(self, SIGTERMED, "")
+        return True
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether it has ended after so many seconds at the latest."""
+        if self.running:
+            if self._ended is None:
+                self._ended = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._ended], timeout=seconds)
+        return not self.running
+
+    def stop_processes(self) -> None:
+        """Whatever is played in it ends with it."""
+        current = asyncio.current_task()
+        for task in (self._task, *self._tasks):
+            if task is not None and task is not current:
+                task.cancel()
+        self._task = None
+        self._servers = []
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+        for watcher in self.watchers:
+            watcher.put_nowait(None)
+
+    def spawn(self, work: Coroutine[Any, Any, int]) -> asyncio.Task[int]:
+        """A task that ends with the container at the latest."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -6,7 +6,6 @@ containerd's (`internal/cri/server/container_*.go`, v2.x).
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from lifecycle.cri.apis.container import (
@@ -18,10 +17,13 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
+from lifecycle.cri.hollow.applets import short_name
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.process import SIGKILLED, SIGTERMED, Output, expand
-from lifecycle.cri.hollow.programs import program_of
+from lifecycle.cri.hollow.filesystem import ROOT_DIRECTORIES, FileSystem, Mount
+from lifecycle.cri.hollow.process import SIGKILLED
+from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
+from lifecycle.cri.resolv_conf import resolv_conf
 
 START_ERROR = (
     "failed to create containerd task: failed to create shim task: OCI runtime create"
@@ -80,18 +82,42 @@ class HollowContainers(HollowState):
                 "host_path": f"/{container_id}{message_path}",
             }
             status.mounts = (*config.mounts, where)
-        envs = self._environment(pod_sandbox_id, config)
-        program = program_of(
-            config.user_specified_image or config.image,
-            config.command,
-            config.args,
-            envs,
-        )
         self._containers[container_id] = HollowContainer(
-            status, config, program, sandbox.metadata.uid
+            status,
+            config,
+            sandbox.metadata.uid,
+            self._hostname(pod_sandbox_id),
+            self._environment(pod_sandbox_id, config),
+            self._files(pod_sandbox_id, config),
+            self._programs,
+            now=self._clock.now,
+            write=self._write,
+            end=self._end,
         )
         self._in_sandbox[pod_sandbox_id].append(container_id)
         return container_id
+
+    def _hostname(self, pod_sandbox_id: str) -> str:
+        sandbox = self._configs[pod_sandbox_id]
+        return sandbox.hostname or sandbox.metadata.name
+
+    def _files(self, pod_sandbox_id: str, config: ContainerConfig) -> FileSystem:
+        sandbox = self._configs[pod_sandbox_id]
+        etc = {"/etc/hostname": f"{self._hostname(pod_sandbox_id)}\n".encode()}
+        if sandbox.dns_config:
+            etc["/etc/resolv.conf"] = resolv_conf(sandbox.dns_config).encode()
+        message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
+        mounts = [
+            Mount(
+                "/" + str(mount["container_path"]).strip("/"),
+                *self.volumes.open(str(mount["host_path"])),
+                bool(mount.get("readonly")),
+            )
+            for mount in config.mounts
+            if mount["container_path"] != message_path
+        ]
+        image = config.user_specified_image or config.image
+        return FileSystem(etc, mounts, ROOT_DIRECTORIES.get(short_name(image)))
 
     def _log_path(self, pod_sandbox_id: str, config: ContainerConfig) -> str:
         directory = self._configs[pod_sandbox_id].log_directory
@@ -101,12 +127,14 @@ class HollowContainers(HollowState):
         """Its program begins, and ends when it will."""
         await self._take_time()
         container = self._container(container_id)
-        status, program = container.status, container.program
-        if program.start_error:
+        status = container.status
+        try:
+            container.prepare()
+        except StartError as error:
             status.state = ContainerState.EXITED
             status.exit_code = 128
             status.reason = "StartError"
-            status.message = START_ERROR.format(program.start_error)
+            status.message = START_ERROR.format(error)
             status.finished_at = self._now()
             self._emit(
                 ContainerEventType.STOPPED,
@@ -114,7 +142,7 @@ class HollowContainers(HollowState):
                 status.pod_sandbox_id,
                 container.pod_uid,
             )
-            raise RuntimeServiceError(status.message)
+            raise RuntimeServiceError(status.message) from None
         status.state = ContainerState.RUNNING
         status.started_at = self._now()
         self.logs.create(status.log_path)
@@ -124,55 +152,19 @@ class HollowContainers(HollowState):
             status.pod_sandbox_id,
             container.pod_uid,
         )
-        loop = asyncio.get_running_loop()
-        if program.oom and container.config.memory_limit:
-            container.timer = loop.call_later(
-                0.0, self._end, container, SIGKILLED, "OOMKilled"
-            )
-        elif program.runs_for is not None:
-            container.timer = loop.call_later(
-                program.runs_for, self._end, container, program.exit_code
-            )
-        for line in program.output:
-            if line.after:
-                loop.call_later(line.after, self._say, container, line)
-            else:
-                self._say(container, line)
+        container.start()
 
-    def _say(self, container: HollowContainer, line: Output) -> None:
-        """The program writes a line now, and perhaps again later."""
+    def _write(self, container: HollowContainer, stream: str, data: bytes) -> None:
         status = container.status
-        if status.state is not ContainerState.RUNNING:
-            return
-        text = expand(
-            line.text, self._environment(status.pod_sandbox_id, container.config)
-        )
-        if line.stream.startswith(">"):
-            path = line.stream.lstrip(">")
-            if path == status.annotations.get(TERMINATION_MESSAGE_PATH):
-                self.logs.put(
-                    f"/{status.id}{path}",
-                    (text + "\n").encode(),
-                    append=line.stream.startswith(">>"),
-                )
-        else:
-            self.logs.append(
-                status.log_path or status.id, self._now(), line.stream, text + "\n"
-            )
-        if line.every:
-            asyncio.get_running_loop().call_later(
-                line.every, self._say, container, line
-            )
+        self.logs.append(status.log_path or status.id, self._now(), stream, data)
 
     def _environment(
         self, pod_sandbox_id: str, config: ContainerConfig
     ) -> dict[str, str]:
-        sandbox = self._configs[pod_sandbox_id]
-        hostname = sandbox.hostname or sandbox.metadata.name
         return {
             "PATH": DEFAULT_PATH,
             "HOME": "/root",
-            "HOSTNAME": hostname,
+            "HOSTNAME": self._hostname(pod_sandbox_id),
             **dict(config.envs),
         }
 
@@ -180,19 +172,14 @@ class HollowContainers(HollowState):
         self, container: HollowContainer, exit_code: int, reason: str = ""
     ) -> None:
         status = container.status
-        if container.timer is not None:
-            container.timer.cancel()
-            container.timer = None
         if status.state is not ContainerState.RUNNING:
             return
+        self.logs.flush(status.log_path, self._now())
         status.state = ContainerState.EXITED
         status.exit_code = exit_code
         status.reason = reason or ("Completed" if exit_code == 0 else "Error")
         status.finished_at = self._now()
-        if container.done is not None and not container.done.done():
-            container.done.set_result(None)
-        for watcher in container.watchers:
-            watcher.put_nowait(None)
+        container.stop_processes()
         self._emit(
             ContainerEventType.STOPPED,
             status.id,
@@ -205,36 +192,11 @@ class HollowContainers(HollowState):
         it ends by itself before.
         """
         container = self._container(container_id)
-        if container.status.state is not ContainerState.RUNNING:
+        if not container.running:
             return
-        code, seconds = self._sigterm(container)
-        if code is not None and seconds <= 0:
-            self._end(container, code)
-            return
-        if timeout > 0:
-            container.done = asyncio.get_running_loop().create_future()
-            hears = code is not None and seconds < timeout
-            await asyncio.wait([container.done], timeout=seconds if hears else timeout)
-            if code is not None and hears:
-                self._end(container, code)
-        self._end(container, SIGKILLED)
-
-    def _sigterm(self, container: HollowContainer) -> tuple[int | None, float]:
-        """How it ends when it is asked to, None for not at all, and in how many
-        seconds. Only process 1 can be deaf.
-        """
-        program = container.program
-        security = container.config.linux.get("security_context") or {}
-        alone = (security.get("namespace_options") or {}).get("pid") in (
-            None,
-            "CONTAINER",
-        )
-        if program.on_term is None:
-            return (None, 0.0) if alone else (SIGTERMED, 0.0)
-        return (
-            program.on_term,
-            program.hears_after(self._age(container)) + program.term_seconds,
-        )
+        container.signal()
+        if timeout <= 0 or not await container.wait(timeout):
+            self._end(container, SIGKILLED)
 
     async def remove_container(self, container_id: str) -> None:
         """Again does no harm."""
@@ -257,10 +219,6 @@ class HollowContainers(HollowState):
     async def container_status(self, container_id: str) -> ContainerStatus:
         """By id."""
         return replace(self._container(container_id).status)
-
-    def _age(self, container: HollowContainer) -> float:
-        """Seconds since its start."""
-        return (self._now() - container.status.started_at) / 1e9
 
     async def update_container_resources(
         self, container_id: str, resources: Fields

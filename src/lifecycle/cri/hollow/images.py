@@ -7,7 +7,7 @@ containerd's (`internal/cri/server/images/image_pull.go`, v2.x).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
@@ -75,24 +75,26 @@ def _unresolved(name: str, why: str) -> RuntimeServiceError:
 
 class HollowImages:
     """The image store of one node. `present`: images, or sizes and names. `missing`:
-    names (normalised or not) that no registry knows, whatever the catalogue says.
+    names (normalised or not) that no registry knows, whatever the catalogue says;
+    `supplied`: whether an image exists, although the catalogue does not have it.
 
     `private`: user name and password by the beginning of normalised names that ask for
     them.
     """
 
-    __slots__ = ("_by_name", "_images", "missing", "private")
+    __slots__ = ("_by_name", "_images", "_supplied", "missing", "private")
 
     def __init__(
         self,
         present: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
         missing: Iterable[str] = (),
-        private: Mapping[str, tuple[str, str]] | None = None,
+        supplied: Callable[[str], bool] = lambda name: False,
     ) -> None:
         self._images: dict[str, Image] = {}
         self._by_name: dict[str, Image] = {}
         self.missing = {normalized_name(name) for name in missing}
-        self.private: dict[str, tuple[str, str]] = dict(private or {})
+        self.private: dict[str, tuple[str, str]] = {}
+        self._supplied = supplied
         for image in present:
             self._add(
                 image
@@ -127,7 +129,7 @@ class HollowImages:
         if name in self.missing:
             why = ACCESS_DENIED if name.startswith("docker.io/") else not_found(name)
         else:
-            why = "" if present else pull_error(name)
+            why = "" if present or self._supplied(name) else pull_error(name)
         if why:
             raise _unresolved(name, why)
         if present is not None:

@@ -24,6 +24,7 @@ class HollowLogs:
         self._root = root
         self._files: dict[str, bytearray] = {}
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._partial: dict[tuple[str, str], bytes] = {}
         self._listeners: dict[str, list[Callable[[str, bytes], None]]] = {}
 
     def create(self, path: str) -> None:
@@ -40,17 +41,34 @@ class HollowLogs:
         with file.open("ab") as stream:
             stream.write(data)
 
-    def append(self, path: str, time: int, stream: str, text: str) -> None:
-        """One or more lines that a program wrote. `time` in nanoseconds."""
-        pieces, rest = split_output(text.encode())
-        entries = b"".join(
-            format_entry(time, stream, complete, piece) for complete, piece in pieces
-        )
-        if rest:
-            entries += format_entry(time, stream, True, rest)
+    def append(self, path: str, time: int, stream: str, data: bytes) -> None:
+        """What a program wrote. `time` in nanoseconds. The beginning of a line waits
+        for its end, or for `flush`.
+        """
         for listener in list(self._listeners.get(path, ())):
-            listener(stream, text.encode())
+            listener(stream, data)
         if not path.startswith("/"):
+            return
+        pieces, rest = split_output(self._partial.pop((path, stream), b"") + data)
+        if rest:
+            self._partial[path, stream] = rest
+        self._add(
+            path,
+            b"".join(
+                format_entry(time, stream, complete, piece)
+                for complete, piece in pieces
+            ),
+        )
+
+    def flush(self, path: str, time: int) -> None:
+        """The program has ended: lines without an end are lines, too."""
+        for stream in ("stdout", "stderr"):
+            rest = self._partial.pop((path, stream), b"")
+            if rest:
+                self._add(path, format_entry(time, stream, True, rest))
+
+    def _add(self, path: str, entries: bytes) -> None:
+        if not entries:
             return
         self.create(path)
         self._files[path] += entries
@@ -58,12 +76,6 @@ class HollowLogs:
         for future in self._waiting.pop(path, ()):
             if not future.done():
                 future.set_result(None)
-
-    def put(self, path: str, data: bytes, *, append: bool) -> None:
-        """A file of another kind, as it is."""
-        self._files[path] = (
-            self._files.get(path, bytearray()) if append else bytearray()
-        ) + data
 
     def listen(
         self, path: str, listener: Callable[[str, bytes], None]

@@ -1,93 +1,294 @@
-"""How a process that is not there behaves: what it says and when, how long it runs,
-what a signal does to it.
+"""Processes of hollow containers. Nothing runs: a program is a Python function that is
+given a `Process`, plays it, and returns its exit code.
+
+A function that only prints and returns is a short program; one that awaits is a long
+one, on the cluster's clock, which may be a virtual one. What nobody has written a
+function for is `NotModelled`, and that is an error for whoever asks for it, not a
+success.
 
 Ours.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
-from lifecycle.cri.hollow.files import FileChange
+from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.volumes import UnknownFile
 
 SIGKILLED, SIGTERMED = 137, 143
 """Exit codes of a process that a signal ended."""
 
-FOREVER = float("inf")
+NOT_MODELLED = 126
+"""Exit code of a command that is there but cannot be run; a shell's for the same."""
+
+MOST_DEPTH = 40
+"""Processes that started one another, and scripts within scripts."""
+
+MOST_INPUT = 16 * 1024 * 1024
+"""Bytes that a program takes in at once."""
+
+PAGES = frozenset({"", "/", "/index.html"})
 
 
-@dataclass(slots=True, frozen=True)
-class Output:
-    """A line on `stdout` or `stderr`, or in a file (`>/path`, `>>/path`), so many
-    seconds after the start.
-
-    `text` may still name variables (`$NAME`). Said again every so many seconds if
-    `every` is not 0.
-    """
-
-    after: float
-    stream: str
-    text: str
-    every: float = 0.0
+class NotModelled(Exception):
+    """No function plays this. The text names it."""
 
 
-@dataclass(slots=True, frozen=True)
-class Busy:
-    """A time, in seconds since the start, in which a shell waits for a command and
-    hears nothing. It comes back `every` so often.
-    """
-
-    start: float
-    end: float
-    every: float = 0.0
+class BrokenPipe(Exception):
+    """Nobody reads any more what is written."""
 
 
-@dataclass(slots=True, frozen=True)
-class Program:
-    """How a process will behave.
-
-    `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code
-    when asked to stop, None: it does not listen; `term_seconds`: how long it takes to
-    end then; `busy`: when it hears nothing. `start_error`: why it cannot be run.
-    `listens`: ports it accepts connections on. `pages`: paths that its HTTP servers
-    answer with 200. `oom`: it uses all memory it can get. `output`: what it writes and
-    when. `files`: which it makes and removes, and when.
-    """
-
-    runs_for: float | None = None
-    exit_code: int = 0
-    on_term: int | None = 0
-    term_seconds: float = 0.0
-    busy: tuple[Busy, ...] = field(default=())
-    start_error: str = ""
-    listens: frozenset[int] = frozenset()
-    pages: frozenset[str] = frozenset({"", "/", "/index.html"})
-    oom: bool = False
-    output: tuple[Output, ...] = ()
-    files: tuple[FileChange, ...] = ()
-
-    def hears_after(self, age: float) -> float:
-        """Seconds until it acts upon a signal that arrives at this age."""
-        for busy in self.busy:
-            at = age
-            if busy.every and age >= busy.start:
-                at = busy.start + (age - busy.start) % busy.every
-            if busy.start <= at < busy.end:
-                return busy.end - at
-        return 0.0
-
-
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-
-
-def expand(text: str, envs: Mapping[str, str]) -> str:
-    """A shell's `$NAME` and `${NAME}`; unset ones are empty. A doubled dollar is a
-    literal one.
-    """
-    parts = text.split("$$")
-    return "$".join(
-        _VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part)
-        for part in parts
+def not_modelled_message(name: str) -> str:
+    """The one line that says so."""
+    return (
+        f"lifecycle: {name}: not run: hollow containers run no programs, and imitate"
+        " only a few; real ones run with --runtime sandbox\n"
     )
+
+
+class Input:
+    """A process's standard input. Whoever gets it next goes on where the last one
+    stopped reading. None: it has ended before it began.
+    """
+
+    __slots__ = ("_buffer", "_pieces")
+
+    def __init__(self, pieces: AsyncIterator[bytes] | None = None) -> None:
+        self._pieces = pieces
+        self._buffer = b""
+
+    async def read(self) -> bytes:
+        """The next piece, as it comes; nothing at the end."""
+        while not self._buffer and self._pieces is not None:
+            try:
+                self._buffer = await anext(self._pieces)
+            except StopAsyncIteration:
+                self._pieces = None
+        data, self._buffer = self._buffer, b""
+        return data
+
+    async def read_all(self) -> bytes:
+        """To the end. Raises NotModelled beyond `MOST_INPUT`."""
+        data = bytearray()
+        while piece := await self.read():
+            data += piece
+            if len(data) > MOST_INPUT:
+                raise NotModelled(f"more than {MOST_INPUT} bytes of input")
+        return bytes(data)
+
+    async def readline(self) -> bytes:
+        """A line with its end; nothing at the end of it all."""
+        line = b""
+        while piece := await self.read():
+            head, newline, rest = piece.partition(b"\n")
+            line += head + newline
+            if newline:
+                self._buffer = rest
+                break
+        return line
+
+
+class Pipe:
+    """Between two processes: one writes, the other iterates."""
+
+    __slots__ = ("_broken", "_queue")
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue()
+        self._broken = False
+
+    def write(self, data: bytes) -> None:
+        """Raises BrokenPipe."""
+        if self._broken:
+            raise BrokenPipe
+        if data:
+            self._queue.put_nowait(data)
+
+    def close(self) -> None:
+        """The writer has ended."""
+        self._queue.put_nowait(b"")
+
+    def abandon(self) -> None:
+        """The reader has ended."""
+        self._broken = True
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data = await self._queue.get()
+        if not data:
+            raise StopAsyncIteration
+        return data
+
+
+class Machine(Protocol):
+    """What a process sees of the container it is in."""
+
+    hostname: str
+
+    @property
+    def user(self) -> int | None:
+        """Who the pod says runs it; None: whom the image names."""
+        ...
+
+    def program(self, argv: tuple[str, ...]) -> Program:
+        """Who plays a command. Raises NotModelled, and FileNotFoundError if there is no
+        such program.
+        """
+        ...
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+    def listen(self, server: Process, port: int, pages: Iterable[str]) -> None:
+        """See `Process.listen`."""
+        ...
+
+    def closed(self, process: Process) -> None:
+        """It has ended, and listens no longer."""
+        ...
+
+    @property
+    def has_busybox(self) -> bool:
+        """Or coreutils."""
+        ...
+
+    def terminate(self) -> None:
+        """SIGTERM to process 1."""
+        ...
+
+    async def use_all_memory(self) -> None:
+        """Until the container is killed for it; without a limit nothing happens."""
+        ...
+
+
+@dataclass(slots=True)
+class Process:
+    """A process, as the function that plays it sees it.
+
+    `argv` with the program's name; `env` its environment; `files` the container's.
+    `stdin` is read, `stdout` and `stderr` take bytes; most will use `print`. `leader`:
+    process 1 of its PID namespace, which signals do not end by themselves.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    files: FileSystem
+    machine: Machine
+    stdin: Input
+    stdout: Callable[[bytes], None]
+    stderr: Callable[[bytes], None]
+    cwd: str = "/"
+    leader: bool = False
+    tty: bool = False
+    depth: int = 0
+    on_term: Callable[[], None] | None = None
+    """What a signal calls; None: the signal's default."""
+    _terminated: asyncio.Event | None = None
+
+    def print(self, text: str, end: str = "\n") -> None:
+        """A line on standard output."""
+        self.stdout((text + end).encode("utf-8", "surrogateescape"))
+
+    def complain(self, text: str) -> None:
+        """A line on standard error."""
+        self.stderr((text + "\n").encode("utf-8", "surrogateescape"))
+
+    def listen(self, port: int, pages: Iterable[str] = PAGES) -> None:
+        """Accept connections from now on, until it ends; HTTP requests for `pages` are
+        answered with 200, others with 404.
+        """
+        self.machine.listen(self, port, pages)
+
+    async def sleep(self, seconds: float) -> None:
+        """On the cluster's clock."""
+        await asyncio.sleep(seconds)
+
+    async def terminated(self) -> None:
+        """Return when it is asked to end (SIGTERM). A program that never awaits this is
+        ended by the signal; one that does decides itself.
+        """
+        if self._terminated is None:
+            self._terminated = asyncio.Event()
+            self.on_term = self._terminated.set
+        await self._terminated.wait()
+
+    def child(
+        self,
+        argv: tuple[str, ...],
+        *,
+        env: Mapping[str, str] | None = None,
+        stdin: Input | None = None,
+        stdout: Callable[[bytes], None] | None = None,
+        stderr: Callable[[bytes], None] | None = None,
+    ) -> Process:
+        """A process for another command, with this one's environment and streams unless
+        others are given. `play` it.
+        """
+        if self.depth >= MOST_DEPTH:
+            raise NotModelled(f"more than {MOST_DEPTH} processes in one another")
+        return Process(
+            argv,
+            self.env if env is None else env,
+            self.files,
+            self.machine,
+            stdin or self.stdin,
+            stdout or self.stdout,
+            stderr or self.stderr,
+            self.cwd,
+            tty=self.tty,
+            depth=self.depth + 1,
+        )
+
+
+Program = Callable[[Process], Awaitable[int]]
+"""Plays a process, and returns its exit code."""
+
+
+async def play(process: Process, program: Program | None = None) -> int:
+    """Run `program`, or whatever plays its `argv`, and say it if nobody does."""
+    name = process.argv[0]
+    try:
+        if program is None:
+            program = process.machine.program(process.argv)
+        return await program(process) & 255
+    except FileNotFoundError:
+        process.complain(f"sh: {name}: not found")
+        return 127
+    except NotModelled as error:
+        process.stderr(not_modelled_message(str(error)).encode())
+        return NOT_MODELLED
+    except UnknownFile as error:
+        process.stderr(not_modelled_message(f"{name} {error}").encode())
+        return NOT_MODELLED
+    except BrokenPipe:
+        return 141
+    except Exception as error:  # what somebody supplied ends as any program would
+        process.complain(f"{name}: {type(error).__name__}: {error}")
+        return 1
+    finally:
+        process.machine.closed(process)
+
+
+@dataclass(slots=True, frozen=True)
+class Service:
+    """A program that listens and waits: as such it needs no task of its own, which is
+    why thousands fit in one process. `deaf`: it is not ended by SIGTERM.
+    """
+
+    listens: frozenset[int] = frozenset()
+    pages: frozenset[str] = PAGES
+    deaf: bool = False
+
+    async def __call__(self, process: Process) -> int:
+        """The same, as part of a script."""
+        for port in self.listens:
+            process.listen(port, self.pages)
+        await process.terminated()
+        return 0

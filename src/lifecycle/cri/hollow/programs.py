@@ -1,11 +1,16 @@
-"""What the programs in hollow containers do: nothing, for the right time.
+"""Who plays a hollow container: what images run by themselves, what a command line
+does, and what whoever starts the cluster says about both.
 
-A container without processes must still behave: nginx serves until it is told to stop;
-`sh -c "sleep 2"` ends after two seconds; `sh -c "exit 3"` ends at once and badly; a
-program that is not there cannot be started; a shell that is process 1 does not hear
-SIGTERM and has to be killed. This module knows what images run by themselves; scripts
-are gone through by `hollow_shell.py`. Anything unknown runs for ever and ends well when
-asked to.
+1. A program that was registered for the image and the command (`Programs`).
+2. A command that is played here: the shell, and those in `commands.py`,
+   `file_commands.py`, `filter_commands.py` and `tar.py`.
+3. As a container's own command, anything else that looks like a server runs on and
+   says nothing, as an image's own program does: nginx "runs". A tool that would have
+   ended (`wget`, `nslookup`) does not end well for nothing: it says that it was not
+   run, and ends with 126.
+4. As a command in a container (a hook, a probe, `kubectl exec`, a line of a script)
+   anything else is not run, says so in one line and gives 126; one that the image is
+   known not to have is not there, as with a real runtime (in a script: 127).
 
 Ours; upstream's hollow nodes (`pkg/kubemark`) run no programs at all.
 """
@@ -14,16 +19,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.cri.hollow.commands import SHELLS, base_name, commands_of, missing, run
-from lifecycle.cri.hollow.files import FileChange
-from lifecycle.cri.hollow.process import FOREVER, Output, Program
-from lifecycle.cri.hollow.shell import Shell, said_by
+from lifecycle.cri.hollow.applets import (
+    BUSYBOX_COMMANDS,
+    DEBIAN_COMMANDS,
+    ENDLESS,
+    SHELLS,
+    base_name,
+    commands_of,
+    missing,
+    short_name,
+)
+from lifecycle.cri.hollow.commands import COMMANDS
+from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
+from lifecycle.cri.hollow.filter_commands import FILTERS
+from lifecycle.cri.hollow.process import NotModelled, Process, Program, Service
+from lifecycle.cri.hollow.shell import sh
+from lifecycle.cri.hollow.tar import tar
+from lifecycle.cri.images.reference import normalized_name, split_reference
 
-NGINX = Program(listens=frozenset({80}))
-RUNS_FOREVER = Program()
+Key = str | tuple[str, str]
+"""An image, or an image and a command. The image with its tag, or without one for all
+tags; `*` is any image. The command without its directory.
+"""
+
+PLAYED: Mapping[str, Program] = {
+    **COMMANDS,
+    **FILE_COMMANDS,
+    **FILTERS,
+    "tar": tar,
+    **dict.fromkeys(SHELLS, sh),
+}
+
 HEALTH = frozenset({"/health", "/ready", "/healthz", "/livez", "/readyz"})
 COMPONENTS = {
-    name: Program(listens=frozenset(ports), pages=HEALTH)
+    name: Service(frozenset(ports), HEALTH)
     for name, ports in {
         "coredns": (53, 8080, 8181, 9153),
         "etcd": (2379, 2380, 2381),
@@ -38,70 +67,113 @@ COMPONENTS = {
 """What runs a cluster: the ports that kubeadm and kind have them listen on, for their
 probes.
 """
-SHELL = Program(runs_for=0.0, on_term=None)
+NGINX = Service(frozenset({80}))
+RUNS_ON = Service()
+SHELL_IMAGES = frozenset({"alpine", "busybox", "debian", "ubuntu"})
+"""Whose own program is a shell."""
 
 
-def program_of_image(image: str) -> Program:
-    """What an image runs if the pod does not say."""
-    name = image.rpartition("@")[0] or image
-    name = name.rsplit("/", 1)[-1].split(":")[0]
-    if name == "nginx":
-        return NGINX
-    if name in COMPONENTS:
-        return COMPONENTS[name]
-    if name in ("busybox", "alpine", "debian", "ubuntu"):
-        return SHELL
-    return RUNS_FOREVER
+class StartError(Exception):
+    """The program cannot be started; the text is runc's."""
 
 
-def program_of(
-    image: str,
-    command: tuple[str, ...],
-    args: tuple[str, ...],
-    envs: Mapping[str, str] | None = None,
-) -> Program:
-    """What a container will do. `command` replaces the image's program, `args` its
-    arguments.
-    """
-    default = program_of_image(image)
-    known = commands_of(image)
-    if not command:
-        if args and default in (SHELL, NGINX):  # their entry point runs its arguments
-            return program_of_words(list(args), known, envs)
-        return default
-    return program_of_words([*command, *args], known, envs)
+async def _not_run(process: Process) -> int:
+    raise NotModelled(" ".join(process.argv)[:100])
 
 
-def program_of_words(
-    words: list[str],
-    known: frozenset[str] | None = None,
-    envs: Mapping[str, str] | None = None,
-    files: tuple[FileChange, ...] = (),
-) -> Program:
-    """What a command line does, as process 1. `known`: the commands that there are;
-    `files`: what happened to files before.
-    """
-    if words[0] in SHELLS and "-c" in words[1:-1] and not missing(words[0], known):
-        return Shell(known, envs or {}, files=files).program(
-            words[words.index("-c") + 1]
-        )
-    if words[0] in SHELLS and len(words) == 1:
-        return SHELL
-    name = base_name(words[0])
-    if name in COMPONENTS:
-        return COMPONENTS[name]
-    why = missing(words[0], known)
-    if why:
-        return Program(start_error=why)
-    if name == "nginx" and "-s" not in words:
-        return NGINX
-    if name == "tail" and "/dev/zero" in words:
-        return Program(on_term=None, oom=True)
-    seconds, code = run(words, known, files)
-    if seconds == FOREVER:
-        return RUNS_FOREVER if known is None else Program(on_term=None)
-    said = tuple(
-        Output(0.0, stream, text.replace("$", "$$"))
-        for stream, text in said_by(words, envs or {}, code)
-    )
-    return Program(runs_for=seconds, exit_code=code, on_term=None, output=said)
+class Programs:
+    """What a node knows. `registered`: more programs, which come first."""
+
+    def __init__(self, registered: Mapping[Key, Program] | None = None) -> None:
+        self._registered: dict[tuple[str, str], Program] = {}
+        for key, program in (registered or {}).items():
+            image, command = (key, "") if isinstance(key, str) else key
+            if not callable(program):
+                raise ValueError(
+                    f"the program for {key!r} is {program!r}; it should be an async"
+                    " function that takes a Process and returns an exit code"
+                )
+            self._registered[self._image(image), command] = program
+
+    @staticmethod
+    def _image(image: str) -> str:
+        if image == "*":
+            return image
+        _, tag, digest = split_reference(image)
+        full = normalized_name(image)
+        return full if tag or digest else split_reference(full)[0]
+
+    def is_registered(self, program: Program) -> bool:
+        """Or one of ours."""
+        return program in self._registered.values()
+
+    def has_image(self, reference: str) -> bool:
+        """Whether there is a program for an image, so that there must be the image,
+        too.
+        """
+        repository = split_reference(reference)[0]
+        return any(image in (reference, repository) for image, _ in self._registered)
+
+    def _find(self, image: str, command: str) -> Program | None:
+        full = normalized_name(image)
+        for name in (full, split_reference(full)[0], "*"):
+            program = self._registered.get((name, command))
+            if program is not None:
+                return program
+        return None
+
+    def main(
+        self, image: str, command: tuple[str, ...], args: tuple[str, ...]
+    ) -> tuple[Program, tuple[str, ...]]:
+        """What a container does, and with which `argv`. `command` replaces the image's
+        program, `args` its arguments. Raises StartError.
+        """
+        name = short_name(image)
+        own = self._find(image, "")
+        if command or (
+            args and own is None and (name in SHELL_IMAGES or name == "nginx")
+        ):
+            argv = (*command, *args)  # the entry points of these run their arguments
+            return self._main_command(image, argv, own), argv
+        if own is None:
+            own = NGINX if name == "nginx" else COMPONENTS.get(name)
+        if own is None:
+            own = sh if name in SHELL_IMAGES else RUNS_ON
+        return own, (name if own is not sh else "sh", *args)
+
+    def _main_command(
+        self, image: str, argv: tuple[str, ...], own: Program | None
+    ) -> Program:
+        name, known = base_name(argv[0]), commands_of(image)
+        registered = self._find(image, name)
+        if registered is not None:
+            return registered
+        if name in COMPONENTS:
+            return COMPONENTS[name]
+        why = missing(argv[0], known)
+        if why and own is None:
+            raise StartError(why)
+        if name == "nginx" and "-s" not in argv:
+            return NGINX
+        if name in PLAYED:
+            return PLAYED[name]
+        if own is not None:
+            return own
+        if name in (BUSYBOX_COMMANDS | DEBIAN_COMMANDS) - ENDLESS:
+            return _not_run
+        return RUNS_ON if known is None else Service(deaf=True)
+
+    def command(self, image: str, argv: tuple[str, ...]) -> Program:
+        """Who plays a command in a container of an image. Raises NotModelled, and
+        StartError if the image is known not to have it.
+        """
+        name = base_name(argv[0])
+        registered = self._find(image, name)
+        if registered is not None:
+            return registered
+        why = missing(argv[0], commands_of(image))
+        if why:
+            raise StartError(why)
+        if name in PLAYED:
+            return PLAYED[name]
+        raise NotModelled(" ".join(argv)[:100])

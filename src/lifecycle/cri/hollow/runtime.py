@@ -2,9 +2,11 @@
 memory, at once.
 
 Sandboxes get addresses from the node's range as CNI's host-local plugin gives them
-(from `.2` up, the next after the last one given); containers "run" as long as
-`hollow_programs.py` says and then exit, which is a timer and an event. A thousand nodes
-with ten pods each are a few megabytes.
+(from `.2` up, the next after the last one given). Containers run no programs; Python
+functions play some (`programs.py` says which, and what becomes of the others: they are
+not run, say so, and give 126). Files are those of volumes, and what containers wrote
+themselves (`filesystem.py`). A container that only waits is no more than its status, so
+a thousand nodes with ten pods each are a few megabytes.
 
 `latency` stretches sandbox creation and container starts to real-looking times
 (seconds, each between half and one and a half times of it), for those who want to watch
@@ -16,7 +18,6 @@ Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from lifecycle.cri.apis.container import ContainerState
@@ -25,7 +26,6 @@ from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.services import VersionResponse
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow import streaming
-from lifecycle.cri.hollow.commands import asks_to_end
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.pod_sandboxes import HollowPodSandboxes
 
@@ -61,14 +61,8 @@ class HollowRuntime(HollowPodSandboxes):
     async def exec_sync(
         self, container_id: str, cmd: tuple[str, ...], timeout: float
     ) -> ExecSyncResponse:
-        """Runs nothing; takes the time and gives the code that the command would."""
-        container = self._container(container_id)
-        envs = self._environment(container.status.pod_sandbox_id, container.config)
-        answer = await streaming.exec_sync(
-            container, envs, cmd, timeout, self._age(container)
-        )
-        self._asked_to_end(container, cmd)
-        return answer
+        """Runs nothing: what is not played says so, and ends with 126."""
+        return await streaming.exec_sync(self._container(container_id), cmd, timeout)
 
     async def exec(
         self,
@@ -78,27 +72,14 @@ class HollowRuntime(HollowPodSandboxes):
         tty: bool = False,
     ) -> int:
         """What `exec_sync` would say, as it says it."""
-        container = self._container(container_id)
-        envs = self._environment(container.status.pod_sandbox_id, container.config)
-        code = await streaming.exec_stream(
-            container, envs, cmd, streams, tty, self._age(container)
+        return await streaming.exec_stream(
+            self._container(container_id), cmd, streams, tty
         )
-        self._asked_to_end(container, cmd)
-        return code
-
-    def _asked_to_end(self, container: HollowContainer, cmd: tuple[str, ...]) -> None:
-        """From within, by a command."""
-        if asks_to_end(cmd):
-            code, seconds = self._sigterm(container)
-            if code is not None:
-                asyncio.get_running_loop().call_later(
-                    seconds, self._end, container, code
-                )
 
     async def attach(
         self, container_id: str, streams: Streams, tty: bool = False
     ) -> None:
-        """Hear what the program says from now on, until it ends."""
+        """Hear what the program says from now on, until it ends, and talk to it."""
         await streaming.attach(self._container(container_id), self.logs, streams, tty)
 
     async def port_forward(
@@ -135,8 +116,13 @@ class HollowRuntime(HollowPodSandboxes):
         ]
 
     def read_log(self, path: str, offset: int = 0, size: int = -1) -> bytes:
-        """From memory."""
-        return self.logs.read(path, offset, size)
+        """From memory: a log, or what a container wrote as its last words."""
+        container_id, _, inside = path[1:].partition("/")
+        container = self._containers.get(container_id)
+        if container is None:
+            return self.logs.read(path, offset, size)
+        message = container.files.written(f"/{inside}")
+        return message[offset : None if size < 0 else offset + size]
 
     def log_size(self, path: str) -> int:
         """Of what is in memory."""
@@ -192,10 +178,7 @@ class HollowRuntime(HollowPodSandboxes):
         for host in hosts:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
-                if (
-                    container.status.state is ContainerState.RUNNING
-                    and port in container.program.listens
-                ):
+                if container.running and container.pages(port) is not None:
                     return container
         return None
 

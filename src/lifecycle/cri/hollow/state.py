@@ -7,7 +7,7 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from random import Random
 
@@ -21,6 +21,9 @@ from lifecycle.cri.hollow.addresses import HollowAddresses
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.images import KIND_IMAGES, HollowImages
 from lifecycle.cri.hollow.logs import HollowLogs
+from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.programs import Key, Programs
+from lifecycle.cri.hollow.volumes import HollowVolumes
 
 
 class HollowState:
@@ -34,13 +37,16 @@ class HollowState:
         latency: float = 0.0,
         images: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
         missing_images: Iterable[str] = (),
+        programs: Mapping[Key, Program] | None = None,
         log_root: Path | None = None,
     ) -> None:
         self._clock = clock or Clock()
         self._names = names or NameSource()
         self.latency = latency
         self._rng = Random(0)
-        self.images = HollowImages(images, missing_images)
+        self._programs = Programs(programs)
+        self.images = HollowImages(images, missing_images, self._programs.has_image)
+        self.volumes = HollowVolumes()
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._by_pod: dict[str, list[str]] = {}
         self._containers: dict[str, HollowContainer] = {}

@@ -1,5 +1,4 @@
-"""Talking to a hollow container: exec, attach, port-forward. Nothing runs, but what
-would have been said is said.
+"""Talking to a hollow container: exec, attach, port-forward.
 
 Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`, `PortForward`);
 the errors are containerd's (`internal/cri/server/container_execsync.go`,
@@ -9,18 +8,22 @@ the errors are containerd's (`internal/cri/server/container_execsync.go`,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.files import changes_of, look
 from lifecycle.cri.hollow.logs import HollowLogs
-from lifecycle.cri.hollow.process import SIGKILLED, expand
-from lifecycle.cri.hollow.programs import program_of_words
+from lifecycle.cri.hollow.process import (
+    SIGKILLED,
+    Input,
+    NotModelled,
+    Process,
+    Program,
+    play,
+)
 
 EXEC_ERROR = (
     "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"
@@ -29,109 +32,163 @@ EXEC_ERROR = (
 """Of a program that is not there."""
 
 
-async def exec_sync(
-    container: HollowContainer,
-    environment: Mapping[str, str],
-    cmd: tuple[str, ...],
-    timeout: float,
-    age: float = 0.0,
-) -> ExecSyncResponse:
-    """Takes the time and gives the code that the command would, `age` seconds after the
-    container's start.
+class _Interrupted(Exception):
+    """The container has ended, and its processes with it."""
 
-    `timeout` in seconds, 0: none. Raises RuntimeServiceError.
+
+async def _run(container: HollowContainer, process: Process, timeout: float = 0) -> int:
+    """Its exit code. Raises _Interrupted, TimeoutError, and RuntimeServiceError if
+    there is no such program.
     """
     container.must_run()
-    past = tuple(
-        replace(change, after=change.after - age) for change in container.program.files
+    program: Program | None = None
+    try:
+        program = container.program(process.argv)
+    except FileNotFoundError as error:
+        exec_id = sha256(
+            " ".join([container.status.id, *process.argv]).encode()
+        ).hexdigest()
+        raise RuntimeServiceError(EXEC_ERROR.format(exec_id, error)) from None
+    except NotModelled:
+        pass  # it is played all the same, and says so
+    task = container.spawn(play(process, program))
+    try:
+        async with asyncio.timeout(timeout or None):
+            await asyncio.wait([task])
+    finally:
+        task.cancel()
+    if task.cancelled():
+        raise _Interrupted
+    return task.result()
+
+
+async def exec_sync(
+    container: HollowContainer, cmd: tuple[str, ...], timeout: float
+) -> ExecSyncResponse:
+    """Plays the command to its end. `timeout` in seconds, 0: none. Raises
+    RuntimeServiceError.
+    """
+    written = {"stdout": bytearray(), "stderr": bytearray()}
+    process = container.process(
+        cmd, Input(), lambda stream, data: written[stream].extend(data)
     )
-    program = program_of_words(list(cmd), container.commands, environment, past)
-    if program.start_error:
-        exec_id = sha256(" ".join([container.status.id, *cmd]).encode()).hexdigest()
-        raise RuntimeServiceError(EXEC_ERROR.format(exec_id, program.start_error))
-    found = look(container.program.files, cmd, age)
-    if found is not None:
-        return ExecSyncResponse(found[0], "", found[1])
-    made = program.files or changes_of(list(cmd), 0.0)
-    if made:
-        later = tuple(replace(change, after=change.after + age) for change in made)
-        container.program = replace(
-            container.program, files=container.program.files + later
-        )
-    seconds = program.runs_for if program.runs_for is not None else 3600.0
-    limit = min(seconds, timeout) if timeout else seconds
-    if limit and not await _still_runs_after(container, limit):
-        return ExecSyncResponse(SIGKILLED)  # who runs in a container ends with it
-    if timeout and seconds > timeout:
+    try:
+        code = await _run(container, process, timeout)
+    except _Interrupted:
+        code = SIGKILLED
+    except TimeoutError:
         raise RuntimeServiceError(
             "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
             f"timeout {timeout:g}s exceeded: context deadline exceeded"
-        )
-    said: dict[str, list[str]] = {"stdout": [], "stderr": []}
-    for line in program.output:
-        if line.stream in said:
-            said[line.stream].append(expand(line.text, dict(environment)) + "\n")
-    return ExecSyncResponse(
-        program.exit_code, "".join(said["stdout"]), "".join(said["stderr"])
-    )
-
-
-async def _still_runs_after(container: HollowContainer, seconds: float) -> bool:
-    ended: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
-    container.watchers.append(ended)
-    try:
-        async with asyncio.timeout(seconds):
-            await ended.get()
-    except TimeoutError:
-        return True
-    finally:
-        container.watchers.remove(ended)
-    return False
+        ) from None
+    texts = [data.decode("utf-8", "surrogateescape") for data in written.values()]
+    return ExecSyncResponse(code, *texts)
 
 
 async def exec_stream(
-    container: HollowContainer,
-    environment: Mapping[str, str],
-    cmd: tuple[str, ...],
-    streams: Streams,
-    tty: bool,
-    age: float = 0.0,
+    container: HollowContainer, cmd: tuple[str, ...], streams: Streams, tty: bool
 ) -> int:
-    """The same as it is said; the exit code. `cat` gives back what it is sent."""
-    if (
-        len(cmd) == 1
-        and cmd[0].rsplit("/", 1)[-1] == "cat"
-        and streams.stdin is not None
-    ):
-        container.must_run()
-        async for data in streams.stdin:
-            await streams.stdout(data)
-        return 0
-    answer = await exec_sync(container, environment, cmd, 0, age)
-    if answer.stdout:
-        await streams.stdout(answer.stdout.encode())
-    if answer.stderr:
-        await (streams.stdout if tty else streams.stderr)(answer.stderr.encode())
-    return answer.exit_code
+    """The same with everything as it comes, in both directions; the exit code."""
+    output: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
+    stdin = Input(streams.stdin)
+    write = _writer(output, tty)
+    if tty and streams.stdin is not None:
+        stdin = Input(typed_lines(streams.stdin, lambda data: write("stdout", data)))
+    process = container.process(cmd, stdin, write)
+    process.tty = tty
+    task = asyncio.ensure_future(_run(container, process))
+    task.add_done_callback(lambda _: output.put_nowait(None))
+    try:
+        while (piece := await output.get()) is not None:
+            await (streams.stderr if piece[0] == "stderr" else streams.stdout)(piece[1])
+        return await task
+    except _Interrupted:
+        return SIGKILLED
+    finally:
+        task.cancel()
+
+
+def _writer(
+    output: asyncio.Queue[tuple[str, bytes] | None], tty: bool
+) -> Callable[[str, bytes], None]:
+    """A terminal has one output, and begins each line at its left edge."""
+
+    def write(stream: str, data: bytes) -> None:
+        if tty:
+            stream, data = "stdout", data.replace(b"\n", b"\r\n")
+        output.put_nowait((stream, data))
+
+    return write
+
+
+async def typed_lines(
+    keys: AsyncIterator[bytes], echo: Callable[[bytes], None]
+) -> AsyncIterator[bytes]:
+    """What a terminal makes of keys: lines, shown as they are typed. Ctrl-D on an empty
+    line ends it, Ctrl-C empties the line.
+    """
+    line = bytearray()
+    async for data in keys:
+        for byte in data:
+            if byte in b"\r\n":
+                echo(b"\n")
+                yield bytes(line) + b"\n"
+                line.clear()
+            elif byte == 4:
+                if not line:
+                    return
+                yield bytes(line)
+                line.clear()
+            elif byte == 3:
+                echo(b"^C\n")
+                line.clear()
+                yield b"\n"
+            elif byte in b"\x7f\b":
+                if line:
+                    line.pop()
+                    echo(b"\b \b")
+            elif byte >= 32 or byte == 9:
+                line.append(byte)
+                echo(bytes([byte]))
 
 
 async def attach(
     container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool
 ) -> None:
-    """Hear what the program says from now on, until it ends."""
+    """Hear what process 1 says from now on, until it ends; what is sent is its
+    input.
+    """
     container.must_run()
-    said: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
+    output: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
     path = container.status.log_path or container.status.id
-    stop = logs.listen(path, lambda stream, data: said.put_nowait((stream, data)))
-    container.watchers.append(said)
+    write = _writer(output, tty)
+    stop = logs.listen(path, write)
+    container.watchers.append(output)
+    feeding = asyncio.ensure_future(_feed(container, streams, write if tty else None))
     try:
-        while (piece := await said.get()) is not None:
-            await (
-                streams.stderr if piece[0] == "stderr" and not tty else streams.stdout
-            )(piece[1])
+        while (piece := await output.get()) is not None:
+            await (streams.stderr if piece[0] == "stderr" else streams.stdout)(piece[1])
     finally:
-        container.watchers.remove(said)
+        feeding.cancel()
+        container.watchers.remove(output)
         stop()
+
+
+async def _feed(
+    container: HollowContainer,
+    streams: Streams,
+    echo: Callable[[str, bytes], None] | None,
+) -> None:
+    """With `stdinOnce` the first one to attach ends the input, too."""
+    if streams.stdin is None or container.input is None:
+        return
+    pieces = streams.stdin
+    if echo is not None:
+        pieces = typed_lines(pieces, lambda data: echo("stdout", data))
+    async for data in pieces:
+        container.input.put_nowait(data)
+    if container.config.stdin_once:
+        container.input.put_nowait(b"")
 
 
 def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAnswer:
@@ -145,9 +202,8 @@ def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAns
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
     if request.method not in ("GET", "HEAD"):
         return HTTPAnswer(405)
-    return HTTPAnswer(
-        200 if request.path.partition("?")[0] in server.program.pages else 404
-    )
+    pages = server.pages(request.port) or ()
+    return HTTPAnswer(200 if request.path.partition("?")[0] in pages else 404)
 
 
 async def port_forward(
@@ -169,9 +225,9 @@ async def port_forward(
             head, _, request = request.partition(b"\r\n\r\n")
             words = head.split(b" ")
             page = words[1].decode(errors="replace") if len(words) > 1 else ""
-            said = "200 OK" if page in server.program.pages else "404 Not Found"
+            status = "200 OK" if page in (server.pages(port) or ()) else "404 Not Found"
             await streams.stdout(
-                f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode()
+                f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode()
             )
 
 

@@ -25,6 +25,7 @@ from lifecycle.cri.apis.pod_sandbox import (
 )
 from lifecycle.cri.images.small_images import pause_program
 from lifecycle.cri.oci_spec import sandbox_spec
+from lifecycle.cri.resolv_conf import resolv_conf
 from lifecycle.cri.sandbox import syscalls
 from lifecycle.cri.sandbox.clean import clean_bundle, unmount_below
 from lifecycle.cri.sandbox.containers import Containers
@@ -106,7 +107,7 @@ class PodSandboxes(Containers):
         (directory / "hosts").write_text(
             hosts + "".join(f"{ip} {name}\n" for ip in sandbox.addresses[:1])
         )
-        (directory / "resolv.conf").write_text(resolv_conf(config.dns_config))
+        (directory / "resolv.conf").write_text(pod_resolv_conf(config.dns_config))
         program = directory / "rootfs" / "pause"
         program.parent.mkdir()
         program.write_bytes(pause_program())
@@ -218,14 +219,10 @@ def _mounted() -> set[str]:
         return {line.split()[1] for line in mounts}
 
 
-def resolv_conf(dns: Fields) -> str:
+def pod_resolv_conf(dns: Fields) -> str:
     """The pod's name servers; without any, the machine's own."""
-    if not dns:
-        with suppress(OSError):
-            return Path("/etc/resolv.conf").read_text()
-        return ""
-    lines = [f"search {' '.join(dns['searches'])}"] if dns.get("searches") else []
-    lines += [f"nameserver {server}" for server in dns.get("servers") or ()]
-    if dns.get("options"):
-        lines.append(f"options {' '.join(dns['options'])}")
-    return "".join(line + "\n" for line in lines)
+    if dns:
+        return resolv_conf(dns)
+    with suppress(OSError):
+        return Path("/etc/resolv.conf").read_text()
+    return ""

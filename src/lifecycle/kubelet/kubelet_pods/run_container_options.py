@@ -39,18 +39,36 @@ from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
 Event = Callable[[str, str, str], None]
 
 
+def subpaths_only(
+    pod: Object, container: Object, envs: Mapping[str, str]
+) -> tuple[Mount, ...]:
+    """No mounts; but a path that cannot be made out is an error here, too. Raises
+    MountError.
+    """
+    for mount in container.get("volumeMounts") or ():
+        subpath_of(mount, envs)
+    return ()
+
+
 class PaperOptions:
     """What a node that is not there can still say: a container's own environment, with
-    what is missing for it.
+    what is missing for it, and the mounts that `mounts` gives.
 
     Service variables are left out: each of a thousand nodes would have to watch every
     Service.
     """
 
     def __init__(
-        self, get: GetObject, host_ip: str, allocatable: Mapping[str, str]
+        self,
+        get: GetObject,
+        host_ip: str,
+        allocatable: Mapping[str, str],
+        mounts: Callable[
+            [Object, Object, Mapping[str, str]], tuple[Mount, ...]
+        ] = subpaths_only,
     ) -> None:
         self._get = get
+        self._mounts = mounts
         self._host_ip = host_ip
         self._allocatable = allocatable
 
@@ -63,9 +81,7 @@ class PaperOptions:
     async def generate(
         self, pod: Object, container: Object, pod_ip: str, event: Event
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Mount, ...]]:
-        """Environment, and no mounts; but a path that cannot be made out is an error
-        here, too. Raises ContainerEnvironmentError.
-        """
+        """Environment and mounts. Raises ContainerEnvironmentError."""
         envs: dict[str, str] = {}
         if container.get("env") or container.get("envFrom"):
             envs = await make_environment_variables(
@@ -77,11 +93,10 @@ class PaperOptions:
                 event=event,
             )
         try:
-            for mount in container.get("volumeMounts") or ():
-                subpath_of(mount, envs)
+            mounts = self._mounts(pod, container, envs)
         except MountError as error:
             raise ContainerEnvironmentError(str(error)) from None
-        return tuple(envs.items()), ()
+        return tuple(envs.items()), mounts
 
 
 def addresses(pod: Object, pod_ip: str, host_ip: str) -> Object:

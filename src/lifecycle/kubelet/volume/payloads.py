@@ -23,6 +23,9 @@ from lifecycle.kubelet.container.downward import (
 from lifecycle.kubelet.volume.atomic_writer import FileProjection
 
 DEFAULT_MODE = 0o644
+API_VOLUMES = ("configMap", "secret", "projected", "downwardAPI")
+"""The kinds of volumes whose files come from the API."""
+
 GetObject = Callable[[str, str, str], Awaitable[Object]]
 """Takes plural, name and namespace. Raises LookupError with upstream's text."""
 GetToken = Callable[[Object, str, int], Awaitable[str]]
@@ -164,6 +167,32 @@ async def projected_payload(
     if errors:
         raise VolumeError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     return files
+
+
+async def volume_payload(
+    volume: Object,
+    pod: Object,
+    status: Object,
+    allocatable: Mapping[str, str],
+    get: GetObject,
+    get_token: GetToken,
+) -> dict[str, FileProjection]:
+    """The files of one of `API_VOLUMES`. Raises VolumeError."""
+    kind = next(kind for kind in API_VOLUMES if kind in volume)
+    source = volume[kind] or {}
+    namespace = pod["metadata"]["namespace"]
+    mode = source.get("defaultMode", DEFAULT_MODE)
+    if kind == "configMap":
+        name = source.get("name", "")
+        return await object_payload(source, "configmaps", name, namespace, mode, get)
+    if kind == "secret":
+        name = source.get("secretName", "")
+        return await object_payload(source, "secrets", name, namespace, mode, get)
+    if kind == "downwardAPI":
+        return downward_payload(
+            source.get("items") or [], pod, mode, status, allocatable
+        )
+    return await projected_payload(source, pod, status, allocatable, get, get_token)
 
 
 async def _token_file(

@@ -31,17 +31,15 @@ from lifecycle.kubelet.config.directories import (
     escape_qualified_name,
 )
 from lifecycle.kubelet.volume import empty_dir, host_path
-from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter
 from lifecycle.kubelet.volume.ownership import set_volume_ownership
 from lifecycle.kubelet.volume.payloads import (
-    DEFAULT_MODE,
+    API_VOLUMES,
     GetObject,
     GetToken,
     VolumeError,
-    downward_payload,
-    object_payload,
-    projected_payload,
+    volume_payload,
 )
 from lifecycle.kubelet.volumemanager.attachable import (
     NotAttached,
@@ -59,7 +57,7 @@ PLUGINS = {
     "downwardAPI": "kubernetes.io/downward-api",
     "hostPath": "kubernetes.io/host-path",
 }
-READ_ONLY_PLUGINS = {"configMap", "secret", "projected", "downwardAPI"}
+READ_ONLY_PLUGINS = frozenset(API_VOLUMES)
 INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
 """Seconds between tries of one volume: the first, and the longest."""
 
@@ -267,7 +265,14 @@ class VolumeManager:
 
     async def _written(self, pod: Object, volume: Object, kind: str) -> None:
         uid, name = pod["metadata"]["uid"], volume["name"]
-        payload = await self._payload(pod, kind, volume[kind] or {})
+        payload = await volume_payload(
+            volume,
+            pod,
+            self._status(pod),
+            self._allocatable,
+            self._get,
+            self._get_token,
+        )
         path = self._directories.volume(uid, PLUGINS[kind], name)
         meta = self._directories.plugin(uid, EMPTY_DIR_PLUGIN, f"wrapped_{name}")
         medium = "" if kind == "configMap" else "Memory"
@@ -281,35 +286,6 @@ class VolumeManager:
         if AtomicWriter(path, self._rng).write(payload, self._clock.now()):
             self._own(pod, path, read_only=True)
         self._note(pod, MountedVolume(name, kind, path, meta))
-
-    async def _payload(
-        self, pod: Object, kind: str, source: Object
-    ) -> dict[str, FileProjection]:
-        namespace, mode = (
-            pod["metadata"]["namespace"],
-            source.get("defaultMode", DEFAULT_MODE),
-        )
-        if kind == "configMap":
-            return await object_payload(
-                source, "configmaps", source.get("name", ""), namespace, mode, self._get
-            )
-        if kind == "secret":
-            return await object_payload(
-                source,
-                "secrets",
-                source.get("secretName", ""),
-                namespace,
-                mode,
-                self._get,
-            )
-        status = self._status(pod)
-        if kind == "downwardAPI":
-            return downward_payload(
-                source.get("items") or [], pod, mode, status, self._allocatable
-            )
-        return await projected_payload(
-            source, pod, status, self._allocatable, self._get, self._get_token
-        )
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         persistent_volume = await claimed_volume(volume, pod, self._get)

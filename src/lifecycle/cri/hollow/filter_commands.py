@@ -1,0 +1,179 @@
+"""The filters that are played in hollow containers: `grep`, `head`, `tail`, `sort`,
+`wc`, `tee`.
+
+Ours, after busybox' applets. Left out: most options.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lifecycle.api.go_regexp import compile_regexp, parse_error
+from lifecycle.cri.hollow.commands import not_modelled, pause
+from lifecycle.cri.hollow.file_commands import options_and_paths
+from lifecycle.cri.hollow.filesystem import FileError
+from lifecycle.cri.hollow.paths import absolute
+from lifecycle.cri.hollow.process import Input, Pipe, Process, Program
+
+
+async def _inputs(process: Process, paths: list[str]) -> list[Input] | None:
+    """The files, or the standard input; None if one is not there, which is said."""
+    if not paths or paths == ["-"]:
+        return [process.stdin]
+    inputs = []
+    for path in paths:
+        try:
+            data = await process.files.read(absolute(process.cwd, path))
+        except FileError as error:
+            process.complain(f"{process.argv[0]}: {path}: {error}")
+            return None
+        pipe = Pipe()
+        pipe.write(data)
+        pipe.close()
+        inputs.append(Input(pipe))
+    return inputs
+
+
+async def grep(process: Process) -> int:
+    """Lines with a pattern; `-q`, `-v`, `-i`, `-c`, `-E`, `-F`."""
+    options, words = options_and_paths(process, "qvicEF")
+    name = process.argv[0].rpartition("/")[2]
+    if not words or len(words) > 2:
+        raise not_modelled(process)
+    pattern = words[0]
+    if "F" in options or name == "fgrep":
+        pattern = re.escape(pattern)
+    elif re.search(r"\\[(){}|+?<>]", pattern):
+        raise not_modelled(process)
+    if "i" in options:
+        pattern = f"(?i){pattern}"
+    if parse_error(pattern):
+        raise not_modelled(process)
+    expression = compile_regexp(pattern)  # which never takes long, whatever it is
+    inputs = await _inputs(process, words[1:])
+    if inputs is None:
+        return 2
+    count = 0
+    while line := await inputs[0].readline():
+        text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
+        if bool(expression.search(text)) == ("v" in options):
+            continue
+        count += 1
+        if "q" in options:
+            return 0
+        if "c" not in options:
+            process.print(text)
+    if "c" in options:
+        process.print(str(count))
+    return 0 if count else 1
+
+
+def _count(process: Process) -> tuple[int, list[str]]:
+    """Of `-5`, `-n5`, `-n 5`: lines, and paths."""
+    words = list(process.argv[1:])
+    count = 10
+    if words and (match := re.fullmatch(r"-n?(\d+)", words[0])):
+        count = int(match[1])
+        del words[0]
+    elif words[:1] == ["-n"] and len(words) > 1 and words[1].isdigit():
+        count = int(words[1])
+        del words[:2]
+    if len(words) > 1 or any(word.startswith("-") and len(word) > 1 for word in words):
+        raise not_modelled(process)
+    return count, words
+
+
+async def head(process: Process) -> int:
+    """The first lines."""
+    count, paths = _count(process)
+    inputs = await _inputs(process, paths)
+    if inputs is None:
+        return 1
+    while count and (line := await inputs[0].readline()):
+        process.stdout(line)
+        count -= 1
+    return 0
+
+
+async def tail(process: Process) -> int:
+    """The last lines. `-f` has nothing to say of `/dev/null`, for ever; `/dev/zero`
+    never ends, and its one line needs all the memory there is.
+    """
+    words = process.argv[1:]
+    if "/dev/zero" in words:
+        await process.machine.use_all_memory()
+    if words in (("-f", "/dev/null"), ("-F", "/dev/null")):
+        await pause(float("inf"))
+    count, paths = _count(process)
+    inputs = await _inputs(process, paths)
+    if inputs is None:
+        return 1
+    lines = (await inputs[0].read_all()).splitlines(keepends=True)
+    process.stdout(b"".join(lines[-count:] if count else []))
+    return 0
+
+
+async def sort(process: Process) -> int:
+    """By bytes; `-r`, `-n`, `-u`."""
+    options, paths = options_and_paths(process, "rnu")
+    inputs = await _inputs(process, paths)
+    if inputs is None:
+        return 1
+    lines = [line for each in inputs for line in (await each.read_all()).splitlines()]
+    if "n" in options:
+        lines.sort(key=_number)
+    else:
+        lines.sort()
+    if "u" in options:
+        lines = list(dict.fromkeys(lines))
+    for line in reversed(lines) if "r" in options else lines:
+        process.stdout(line + b"\n")
+    return 0
+
+
+def _number(line: bytes) -> float:
+    match = re.match(rb"\s*(-?\d+(?:\.\d+)?)", line)
+    return float(match[1]) if match else 0.0
+
+
+async def wc(process: Process) -> int:
+    """One of lines, words and bytes, of one input."""
+    options, paths = options_and_paths(process, "lwc")
+    if len(options) != 1 or len(paths) > 1:
+        raise not_modelled(process)
+    inputs = await _inputs(process, paths)
+    if inputs is None:
+        return 1
+    data = await inputs[0].read_all()
+    number = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}[options]
+    process.print(f"{number} {paths[0]}" if paths else str(number))
+    return 0
+
+
+async def tee(process: Process) -> int:
+    """To files, too."""
+    options, paths = options_and_paths(process, "a")
+    writers = [process.stdout]
+    for path in paths:
+        full = absolute(process.cwd, path)
+        try:
+            writers.append(await process.files.open(full, append="a" in options))
+        except FileError as error:
+            process.complain(f"tee: {path}: {error}")
+            return 1
+    while data := await process.stdin.read():
+        for write in writers:
+            write(data)
+    return 0
+
+
+FILTERS: dict[str, Program] = {
+    "egrep": grep,
+    "fgrep": grep,
+    "grep": grep,
+    "head": head,
+    "sort": sort,
+    "tail": tail,
+    "tee": tee,
+    "wc": wc,
+}
