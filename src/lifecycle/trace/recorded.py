@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -50,35 +50,22 @@ def recorded_journey(
     audit log does not hold such a creation.
     """
     folder = Path(recording)
-    audit = [
-        entry
-        for entry in _lines(folder / "audit" / f"{scenario}.jsonl")
-        if entry["stage"] == "ResponseComplete"
-    ]
-    creation = next(
-        (e for e in audit if e["verb"] == "create" and _is(e, "deployments", name)),
-        None,
-    )
-    if creation is None:
-        raise LookupError(
-            f"{folder.name}: no creation of deployment {name} in the audit log"
+    try:
+        requests = requests_of(
+            _lines(folder / "audit" / f"{scenario}.jsonl"), name, events=events
         )
-    origin = _seconds(creation["requestReceivedTimestamp"])
+    except LookupError as error:
+        raise LookupError(f"{folder.name}: {error}") from None
+    origin = _seconds(requests[0][1]["requestReceivedTimestamp"])
     watch = list(_lines(folder / "watch" / f"{scenario}.jsonl"))
     ready = _when_ready(watch, name)
-    end = ready + _watch_offset(watch, audit) if ready is not None else float("inf")
-    family = _family(audit, creation)
-    steps = [
-        step
-        for entry in audit
-        if entry["verb"] not in ("get", "list", "watch")
-        and _belongs(entry, family, name, events)
-        for step in [_step(entry, origin)]
-        if step.start >= 0 and step.start + origin <= end
-    ]
+    end = float("inf")
     if ready is not None:
-        steps.append(Step("watch", "all pods ready", end - origin, end - origin, name))
-    version = creation["userAgent"].partition(" ")[0].partition("/")[2]
+        end = ready + _watch_offset(watch, [entry for _, entry in requests]) - origin
+    steps = [step for step, _ in requests if step.start <= end]
+    if ready is not None:
+        steps.append(Step("watch", "all pods ready", end, end, name))
+    version = requests[0][1]["userAgent"].partition(" ")[0].partition("/")[2]
     return Journey(
         f"deployments/{name}",
         tuple(sorted(steps, key=lambda s: s.start)),
@@ -86,14 +73,49 @@ def recorded_journey(
     )
 
 
+Audited = tuple[Step, dict[str, Any]]
+"""A request that changed something, and its line of the audit log."""
+
+
+def requests_of(
+    log: Iterable[dict[str, Any]], name: str = "nginx", *, events: bool = False
+) -> list[Audited]:
+    """What was written for the Deployment `name`, in the order in which it began; its
+    creation comes first, at 0 seconds.
+
+    Raises LookupError if the log does not hold such a creation.
+    """
+    audit = [entry for entry in log if entry["stage"] == "ResponseComplete"]
+    creation = next(
+        (e for e in audit if e["verb"] == "create" and _is(e, "deployments", name)),
+        None,
+    )
+    if creation is None:
+        raise LookupError(f"no creation of deployment {name} in the audit log")
+    origin = _seconds(creation["requestReceivedTimestamp"])
+    family = _family(audit, creation)
+    requests = [
+        (_step(entry, origin), entry)
+        for entry in audit
+        if entry["verb"] not in ("get", "list", "watch")
+        and _belongs(entry, family, name, events)
+    ]
+    return sorted(
+        (audited for audited in requests if audited[0].start >= 0),
+        key=lambda audited: audited[0].start,
+    )
+
+
 def component_of(entry: dict[str, Any]) -> str:
-    """Which component sent a request, by its user agent."""
+    """Which component sent a request: a controller by its account, everything else by
+    its user agent.
+    """
+    account = entry.get("user", {}).get("username", "").rpartition(":")[2]
+    if account in _CONTROLLERS:
+        return account
     agent = entry.get("userAgent", "")
-    last = agent.rpartition("/")[2].rpartition(":")[2]
-    if last in _CONTROLLERS:
-        return last
     program = agent.partition("/")[0]
-    return _PROGRAMS.get(program, last or program)
+    return _PROGRAMS.get(program) or agent.rpartition(":")[2] or program
 
 
 def _step(entry: dict[str, Any], origin: float) -> Step:
