@@ -56,13 +56,13 @@ class ClusterConfig:
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
-    programs: Mapping[Key, Program] = field(default_factory=dict)
     authentication: AuthenticationOptions | None = None
     authorization: AuthorizationOptions | None = None
     admission: AdmissionOptions | None = None
     audit: AuditOptions | None = None
     cors_allowed_origins: tuple[str, ...] = ()
     node_shapes: list[NodeShape] = field(default_factory=list)
+    programs: Mapping[Key, Program] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raises ValueError with one line that says what is wrong and what to do."""

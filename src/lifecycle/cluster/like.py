@@ -26,11 +26,12 @@ import orjson
 
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
-from lifecycle.cluster.nodes import CAPACITY, FIRST_ADDRESS, NodeShape
+from lifecycle.cluster.nodes import FIRST_ADDRESS, NodeShape
 from lifecycle.cri.apis.image import Image
 from lifecycle.etcd.codec import encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
+from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 
 KIND = "kind"
 """Names the recording that travels with the package. A folder of that name is `./kind`.
@@ -173,7 +174,7 @@ def _shape(node: Object) -> NodeShape:
         address=address,
         labels=node["metadata"].get("labels", {}),
         taints=tuple(spec.get("taints", ())),
-        capacity=status.get("capacity") or CAPACITY,
+        capacity=status.get("capacity") or PAPER_CAPACITY,
         pod_cidr=spec.get("podCIDR", ""),
         machine_info={key: status["nodeInfo"][key] for key in MACHINE_FACTS},
     )

@@ -16,15 +16,8 @@ from ipaddress import IPv4Address, IPv4Network
 
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.image import Image
+from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 
-CAPACITY: Mapping[str, str] = {
-    "cpu": "2",
-    "ephemeral-storage": "264212084Ki",
-    "hugepages-1Gi": "0",
-    "hugepages-2Mi": "0",
-    "memory": "24684096Ki",
-    "pods": "110",
-}
 CONTROL_PLANE_LABELS = {
     "node-role.kubernetes.io/control-plane": "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
@@ -59,7 +52,7 @@ class NodeShape:
     address: str
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Object, ...] = ()
-    capacity: Mapping[str, str] = field(default_factory=lambda: CAPACITY)
+    capacity: Mapping[str, str] = field(default_factory=lambda: PAPER_CAPACITY)
     pod_cidr: str = ""
     machine_info: Mapping[str, str] = field(default_factory=dict)
     images: tuple[Image, ...] = ()

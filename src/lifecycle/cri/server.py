@@ -149,7 +149,12 @@ class CriServer:
         }
 
     async def _status(self, request: Fields) -> Answer:
-        return {"status": {"conditions": (await self._runtime.status())["conditions"]}}
+        status = await self._runtime.status()
+        answer: Answer = {"status": {"conditions": status["conditions"]}}
+        for name in ("runtime_handlers", "features"):
+            if name in status:
+                answer[name] = status[name]
+        return answer
 
     async def _update_runtime_config(self, request: Fields) -> Answer:
         network = (request.get("runtime_config") or {}).get("network_config") or {}

@@ -14,7 +14,7 @@ from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.thresholds import Threshold, parse_thresholds
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS
-from lifecycle.kubelet.nodestatus.setters import DEFAULT_CAPACITY
+from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 from lifecycle.kubelet.server.listener import Listen
 from lifecycle.kubelet.volume.empty_dir import Mounter
 
@@ -66,7 +66,7 @@ class KubeletConfiguration:
     pod_cidr: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[Object] = ()
-    capacity: Mapping[str, str] = field(default_factory=lambda: DEFAULT_CAPACITY)
+    capacity: Mapping[str, str] = field(default_factory=lambda: PAPER_CAPACITY)
     provider_id: str = ""
     machine_info: Mapping[str, str] | None = None
     local: LocalNode | None = None

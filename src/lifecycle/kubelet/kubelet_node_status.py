@@ -25,8 +25,11 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.kubelet.nodestatus.machine_info import (
+    PAPER_CAPACITY,
+    paper_machine_info,
+)
 from lifecycle.kubelet.nodestatus.setters import (
-    DEFAULT_CAPACITY,
     KUBELET_PORT,
     LEASE_NAMESPACE,
     NETWORK_NOT_READY,
@@ -57,9 +60,9 @@ class Machine:
     pod_cidr: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[Object] = ()
-    capacity: Mapping[str, str] = field(default_factory=lambda: DEFAULT_CAPACITY)
+    capacity: Mapping[str, str] = field(default_factory=lambda: PAPER_CAPACITY)
     provider_id: str = ""
-    info: Mapping[str, str] | None = None
+    info: Mapping[str, str] = field(default_factory=paper_machine_info)
 
 
 class NodeRegistration:
@@ -240,6 +243,7 @@ class NodeRegistration:
             ),
             f"{version.runtime_name}://{version.runtime_version}",
             self._machine.info,
+            await self._runtime.status(),
             self._port,
         )
 

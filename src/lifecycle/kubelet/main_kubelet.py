@@ -58,6 +58,10 @@ from lifecycle.kubelet.logs.files import (
     LogDirectories,
     LogsOfTheRuntime,
 )
+from lifecycle.kubelet.nodestatus.machine_info import (
+    machine_info,
+    paper_machine_info,
+)
 from lifecycle.kubelet.pleg.generic import EventedPLEG
 from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod.pod_manager import PodManager
@@ -120,7 +124,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     pressure = NodePressure(clock.now)
     registration = NodeRegistration(
         client,
-        _machine(config),
+        _machine(config, real),
         runtime,
         clock,
         rng,
@@ -261,7 +265,8 @@ def _events(config: KubeletConfiguration, deps: Dependencies) -> Events:
     return RecordedEvents(recorder, name)
 
 
-def _machine(config: KubeletConfiguration) -> Machine:
+def _machine(config: KubeletConfiguration, real: bool) -> Machine:
+    known = machine_info() if real else paper_machine_info()
     return Machine(
         config.node_name,
         config.node_ip,
@@ -270,7 +275,7 @@ def _machine(config: KubeletConfiguration) -> Machine:
         list(config.taints),
         config.capacity,
         config.provider_id or f"kind://docker/lifecycle/{config.node_name}",
-        config.machine_info,
+        {**known, **(config.machine_info or {})},
     )
 
 

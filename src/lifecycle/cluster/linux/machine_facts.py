@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from lifecycle.cluster.nodes import CAPACITY
+from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 
 
 def machine_capacity() -> dict[str, str]:
     """Every node claims the whole machine, as kind's do."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
-        **CAPACITY,
+        **PAPER_CAPACITY,
         "cpu": str(os.cpu_count() or 1),
         "memory": f"{memory // 1024}Ki",
     }

@@ -48,7 +48,9 @@ class RuntimeService(Protocol):
 
     async def status(self) -> dict[str, Any]:
         """`conditions`: a list of `type` (`RuntimeReady`, `NetworkReady`), `status`,
-        `reason`, `message`.
+        `reason`, `message`. `runtime_handlers`: `name` and `features`
+        (`recursive_read_only_mounts`, `user_namespaces`) each; `features`:
+        `supplemental_groups_policy`.
         """
         ...
 

@@ -29,6 +29,15 @@ from lifecycle.cri.hollow import streaming
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.pod_sandboxes import HollowPodSandboxes
 
+RUNTIME_HANDLERS = [
+    {
+        "name": name,
+        "features": {"recursive_read_only_mounts": True, "user_namespaces": True},
+    }
+    for name in ("", "runc", "test-handler")
+]
+"""What containerd is configured for on a kind node."""
+
 
 class HollowRuntime(HollowPodSandboxes):
     """Implements `Runtime`. One per node."""
@@ -51,7 +60,11 @@ class HollowRuntime(HollowPodSandboxes):
                 "Network plugin returns error: cni plugin not initialized"
             )
         ready = {"type": "RuntimeReady", "status": True, "reason": "", "message": ""}
-        return {"conditions": [ready, network]}
+        return {
+            "conditions": [ready, network],
+            "runtime_handlers": RUNTIME_HANDLERS,
+            "features": {"supplemental_groups_policy": True},
+        }
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """Addresses come from this range from now on."""

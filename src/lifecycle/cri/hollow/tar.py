@@ -54,7 +54,7 @@ async def tar(process: Process) -> int:
 
 
 async def _create(process: Process, directory: str, paths: list[str]) -> int:
-    code = 0
+    code, added = 0, False
     with io.BytesIO() as buffer:
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for path in paths:
@@ -64,7 +64,8 @@ async def _create(process: Process, directory: str, paths: list[str]) -> int:
                     code = 1
                     continue
                 await _add(process, archive, full, path.lstrip("/") or ".")
-        if archive.getmembers():  # an empty archive is a success for kubectl
+                added = True
+        if added:  # an empty archive is a success for kubectl
             process.stdout(buffer.getvalue())
     return code
 

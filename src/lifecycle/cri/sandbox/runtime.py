@@ -91,7 +91,7 @@ class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
                 "reason": "NetworkPluginNotReady",
                 "message": f"Network plugin returns error: {why}",
             }
-        return {"conditions": [ready, network]}
+        return {"conditions": [ready, network], "runtime_handlers": [{"name": ""}]}
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """The network reads its own configuration."""

@@ -12,22 +12,12 @@ Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initia
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from hashlib import sha256
+from typing import Any
 
 from lifecycle.api.conditions import find_status_condition, last_transition_time
 from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.image import Image
-
-DEFAULT_CAPACITY: Mapping[str, str] = {
-    "cpu": "2",
-    "ephemeral-storage": "264212084Ki",
-    "hugepages-1Gi": "0",
-    "hugepages-2Mi": "0",
-    "memory": "24684096Ki",
-    "pods": "110",
-}
-"""The recorded kind node's."""
 
 DECLARED_FEATURES = (
     "ExtendWebSocketsToKubelet",
@@ -152,18 +142,16 @@ def node_status(
     images: Sequence[Image],
     conditions: list[Object],
     runtime: str,
-    machine_info: Mapping[str, str] | None = None,
+    machine_info: Mapping[str, str],
+    runtime_status: Mapping[str, Any],
     port: int = KUBELET_PORT,
 ) -> Object:
     """The whole status.
 
     `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the
-    machine, by fields of `nodeInfo`; `port`: where the kubelet's own API is.
+    machine, by fields of `nodeInfo`; `runtime_status`: the runtime's answer to CRI's
+    `Status`; `port`: where the kubelet's own API is.
     """
-    machine = sha256(b"machine").hexdigest()[
-        :32
-    ]  # kind's nodes are containers of one machine
-    boot = sha256(b"boot").hexdigest()
     return {
         "capacity": dict(capacity),
         "allocatable": dict(capacity),
@@ -174,14 +162,7 @@ def node_status(
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "nodeInfo": {
-            "machineID": machine,
-            "systemUUID": machine,
-            "bootID": (
-                f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}"
-            ),
-            "kernelVersion": "6.18.0",
-            "osImage": "Debian GNU/Linux 12 (bookworm)",
-            **(machine_info or {}),
+            **machine_info,
             "containerRuntimeVersion": runtime,
             "kubeletVersion": KUBERNETES_VERSION,
             "kubeProxyVersion": "",
@@ -195,16 +176,40 @@ def node_status(
             }
             for image in images[:MAX_IMAGES_IN_STATUS]
         ],
-        "runtimeHandlers": [
-            {
-                "name": handler,
-                "features": {"recursiveReadOnlyMounts": True, "userNamespaces": True},
-            }
-            for handler in ("", "runc", "test-handler")
-        ],
-        "features": {"supplementalGroupsPolicy": True},
+        **runtime_features(runtime_status),
         "declaredFeatures": list(DECLARED_FEATURES),
     }
+
+
+def runtime_features(status: Mapping[str, Any]) -> Object:
+    """`runtimeHandlers` and `features` of a node, as far as its runtime tells.
+    Upstream: `RuntimeHandlers`, `NodeFeatures`.
+    """
+    features_of_node: Object = {}
+    handlers = status.get("runtime_handlers") or []
+    if handlers:
+        features_of_node["runtimeHandlers"] = [
+            {
+                "name": handler.get("name", ""),
+                "features": {
+                    "recursiveReadOnlyMounts": bool(
+                        (handler.get("features") or {}).get(
+                            "recursive_read_only_mounts"
+                        )
+                    ),
+                    "userNamespaces": bool(
+                        (handler.get("features") or {}).get("user_namespaces")
+                    ),
+                },
+            }
+            for handler in handlers
+        ]
+    features = status.get("features")
+    if features is not None:
+        features_of_node["features"] = {
+            "supplementalGroupsPolicy": bool(features.get("supplemental_groups_policy"))
+        }
+    return features_of_node
 
 
 def lease(name: str, node_uid: str, now: str) -> Object:
