@@ -7,30 +7,56 @@ import pytest
 from lifecycle.cluster.agree import agreement_with
 from lifecycle.inspector import open_recording
 
-SCENARIOS = {
-    "admission": 1.0,
-    "authn": 1.0,
-    "corpus": 1.0,
-    "discovery": 1.0,
-    "etcd": 1.0,
-    "kubelet": 0.98,
-    "objects": 1.0,
-    "scheduling": 1.0,
-    "services": 0.90,
-    "storage": 0.78,
+EXPLAINED: dict[str, dict[str, int]] = {
+    "admission": {},
+    "authn": {},
+    "authz": {},
+    "corpus": {},
+    "discovery": {},
+    "etcd": {},
+    "kubelet": {"image-id-of-two-names": 6, "programs-do-not-run": 12},
+    "objects": {},
+    "scheduling": {},
+    "services": {"last-change-trigger-time": 8},
+    "storage": {"events-of-the-past": 47, "leftovers-of-the-scenario-before": 5},
 }
-"""Scenario → the share of its fields that has to be equal. What is missing of *storage* is the past: see known.yaml."""
+"""Scenario → the known disagreements, counted. What is missing of *storage* is the past: see known.yaml."""
+
+UNEXPLAINED = {
+    "authz": {"/body/items/kube-system coredns/status/conditions (order)"},
+    "kubelet": {
+        # when the pods were looked at, the pull was being tried again, and the real programs did not listen yet
+        "/body/items/kubelet no-image/status/containerStatuses/0/state/waiting/reason",
+        "/body/items/kubelet no-image/status/containerStatuses/0/state/waiting/message",
+        "/body/items/kubelet post-start-http/status/containerStatuses/0/lastState/terminated",
+        "/body/items/kubelet post-start-http/status/containerStatuses/0/restartCount",
+        "/body/items/kubelet post-start-http.<hash> FailedPostStartHook PostStartHook failed",
+        "/body/items/kubelet post-start-http.<hash> Killing FailedPostStartHook",
+        "/body/items/kubelet post-start-http.<hash> BackOff Back-off restarting failed container c in pod post-",
+        '/body/items/kubelet readiness-fails.<hash> Unhealthy Readiness probe failed: Get "http://<ip of Pod ku',
+        "/body/message",  # why there is no log of no-image
+        "/body",  # the environment of the pod env: hollow kubelets list no Services
+    },
+}
+"""Scenario → the places that differ without a reason that a reader would accept. Nothing else may."""
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_scenario_agrees(scenario: str) -> None:
+@pytest.mark.parametrize("scenario", EXPLAINED)
+def test_a_scenario_agrees_but_for_what_is_listed(scenario: str) -> None:
     table = agreement_with(open_recording(), scenario)
-    assert table.fields_equal / table.total >= SCENARIOS[scenario], table.summary
+    assert {d.path for _, d in table.unexplained} == UNEXPLAINED.get(scenario, set())
+    assert {known.id: count for known, count in table.known.items()} == EXPLAINED[scenario]
     codes = [d for row in table.rows for d in row.comparison.differences if d.path == "/code"]
     assert codes == []
 
 
-@pytest.mark.parametrize("scenario", ["admission", "scheduling"])
+def test_only_the_logs_of_one_pod_differ_whole() -> None:
+    table = agreement_with(open_recording(), "kubelet")
+    whole = [question for question, d in table.unexplained if d.path == "/body"]
+    assert [question.rpartition("/pods/")[2] for question in whole] == ["env/log?container=c&tailLines=60"]
+
+
+@pytest.mark.parametrize("scenario", ["admission", "scheduling", "storage", "corpus"])
 def test_the_second_recording_agrees_as_well(scenario: str) -> None:
     table = agreement_with(open_recording("kind-1.36.2-again"), scenario)
-    assert table.fields_equal / table.total >= 0.98, table.summary  # a preempted pod, chosen among equals
+    assert table.unexplained == []

@@ -30,6 +30,15 @@ ROUND_TRIP = 0.001
 """Seconds a question is on its way, so that no two moments are the same."""
 
 
+GIVEN = {
+    "objects": "the recorded objects themselves were planted in our store",
+    "discovery": "the package ships the published documents",
+}
+"""Scenarios whose answers our side did not work out, and where it had them from. As a
+starting state that is right; as evidence it is none.
+"""
+
+
 class _Distant(HandlerTarget):
     """Asks like `HandlerTarget`, from a little way off. Writes are sent at once: one
     command sends its requests back to back.

@@ -37,6 +37,7 @@ async def compare_cluster(
     patience: float = 120.0,
     on_step: Callable[[Step], None] | None = None,
     like_recorded: bool = True,
+    given: str = "",
 ) -> AgreementTable:
     """Ask `target` what the recorded cluster was asked, and compare.
 
@@ -44,7 +45,8 @@ async def compare_cluster(
     If the target has a method `watch(path)`, an asynchronous iterator of watch events,
     the scenario's watches are compared as well. Only the admin's questions are asked.
     `on_step` hears of every step before it is taken. `like_recorded`: the target has
-    the recorded cluster's nodes and add-ons.
+    the recorded cluster's nodes and add-ons. `given`: where the target had its answers
+    from, if it did not work them out.
     """
     questions = (
         load_scenario(scenario)
@@ -67,6 +69,7 @@ async def compare_cluster(
         replace(told_by(recording, scenario), exchanges=theirs),
         name,
         f"recording {recording.provenance}",
+        given=given,
     )
 
 

@@ -72,10 +72,16 @@ def compare_recordings(
 
 
 def compare_told(
-    scenario: str, ours: Told, theirs: Told, our_name: str, their_name: str
+    scenario: str,
+    ours: Told,
+    theirs: Told,
+    our_name: str,
+    their_name: str,
+    *,
+    given: str = "",
 ) -> AgreementTable:
     """Compare what two clusters told: their answers and, where everything settles
-    between moments and both were watched, what watchers saw.
+    between moments and both were watched, what watchers saw. `given`: see `Row`.
     """
     placements = ours.placements(), theirs.placements()
     table = compare_exchanges(
@@ -85,6 +91,7 @@ def compare_told(
         our_name,
         their_name,
         placements=placements,
+        given=given,
     )
     if scenario in BY_MOMENT and ours.lines and theirs.lines:
         lawful = add_rollouts(table, scenario, ours, theirs).equal
@@ -164,9 +171,11 @@ def compare_exchanges(
     their_name: str,
     *,
     placements: tuple[Placements, Placements] | None = None,
+    given: str = "",
 ) -> AgreementTable:
     """Compare two lists of exchanges, matched by what was asked. `placements`: what is
-    known of either side's pods; else each scope's own answers have to do.
+    known of either side's pods; else each scope's own answers have to do. `given`: see
+    `Row`.
     """
     table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
     scopes: dict[str, list[Pair]] = defaultdict(list)
@@ -174,7 +183,7 @@ def compare_exchanges(
         moment = (mine or yours).moment if scenario in BY_MOMENT else ""  # type: ignore[union-attr]
         scopes[moment].append((mine, yours))
     for pairs in scopes.values():
-        _compare_scope(scenario, pairs, table, placements or (None, None))
+        _compare_scope(scenario, pairs, table, placements or (None, None), given)
     return table
 
 
@@ -215,6 +224,7 @@ def _compare_scope(
     pairs: list[Pair],
     table: AgreementTable,
     placements: Sequence[Placements | None],
+    given: str,
 ) -> None:
     sides = []
     for side in (0, 1):
@@ -261,6 +271,7 @@ def _compare_scope(
             fields,
             f"{yours.status if yours else '–'}, {comparison.total} fields",
             comparison,
+            given,
         )
 
 
