@@ -1,0 +1,12 @@
+"""Every agreement table, and beside it what turns its rows red."""
+
+from tests.agreements.sabotages import api_server, control_loops, kubectl, network, node
+from tests.agreements.sabotages.judged import Judged
+
+JUDGED: tuple[Judged, ...] = (
+    *api_server.JUDGED,
+    *control_loops.JUDGED,
+    *kubectl.JUDGED,
+    *network.JUDGED,
+    *node.JUDGED,
+)

@@ -1,0 +1,250 @@
+"""What might go wrong in the API server and its store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.admission import SCENARIOS, admission_agreement
+from lifecycle.agreements.authentication import authentication_agreement, authentication_then_and_now
+from lifecycle.agreements.authorization import authorization_agreement
+from lifecycle.agreements.discovery import discovery_agreement, server_agreement
+from lifecycle.agreements.etcd import etcd_agreement
+from lifecycle.agreements.handler_chain import handler_chain_agreement
+from lifecycle.agreements.initializers import initializers_agreement
+from lifecycle.agreements.resource_handling import resource_handling_agreement
+from lifecycle.api.status import forbidden
+from lifecycle.api.wire import RequestInfo, UserInfo
+from lifecycle.apiserver.authz.union import UnionAuthorizer
+from lifecycle.cluster.target import HandlerTarget
+from lifecycle.etcd.keys import registry_key, resource_prefix
+from lifecycle.inspector import open_recording
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+
+Spoil = Callable[[int, bytes], tuple[int, bytes]]
+
+
+def one_more_field(status: int, body: bytes) -> tuple[int, bytes]:
+    """The same answer, with something in it that nobody recorded."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return status + 1, body
+    if not isinstance(document, dict):
+        return status + 1, body
+    return status, json.dumps({**document, "spoilt": True}).encode()
+
+
+def another_outcome(status: int, body: bytes) -> tuple[int, bytes]:
+    """Another code; or the same refusal in other words."""
+    if status < 400 or not body.startswith(b"{"):
+        return status + 1, body
+    document = json.loads(body)
+    return status, json.dumps({**document, "message": f"{document['message']}!"}).encode()
+
+
+def server_answers(
+    scenarios: tuple[str, ...],
+    spoil: Spoil = one_more_field,
+    keep: Callable[[Any], bool] = lambda exchange: True,
+    recording: str = "kind-1.36.2",
+) -> Install:
+    """Answers of our server to the recorded requests, in their order; what is asked in between is left alone. `keep`: those of
+    which the table has rows."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        exchanges = [e for scenario in scenarios for e in open_recording(recording).exchanges(scenario)]
+        state = {"next": 0, "row": 0}
+        real = HandlerTarget.request
+
+        async def request(self: HandlerTarget, method: str, path: str, headers: Any, body: bytes) -> Any:
+            status, sent, answer = await real(self, method, path, headers, body)
+            at = state["next"]
+            if at < len(exchanges) and _asks_the_same(exchanges[at], method, path):
+                state["next"] += 1
+                if keep(exchanges[at]):
+                    state["row"] += 1
+                    if spoilt(state["row"] - 1):
+                        status, answer = spoil(status, answer)
+            return status, sent, answer
+
+        monkeypatch.setattr(HandlerTarget, "request", request)
+
+    return install
+
+
+def _asks_the_same(recorded: Any, method: str, path: str) -> bool:
+    """Revisions and tokens of pages in a query are each server's own."""
+    return bool(recorded.method == method and recorded.path.partition("?")[0] == path.partition("?")[0])
+
+
+def refused(*_: Any, **__: Any) -> Any:
+    """Nobody gets anything."""
+    raise forbidden("serviceaccounts", "default", "spoilt")
+
+
+def wrong_keys(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Objects of some kinds lie elsewhere, as long as only keys are asked for."""
+    from lifecycle.agreements import etcd
+
+    numbers: dict[str, int] = {}
+    decoding = {"values": False}
+    decode = etcd.decode_value
+
+    def decoded(*arguments: Any) -> Any:
+        decoding["values"] = True
+        return decode(*arguments)
+
+    def key_of(resource: Any, namespace: str, name: str) -> str:
+        key = registry_key(resource, namespace, name)
+        number = numbers.setdefault(resource_prefix(resource), len(numbers))
+        return f"{key}!" if not decoding["values"] and spoilt(number) else key
+
+    monkeypatch.setattr(etcd, "decode_value", decoded)
+    monkeypatch.setattr(etcd.etcd_agreement, "__defaults__", (key_of,))
+
+
+def wrong_about_users(refusals: bool) -> Install:
+    """Everything is wrong that some users are told: the decision, or (`refusals`) the wording."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        from lifecycle.agreements import authorization
+
+        numbers: dict[str, int] = {}
+        decide, word = UnionAuthorizer.authorize, authorization.forbidden_status_error
+        asked = {"reviews": 0}
+        reviews = sum(1 for _ in authorization.questions(open_recording()))
+
+        def authorize(self: UnionAuthorizer, user: UserInfo, info: RequestInfo) -> Any:
+            verdict: Any = decide(self, user, info)
+            asked["reviews"] += 1
+            if refusals or asked["reviews"] > reviews:
+                return verdict
+            number = numbers.setdefault(user.name, len(numbers))
+            return verdict._replace(reason=f"{verdict.reason}!") if spoilt(number) else verdict
+
+        def refuse(user: UserInfo, info: RequestInfo, reason: str) -> Any:
+            number = numbers.setdefault(user.name, len(numbers))
+            return word(user, info, f"{reason}!" if refusals and spoilt(number) else reason)
+
+        monkeypatch.setattr(UnionAuthorizer, "authorize", authorize)
+        monkeypatch.setattr(authorization, "forbidden_status_error", refuse)
+
+    return install
+
+
+def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Our client reads something into some groups' resources."""
+    from lifecycle.agreements import discovery
+
+    real = discovery.read_by_ours
+    names = sorted(discovery.recorded_lists(open_recording()))
+
+    def read(transport: Any) -> Any:
+        groups, lists = real(transport)
+        if spoilt(0):
+            groups = groups[1:]
+        return groups, [
+            {**document, "resources": document["resources"][1:]}
+            if spoilt(1 + names.index(document["groupVersion"]))
+            else document
+            for document in lists
+        ]
+
+    monkeypatch.setattr(discovery, "read_by_ours", read)
+
+
+JUDGED = (
+    Judged(
+        "admission_agreement",
+        lambda: admission_agreement(open_recording()),
+        answers=(Answers("the server, asked by the recorder", "", server_answers(SCENARIOS)),),
+    ),
+    Judged(
+        "authentication_agreement",
+        lambda: authentication_agreement(open_recording()),
+        answers=(Answers("the server, asked by strangers and others", "", server_answers(("authn",))),),
+    ),
+    Judged(
+        "authentication_then_and_now",
+        lambda: authentication_then_and_now(open_recording("bare-1.20.2")),
+        answers=(
+            Answers(
+                "the server, asked as an older one was",
+                r"\| (?!.*/token$)",
+                server_answers(
+                    ("authn",),
+                    another_outcome,
+                    lambda e: e.path != "/version" and not e.path.endswith("/token"),
+                    "bare-1.20.2",
+                ),
+            ),
+        ),
+        sabotages=(
+            Sabotage(
+                "no token is issued",
+                "apiserver.authn.token_request.TokenRequests.create",
+                refused,
+                (r"/token$", "service account (token|lists pods)", "SA may not impersonate"),
+                because="whoever was issued no token is a stranger afterwards",
+            ),
+        ),
+    ),
+    Judged(
+        "authorization_agreement",
+        lambda: authorization_agreement(open_recording()),
+        answers=(
+            Answers("reasons, user by user", " questions$", wrong_about_users(refusals=False)),
+            Answers("refusals, user by user", " refusals$", wrong_about_users(refusals=True)),
+        ),
+    ),
+    Judged(
+        "discovery_agreement",
+        lambda: discovery_agreement(open_recording()),
+        answers=(Answers("what our client reads", "", misread_group),),
+    ),
+    Judged("server_agreement", lambda: server_agreement(open_recording())),
+    Judged(
+        "etcd_agreement",
+        lambda: etcd_agreement(open_recording()),
+        answers=(
+            Answers("keys, kind by kind", "^keys ", wrong_keys),
+            Answers("values", "^values ", called("agreements.etcd.encode_value", lambda value, *_: value + b"\0")),
+        ),
+    ),
+    Judged(
+        "handler_chain_agreement",
+        lambda: handler_chain_agreement(open_recording()),
+        answers=(
+            Answers(
+                "events of the audit log",
+                "",
+                called("apiserver.filters.audit.request_uri", lambda uri, *_: f"{uri}#"),
+            ),
+        ),
+    ),
+    Judged(
+        "initializers_agreement",
+        lambda: initializers_agreement(open_recording()),
+        answers=(
+            Answers(
+                "the successors' answers",
+                "ValidatingAdmissionPolicy|webhook",
+                server_answers(
+                    ("admission",),
+                    keep=lambda e: any(
+                        f" {name}" in f" {e.moment}" for name in ("ValidatingAdmissionPolicy", "webhook")
+                    ),
+                ),
+            ),
+        ),
+    ),
+    Judged(
+        "resource_handling_agreement",
+        lambda: resource_handling_agreement(open_recording()),
+        answers=(Answers("the server, asked for objects", "", server_answers(("storage",))),),
+    ),
+)

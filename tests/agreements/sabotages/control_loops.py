@@ -1,0 +1,281 @@
+"""What might go wrong in the controllers and the scheduler, and in the client library they stand on."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements import request_counts, services
+from lifecycle.agreements.binding import binding_agreement
+from lifecycle.agreements.deployments import QUESTIONS, deployment_agreement
+from lifecycle.agreements.informers import WEATHER, informer_agreement
+from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
+from lifecycle.agreements.request_counts import cost_agreement
+from lifecycle.agreements.scheduling import scheduling_agreement
+from lifecycle.agreements.services import recorded_slices, services_agreement
+from lifecycle.api.wire import Object
+from lifecycle.compare import AgreementTable
+from lifecycle.inspector import open_recording
+from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
+from lifecycle.scheduler.framework.types import FitError
+from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
+from tests.agreements.sabotages.api_server import server_answers
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
+
+NOWHERE = "nowhere"
+
+
+def other_nodes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some pods are put where there is no node, whether they fit anywhere or not."""
+    number = iter(range(1 << 30))
+    real = Algorithm.schedule_pod
+
+    def schedule_pod(self: Algorithm, state: Any, pod: Any) -> Any:
+        wrong = spoilt(next(number))
+        try:
+            result = real(self, state, pod)
+        except FitError:
+            if not wrong:
+                raise
+            return ScheduleResult(NOWHERE, 1, 1, dict)
+        if wrong:
+            object.__setattr__(result, "suggested_host", NOWHERE)
+        return result
+
+    monkeypatch.setattr(Algorithm, "schedule_pod", schedule_pod)
+
+
+def bound_elsewhere(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some pods are bound to another node than was chosen."""
+    number = iter(range(1 << 30))
+    real = DefaultBinder.bind
+
+    async def bind(self: DefaultBinder, state: Any, pod: Object, node: str) -> Any:
+        return await real(self, state, pod, NOWHERE if spoilt(next(number)) else node)
+
+    monkeypatch.setattr(DefaultBinder, "bind", bind)
+
+
+@cache
+def written_once() -> Counter[Any]:
+    """What our cluster writes, played once for all."""
+    return request_counts.our_costs(like=open_recording().path)
+
+
+def more_writes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some components write some things once more."""
+    costs = written_once()
+
+    def our_costs(*_: Any, **__: Any) -> Any:
+        kinds = sorted({*costs, *request_counts.recorded_costs(open_recording())})
+        return costs + Counter(kind for number, kind in enumerate(kinds) if spoilt(number))
+
+    monkeypatch.setattr(request_counts, "our_costs", our_costs)
+
+
+@cache
+def asked_once() -> AgreementTable:
+    """What the server answers has nothing to do with slices, and is asked once for all."""
+    return services.asked_again(open_recording(), "services", "services and endpoints")
+
+
+def wrong_slices() -> Install:
+    """The controller leaves the ports out of some slices."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        table = asked_once()
+        monkeypatch.setattr(services, "asked_again", lambda *_: copy.deepcopy(table))
+        rows = [number for number, each in enumerate(recorded_slices(open_recording()).values()) for _ in each]
+        called(
+            "agreements.services.slices_for",
+            lambda slices, *_: [{**piece, "ports": None} for piece in slices],
+            rows,
+        )(monkeypatch, spoilt)
+
+    return install
+
+
+def keeps_what_vanished(real: Any) -> Any:
+    def replace(self: Any, objects: Iterable[Object]) -> None:
+        real(self, [*objects, *(self._known.list())])
+
+    return replace
+
+
+def never_replaces(real: Any) -> Any:
+    def set_once(self: Any, key: str, obj: Object) -> Any:
+        old = self.get(key)
+        return old if old is not None else real(self, key, obj)
+
+    return set_once
+
+
+def resumes_too_late(real: Any) -> Any:
+    def handle(self: Any, frame: Any) -> None:
+        real(self, frame)
+        self.last_sync_resource_version = str(int(self.last_sync_resource_version) + 3)
+
+    return handle
+
+
+CALM, CUT, FORGOTTEN = WEATHER
+STEADY = "what handlers are told, in order"
+ALL_WEATHERS = "the same reflector fills every cache, and tells every handler, in all weathers"
+
+JUDGED = (
+    Judged(
+        "scheduling_agreement",
+        lambda: scheduling_agreement(open_recording()),
+        answers=(Answers("decisions", "", other_nodes),),
+    ),
+    Judged(
+        "binding_agreement",
+        lambda: binding_agreement(open_recording()),
+        answers=(Answers("bindings", "", bound_elsewhere),),
+    ),
+    Judged(
+        "services_agreement",
+        lambda: services_agreement(open_recording()),
+        answers=(
+            Answers(
+                "the server, asked for Services", r"\| (GET|POST|PUT|PATCH|DELETE) ", server_answers(("services",))
+            ),
+            Answers("slices", "slices worked out", wrong_slices()),
+        ),
+    ),
+    Judged(
+        "cost_agreement",
+        lambda: cost_agreement(open_recording()),
+        answers=(Answers("writes", "", more_writes),),
+    ),
+    Judged(
+        "informer_agreement",
+        lambda: informer_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "a new list does not take away what vanished",
+                "client.real_fifo.RealFIFO.replace",
+                Wrapped(keeps_what_vanished),
+                (FORGOTTEN,),
+            ),
+            Sabotage(
+                "a watch is resumed too late",
+                "client.reflector.Reflector._handle",
+                Wrapped(resumes_too_late),
+                (CUT,),
+            ),
+            Sabotage(
+                "handlers hear of updates only",
+                "client.shared_informer._call",
+                constant(None),
+                (STEADY,),
+            ),
+            Sabotage(
+                "what has been there once stays as it was",
+                "client.indexer.Indexer.set",
+                Wrapped(never_replaces),
+                (CALM, CUT, FORGOTTEN, STEADY),
+                because=ALL_WEATHERS,
+            ),
+        ),
+    ),
+    Judged(
+        "deployment_agreement",
+        lambda: deployment_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "another hash",
+                "agreements.deployments.compute_hash",
+                afterwards(lambda text, *_: text[::-1]),
+                ("pod-template-hash",),
+            ),
+            Sabotage(
+                "a new ReplicaSet waits before it is ready",
+                "controllers.deployment.sync.new_replica_set",
+                afterwards(lambda rs, *_: {**rs, "spec": {**rs["spec"], "minReadySeconds": 7}}),
+                (QUESTIONS["create replicasets"],),
+            ),
+            Sabotage(
+                "no surge",
+                "controllers.deployment.deployment_util.max_surge",
+                constant(0),
+                tuple(QUESTIONS.values()),
+                because="without a surge the roll-out goes other ways from its first step on",
+            ),
+            Sabotage(
+                "nobody is ready",
+                "controllers.deployment.progress.calculate_status",
+                afterwards(lambda status, *_: {**status, "readyReplicas": 0}),
+                (QUESTIONS["update deployments/status"],),
+            ),
+            Sabotage(
+                "an event is told twice",
+                "agreements.deployments._message",
+                afterwards(lambda message, *_: message and f"{message}!"),
+                ("each event it wrote or raised",),
+            ),
+            Sabotage(
+                "undo goes to the current revision",
+                "agreements.deployments.revision_to_restore",
+                beforehand(lambda d, by_number, number: (d, by_number, max(by_number))),
+                ("rollout undo",),
+            ),
+        ),
+    ),
+    Judged(
+        "replica_set_agreement",
+        lambda: replica_set_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "owners do not block",
+                "agreements.replica_sets.new_controller_ref",
+                afterwards(lambda reference, *_: {**reference, "blockOwnerDeletion": False}),
+                ("owner reference",),
+            ),
+            Sabotage(
+                "pods without labels",
+                "agreements.replica_sets.pod_from_template",
+                afterwards(lambda pod, *_: {**pod, "metadata": {**pod["metadata"], "labels": {}}}),
+                ("each new pod",),
+            ),
+            Sabotage(
+                "no slow start",
+                "agreements.replica_sets.slow_start_batch",
+                beforehand(lambda count, initial, create: (count, max(count, 1), create)),
+                ("sizes of the batches",),
+            ),
+            Sabotage(
+                "nobody is ready",
+                "agreements.replica_sets.calculate_status",
+                afterwards(lambda status, *_: {**status, "readyReplicas": 0}),
+                ("each status it wrote",),
+            ),
+            Sabotage(
+                "the others go",
+                "agreements.replica_sets.get_pods_to_delete",
+                afterwards(
+                    lambda chosen, pods, *_: [pod for pod in pods if pod not in chosen][: len(chosen)] or chosen
+                ),
+                (VICTIMS,),
+            ),
+            Sabotage(
+                "events are told of the pod",
+                "agreements.replica_sets.object_reference",
+                afterwards(lambda reference, *_: {**reference, "kind": "Pod"}),
+                ("each event it wrote",),
+            ),
+            Sabotage(
+                "dependents are orphaned",
+                "controllers.garbagecollector.garbage_collector.GarbageCollector._delete",
+                beforehand(lambda collector, identity, latest, policy: (collector, identity, latest, "Orphan")),
+                ("requests of the garbage collector",),
+            ),
+        ),
+    ),
+)

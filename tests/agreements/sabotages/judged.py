@@ -1,0 +1,109 @@
+"""How a table is put to the test: our component is broken on purpose, and the rows that turn red must be exactly those that
+the break is about.
+
+Two kinds of breaks. A `Sabotage` is one wrong rule, and names the rows that have to notice. `Answers` is for tables in which each
+row is one answer of the same component: the answers whose number has a certain bit set are spoilt, all others are left
+alone. Over all bits, each row is spoilt at least once without any other given one, so each can go red, and goes red for its own
+answer only; for seventeen hundred rows that takes eleven runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any
+
+import pytest
+
+from lifecycle.compare import AgreementTable, Row
+from tests.claims.broken.breakage import Breakage, Wrapped
+
+IsSpoilt = Callable[[int], bool]
+"""Whether the answer that a row shows is to be spoilt; rows are numbered from 0."""
+
+Install = Callable[[pytest.MonkeyPatch, IsSpoilt], None]
+
+
+def said(row: Row) -> str:
+    """A row as patterns see it."""
+    return f"{row.stage} | {row.input}"
+
+
+@dataclass(slots=True, frozen=True)
+class Sabotage:
+    """`what` is wrong, `target` and `instead` as in `Breakage`, `reddens`: patterns of the rows that notice. `because`: why one rule
+    feeds several rows, or a row does not go alone."""
+
+    what: str
+    target: str
+    instead: Any
+    reddens: tuple[str, ...]
+    because: str = ""
+
+    def apply(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Break it, until the patch is undone."""
+        Breakage(self.what, self.target, self.instead, ()).apply(monkeypatch)
+
+    def covers(self, row: Row) -> bool:
+        """Whether the row has to notice."""
+        return any(re.search(pattern, said(row)) for pattern in self.reddens)
+
+
+@dataclass(slots=True, frozen=True)
+class Answers:
+    """`what` answers, a pattern of the rows that are such answers, and how some of them are spoilt."""
+
+    what: str
+    pattern: str
+    install: Install
+
+    def of(self, table: AgreementTable) -> list[Row]:
+        """The rows, in the order of the answers."""
+        return [row for row in table.rows if re.search(self.pattern, said(row))]
+
+
+@dataclass(slots=True, frozen=True)
+class Judged:
+    """A table, and its breaks. `of_others`: why there is nothing of ours in it that could be broken."""
+
+    name: str
+    table: Callable[[], AgreementTable]
+    sabotages: tuple[Sabotage, ...] = ()
+    answers: tuple[Answers, ...] = ()
+    of_others: str = ""
+
+
+def called(target: str, change: Callable[..., Any], rows: Sequence[int] | None = None) -> Install:
+    """Spoils results of a function, called once for each row in their order (or, the k-th time, for row `rows[k]`): by
+    `change(result, *arguments)`."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        count = iter(range(1 << 30))
+
+        def changed(result: Any, arguments: Any) -> Any:
+            number = next(count)
+            if rows is not None:
+                number = rows[number] if number < len(rows) else -1
+            return change(result, *arguments) if number >= 0 and spoilt(number) else result
+
+        def make(original: Any) -> Any:
+            if iscoroutinefunction(original):
+
+                @wraps(original)
+                async def later(*arguments: Any, **more: Any) -> Any:
+                    return changed(await original(*arguments, **more), arguments)
+
+                return later
+
+            @wraps(original)
+            def now(*arguments: Any, **more: Any) -> Any:
+                return changed(original(*arguments, **more), arguments)
+
+            return now
+
+        Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
+
+    return install

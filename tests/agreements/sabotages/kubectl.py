@@ -1,0 +1,111 @@
+"""What might go wrong in kubectl."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements import kubeconfig
+from lifecycle.agreements.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
+from lifecycle.agreements.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
+from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
+from lifecycle.agreements.traced_requests import traced_requests
+from lifecycle.inspector import open_recording
+from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
+from tests.claims.broken.breakage import afterwards
+
+HONEST = kubeconfig.ours
+"""Ours stands in for the real kubectl: here it is asked whether the table can tell a difference, not whether there is one."""
+
+
+def misread_files(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some commands print a line more."""
+    commands = [*QUESTIONS, *CHANGES]
+
+    def ours(arguments: Any, environ: Any) -> Any:
+        code, out, err = HONEST(arguments, environ)
+        return code, out, f"{err}spoilt\n" if spoilt(commands.index(arguments)) else err
+
+    monkeypatch.setattr(kubeconfig.kubeconfig_agreement, "__kwdefaults__", {
+        **(kubeconfig.kubeconfig_agreement.__kwdefaults__ or {}), "mine": ours,
+    })  # fmt: skip
+
+
+def other_words(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some lines are answered with a word more."""
+    from lifecycle.agreements import kubectl_output
+
+    number = iter(range(1 << 30))
+
+    async def typed(argv: Any, transport: Any) -> Any:
+        answer = await kubectl_output.type_line(argv, transport)
+        return replace(answer, err=f"{answer.err}spoilt") if spoilt(next(number)) else answer
+
+    monkeypatch.setattr(kubectl_output.kubectl_agreement, "__defaults__", (typed,))
+
+
+def other_requests(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some requests are sent with another query."""
+    called("agreements.request_transport.sent", lambda request, *_: {**request, "query": {"spoilt": "true"}})(
+        monkeypatch, spoilt
+    )
+
+
+@cache
+def typed_once() -> dict[str, Any]:
+    """Our answers to the journey's lines: what is spoilt is the way from there."""
+    recording = open_recording()
+    return typed_again({name: t for name, t in journey(recording).items() if traced_requests(t.err)})
+
+
+JUDGED = (
+    Judged(
+        "kubeconfig_agreement",
+        lambda: kubeconfig_agreement(HONEST, count=2),
+        answers=(Answers("commands", "", misread_files),),
+    ),
+    Judged(
+        "official_client_agreement",
+        lambda: official_client_agreement(count=10),
+        sabotages=(
+            Sabotage(
+                "certificates are never verified",
+                "agreements.kubeconfig.client_config",
+                afterwards(lambda config, *_: replace(config, insecure=True)),
+                ("sets of files",),
+            ),
+        ),
+    ),
+    Judged(
+        "kubectl_agreement",
+        lambda: kubectl_agreement(open_recording()),
+        answers=(Answers("lines", "", other_words),),
+    ),
+    Judged(
+        "versions_agreement",
+        lambda: versions_agreement(open_recording("bare-1.20.2"), open_recording()),
+        of_others="two recordings of kubectl are compared",
+    ),
+    Judged(
+        "historical_agreement",
+        lambda: historical_agreement(open_recording("bare-1.20.2"), 20),
+        answers=(
+            Answers(
+                "the model of the generators",
+                "",
+                called(
+                    "agreements.kubectl_output.run",
+                    lambda generated, *_: replace(generated, obj={**generated.obj, "spoilt": True}),
+                ),
+            ),
+        ),
+    ),
+    Judged(
+        "request_agreement",
+        lambda: request_agreement(open_recording(), typed_once()),
+        answers=(Answers("requests", "", other_requests),),
+    ),
+)
