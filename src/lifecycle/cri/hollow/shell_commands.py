@@ -63,16 +63,16 @@ class ShellCommands(ShellBuiltins):
                 return replace(streams, stdin=Input())
             return replace(streams, stdin=_given(await self.process.files.read(path)))
         if redirect.kind == ">&" or path in ("/dev/stdout", "/dev/stderr"):
-            wanted = target if redirect.kind == ">&" else path
+            named = target if redirect.kind == ">&" else path
             writers = {
                 "1": streams.stdout,
                 "2": streams.stderr,
                 "/dev/stdout": streams.stdout,
                 "/dev/stderr": streams.stderr,
             }
-            if wanted not in writers:
+            if named not in writers:
                 raise NotModelled(f"the shell's redirection {redirect.kind}{target}")
-            write = writers[wanted]
+            write = writers[named]
         elif path == "/dev/null":
             write = _discard
         else:
@@ -82,14 +82,14 @@ class ShellCommands(ShellBuiltins):
         return replace(streams, stdout=write)
 
     async def _simple(self, node: Simple, streams: ShellStreams) -> None:
-        self_code = self.code
+        code_before = self.code
         assignments, words = await self._words(node)
         redirected = await self._redirected(node.redirects, streams)
         if redirected is None:
             return
         if not words:
             self._variables.update(assignments)
-            if self.code == self_code and not any(
+            if self.code == code_before and not any(
                 part.kind == "command" for word in node.words for part in word.parts
             ):
                 self.code = 0

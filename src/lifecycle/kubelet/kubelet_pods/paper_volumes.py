@@ -102,17 +102,17 @@ class PaperVolumes:
         volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
         mounts: list[Mount] = []
         targets = set()
-        for wanted in container.get("volumeMounts") or ():
-            below = subpath_of(wanted, envs)
-            source = self._place(uid, volumes.get(wanted["name"]) or {})
+        for volume_mount in container.get("volumeMounts") or ():
+            below = subpath_of(volume_mount, envs)
+            source = self._place(uid, volumes.get(volume_mount["name"]) or {})
             mount: Mount = {
-                "container_path": wanted["mountPath"],
+                "container_path": volume_mount["mountPath"],
                 "host_path": f"{source}/{below}" if below else source,
             }
-            if wanted.get("readOnly"):
+            if volume_mount.get("readOnly"):
                 mount["readonly"] = True
             mounts.append(mount)
-            targets.add(wanted["mountPath"])
+            targets.add(volume_mount["mountPath"])
         if ETC_HOSTS not in targets and not spec.get("hostNetwork"):
             path = str(self._directories.etc_hosts(uid))
             mounts.append({"container_path": ETC_HOSTS, "host_path": path})
