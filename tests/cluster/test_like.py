@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
+from cryptography import x509
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
@@ -84,6 +86,39 @@ def test_namespaces_trust_this_cluster_from_the_start() -> None:
     assert found["data"] == {"ca.crt": authority}
     recorded = next(o for _, o in like.read(KIND).objects if o["metadata"]["name"] == "kube-root-ca.crt")
     assert found["metadata"]["managedFields"] == recorded["metadata"]["managedFields"]  # nobody had to write it again
+
+
+@pytest.mark.parametrize(
+    ("recording", "groups"), [(KIND, {"kubeadm:cluster-admins"}), (BARE, {"system:masters"})], ids=["kind", "bare"]
+)
+def test_the_administrator_is_in_the_groups_of_the_recorded_one(recording: Path, groups: set[str]) -> None:
+    async def ask(cluster: Cluster, client: Client) -> tuple[Object, str]:
+        review: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        certificate = b64decode(cluster.kubeconfig()["users"][0]["user"]["client-certificate-data"])
+        names = x509.load_pem_x509_certificate(certificate).subject.get_attributes_for_oid(
+            x509.NameOID.ORGANIZATION_NAME
+        )
+        answer = await client.create(resource("selfsubjectreviews.authentication.k8s.io"), review)
+        return answer["status"]["userInfo"], {str(name.value) for name in names}
+
+    user, in_certificate = on(recording, ask)
+    assert user["username"] == "kubernetes-admin"
+    assert set(user["groups"]) == groups | {"system:authenticated"}
+    assert in_certificate == groups
+
+
+@pytest.mark.parametrize(("recording", "code"), [(KIND, 500), (BARE, 422)], ids=["kind", "bare"])
+def test_a_role_binding_without_a_kind_of_role_is_refused_as_there(recording: Path, code: int) -> None:
+    """RBAC has to look the role up for everybody but system:masters, and cannot."""
+
+    async def ask(cluster: Cluster, client: Client) -> int:
+        metadata: Object = {"name": "x", "namespace": "default"}
+        binding: Object = {"metadata": metadata, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "name": "r"}}
+        with pytest.raises(StatusError) as refused:
+            await client.create(resource("rolebindings.rbac.authorization.k8s.io"), binding, "default")
+        return refused.value.code
+
+    assert on(recording, ask) == code
 
 
 def test_machines_keep_names_addresses_and_pod_networks() -> None:

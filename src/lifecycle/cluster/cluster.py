@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from lifecycle.cluster.linux.given_containerd import GivenContainerd
     from lifecycle.cluster.linux.machines import LinuxMachines
 
+ADMIN = "kubernetes-admin"
+
 
 class Cluster:
     """A cluster. `await start()` returns when the API answers and all nodes are Ready;
@@ -90,6 +92,8 @@ class Cluster:
         """None if it was left out."""
         self._port = 0
         self._informers: SharedInformerFactory | None = None
+        self.admin_groups: tuple[str, ...] = (MASTERS,)
+        """Whom the administrator's certificate speaks for."""
 
     # -- life --------------------------------------------------------------------------
 
@@ -102,6 +106,8 @@ class Cluster:
         """
         self.supervisor = Supervisor()
         seed = like.read(self.config.like) if self.config.like else None
+        if seed is not None:
+            self.admin_groups = seed.admin_groups
         await self._start_api_server(seed)
         if serving is not None:
             serving()
@@ -330,7 +336,7 @@ class Cluster:
         """An in-process client: the whole handler chain, no socket. Without a user, the
         admin's.
         """
-        user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
+        user = user or UserInfo(ADMIN, (*self.admin_groups, "system:authenticated"))
         return Client(self.server.in_process_transport(user), user_agent(component))
 
     @property
@@ -341,9 +347,7 @@ class Cluster:
     def kubeconfig(self, name: str = "lifecycle") -> Object:
         """A kubeconfig for the admin."""
         certificates = self.server.certificates
-        certificate, key = certificates.client_certificate(
-            "kubernetes-admin", [MASTERS]
-        )
+        certificate, key = certificates.client_certificate(ADMIN, self.admin_groups)
         return kubeconfig(self.url, certificates.ca_pem, certificate, key, name=name)
 
     def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:

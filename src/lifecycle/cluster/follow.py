@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.tracing import Span, span
-from lifecycle.api.wire import MASTERS, Object
+from lifecycle.api.wire import Object
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
-from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster import ADMIN, Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.trace import Journey, SpanRecorder
@@ -72,7 +72,7 @@ async def follow(
 async def _follow(cluster: Cluster, argv: Sequence[str], patience: float) -> Followed:
     command = " ".join(("kubectl", *argv))
     certificate, key = cluster.server.certificates.client_certificate(
-        "kubernetes-admin", [MASTERS]
+        ADMIN, cluster.admin_groups
     )
     transport = HTTPSTransport(
         ConnectionConfig(

@@ -25,7 +25,7 @@ from pathlib import Path
 import orjson
 
 from lifecycle.api.resources import Resource, resource_for_kind
-from lifecycle.api.wire import Object
+from lifecycle.api.wire import MASTERS, Object
 from lifecycle.cluster.nodes import FIRST_ADDRESS, NodeShape
 from lifecycle.cri.apis.image import Image
 from lifecycle.etcd.codec import encode_value, storage_media_type
@@ -36,6 +36,8 @@ from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 KIND = "kind"
 """Names the recording that travels with the package. A folder of that name is `./kind`.
 """
+
+CLUSTER_ADMINS = "kubeadm:cluster-admins"
 
 REDUCED = "kind-1.36.2.json.gz"
 """`{"source", "objects": […], "images": {node: [{"id", "repoTags", "size"}]}}`."""
@@ -50,6 +52,25 @@ class Likeness:
 
     nodes: list[NodeShape] = field(default_factory=list)
     objects: list[tuple[Resource, Object]] = field(default_factory=list)
+
+    @property
+    def admin_groups(self) -> tuple[str, ...]:
+        """The groups that the administrator's certificate speaks for: kubeadm's own
+        where the cluster binds it, which RBAC holds to its rules; else the group that
+        no authorizer asks about.
+
+        Upstream: kubeadm `ClusterAdminsGroupAndClusterRoleBinding`.
+        """
+        bound = any(
+            row.plural == "clusterrolebindings"
+            and obj["roleRef"]["name"] == "cluster-admin"
+            and any(
+                subject["kind"] == "Group" and subject["name"] == CLUSTER_ADMINS
+                for subject in obj.get("subjects") or ()
+            )
+            for row, obj in self.objects
+        )
+        return (CLUSTER_ADMINS,) if bound else (MASTERS,)
 
 
 def read(recording: str | Path) -> Likeness:
