@@ -136,7 +136,7 @@ def test_machines_keep_names_addresses_and_pod_networks() -> None:
         assert node["metadata"]["labels"].items() >= dict(shape.labels).items()
 
 
-def test_add_ons_run_again_where_they_ran() -> None:
+def test_add_ons_run_on_where_they_ran() -> None:
     seed = like.read(KIND)
     recorded = {obj["metadata"]["name"]: obj for row, obj in seed.objects if row.plural == "pods"}
     pod_networks = {shape.name: shape.pod_cidr for shape in seed.nodes}
@@ -153,10 +153,35 @@ def test_add_ons_run_again_where_they_ran() -> None:
         ready = {condition["type"]: condition["status"] for condition in pod["status"]["conditions"]}["Ready"]
         assert ready == "True", name
         assert pod["spec"]["nodeName"] == recorded[name]["spec"]["nodeName"]
-        if pod["spec"].get("hostNetwork"):
-            assert pod["status"]["podIP"] == recorded[name]["status"]["podIP"]
-        else:  # a machine that starts again hands out its addresses anew, from the same network
+        assert pod["status"]["podIP"] == recorded[name]["status"]["podIP"]
+        if not pod["spec"].get("hostNetwork"):
             assert ip_address(pod["status"]["podIP"]) in ip_network(pod_networks[pod["spec"]["nodeName"]])
+
+
+def test_containers_that_ran_run_on_and_none_is_lost() -> None:
+    recorded = {obj["metadata"]["name"]: obj for row, obj in like.read(KIND).objects if row.plural == "pods"}
+
+    async def ask(cluster: Cluster, client: Client) -> dict[str, Object]:
+        await asyncio.sleep(300)
+        return await listed(client, "pods")
+
+    def told(pod: Object) -> list[Any]:
+        return [
+            (
+                entry["name"],
+                entry["containerID"].partition("://")[2],
+                entry["restartCount"],
+                entry["state"],
+                entry["lastState"],
+            )
+            for entry in pod["status"]["containerStatuses"]
+        ]
+
+    pods = on(KIND, ask)
+    assert {name: told(pod) for name, pod in pods.items()} == {name: told(pod) for name, pod in recorded.items()}
+    assert {name: pod["status"]["podIP"] for name, pod in pods.items()} == {
+        name: pod["status"]["podIP"] for name, pod in recorded.items()
+    }
 
 
 def test_new_services_are_allocated_around_the_recorded_ones() -> None:

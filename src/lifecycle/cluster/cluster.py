@@ -32,6 +32,7 @@ from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
+from lifecycle.cluster.already_running import resume_pods
 from lifecycle.cluster.cluster_addons import (
     DNS_ACCOUNT,
     DNS_GROUPS,
@@ -94,6 +95,7 @@ class Cluster:
         self._informers: SharedInformerFactory | None = None
         self.admin_groups: tuple[str, ...] = (MASTERS,)
         """Whom the administrator's certificate speaks for."""
+        self._planted_pods: list[Object] = []
 
     # -- life --------------------------------------------------------------------------
 
@@ -108,6 +110,7 @@ class Cluster:
         seed = like.read(self.config.like) if self.config.like else None
         if seed is not None:
             self.admin_groups = seed.admin_groups
+            self._planted_pods = seed.pods
         await self._start_api_server(seed)
         if serving is not None:
             serving()
@@ -236,6 +239,7 @@ class Cluster:
                 images=shape.images or KIND_IMAGES,
                 programs=self.config.programs,
             )
+            resume_pods(self.runtimes[shape.name], shape.name, self._planted_pods)
         config = KubeletConfiguration(
             shape.name,
             shape.address,

@@ -7,7 +7,8 @@ decisions – scores, refusals, addresses – can be compared like with like.
 
 Everything that the recording lists of the fresh cluster is planted: nodes, namespaces,
 RBAC, classes, add-on workloads, Services and their endpoints, leases, flow control.
-What was never stored (component statuses) is not.
+What was never stored (component statuses) is not. The containers that the planted pods'
+statuses say run are there when the hollow kubelets start (`already_running`).
 
 `kind` is the recording of a fresh kind cluster that travels with the package, reduced
 to just this: `kind-1.36.2.json.gz`, which `generators/likeness.py` makes from
@@ -52,6 +53,11 @@ class Likeness:
 
     nodes: list[NodeShape] = field(default_factory=list)
     objects: list[tuple[Resource, Object]] = field(default_factory=list)
+
+    @property
+    def pods(self) -> list[Object]:
+        """The planted pods."""
+        return [obj for row, obj in self.objects if row.plural == "pods"]
 
     @property
     def admin_groups(self) -> tuple[str, ...]:

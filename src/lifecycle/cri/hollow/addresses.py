@@ -40,6 +40,10 @@ class HollowAddresses:
         """The sandbox that has it."""
         return self._owners.get(address)
 
+    def take(self, address: str, sandbox_id: str) -> None:
+        """One that was given out before."""
+        self._owners[address] = sandbox_id
+
     def give_back(self, address: str) -> None:
         """Again does no harm."""
         self._owners.pop(address, None)

@@ -50,13 +50,35 @@ class HollowContainers(HollowState):
         sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
         """The image must be here."""
+        container_id = self._id()
+        self._add_container(container_id, pod_sandbox_id, config)
+        return container_id
+
+    def resume_container(
+        self,
+        pod_sandbox_id: str,
+        config: ContainerConfig,
+        container_id: str,
+        started_at: int,
+    ) -> None:
+        """A container that runs since before this node was looked at."""
+        self._add_container(container_id, pod_sandbox_id, config)
+        container = self._containers[container_id]
+        container.prepare()
+        container.status.state = ContainerState.RUNNING
+        container.status.created_at = container.status.started_at = started_at
+        self.logs.create(container.status.log_path)
+        container.start()
+
+    def _add_container(
+        self, container_id: str, pod_sandbox_id: str, config: ContainerConfig
+    ) -> None:
         sandbox = self._sandbox(pod_sandbox_id)
         image = self.images.image_status(config.image)
         if image is None:
             raise RuntimeServiceError(
                 f'failed to resolve image "{config.image}": not found'
             )
-        container_id = self._id()
         status = ContainerStatus(
             container_id,
             pod_sandbox_id,
@@ -95,7 +117,6 @@ class HollowContainers(HollowState):
             end=self._end,
         )
         self._in_sandbox[pod_sandbox_id].append(container_id)
-        return container_id
 
     def _hostname(self, pod_sandbox_id: str) -> str:
         sandbox = self._configs[pod_sandbox_id]

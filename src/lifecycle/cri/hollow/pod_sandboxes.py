@@ -26,6 +26,22 @@ class HollowPodSandboxes(HollowContainers):
         await self._take_time()
         sandbox_id = self._id()
         address = "" if config.host_network else self._addresses.allocate(sandbox_id)
+        self._add_sandbox(sandbox_id, config, address, self._now())
+        return sandbox_id
+
+    def resume_pod_sandbox(
+        self, config: PodSandboxConfig, address: str, created_at: int
+    ) -> str:
+        """A sandbox that was there before this node was looked at: its id."""
+        sandbox_id = self._id()
+        if address:
+            self._addresses.take(address, sandbox_id)
+        self._add_sandbox(sandbox_id, config, address, created_at)
+        return sandbox_id
+
+    def _add_sandbox(
+        self, sandbox_id: str, config: PodSandboxConfig, address: str, created_at: int
+    ) -> None:
         uid = config.metadata.uid
         options = dict(config.namespace_options) or {
             "network": "NODE" if config.host_network else "POD"
@@ -34,7 +50,7 @@ class HollowPodSandboxes(HollowContainers):
             sandbox_id,
             config.metadata,
             PodSandboxState.READY,
-            self._now(),
+            created_at,
             address,
             config.labels,
             annotations=config.annotations,
@@ -46,7 +62,6 @@ class HollowPodSandboxes(HollowContainers):
         self._by_pod.setdefault(uid, []).append(sandbox_id)
         self._in_sandbox[sandbox_id] = []
         self._emit(ContainerEventType.STARTED, sandbox_id, sandbox_id, uid)
-        return sandbox_id
 
     async def stop_pod_sandbox(self, pod_sandbox_id: str) -> None:
         """Kills what still runs in it."""
