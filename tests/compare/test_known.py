@@ -146,6 +146,12 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         [("what their logs say, or why there are none", "/env/c/KUBERNETES_SERVICE_PORT=443", 1, 0),
          ("what their logs say, or why there are none", "/env/c/A=1", 0, 1)],
     ),
+    "hollow-shells-keep-no-books": (
+        "kubelet", ("lifecycle", KIND),
+        ("what their logs say, or why there are none", "/env/c/PWD=/", 0, 1),
+        [("what their logs say, or why there are none", "/env/c/PWD=/", 1, 0),
+         ("what their logs say, or why there are none", "/env/c/PWD=/root", 0, 1)],
+    ),
     "last-change-trigger-time": (
         "services", (EMBEDDED, KIND),
         ("GET /api/v1/namespaces/svc/endpoints", "/body/items/svc one/metadata/annotations", GONE, {}),

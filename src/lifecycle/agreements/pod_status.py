@@ -53,6 +53,8 @@ STEP = 0.15
 PHASES = "phases on the way, in order"
 STATES = "state of each container in the end"
 EVENTS = "what events say of them"
+NOT_RUN = re.compile(r"^lifecycle: .*: not run: hollow", re.MULTILINE)
+"""What a hollow container prints instead of what it cannot play."""
 LOGS = "what their logs say, or why there are none"
 
 
@@ -385,6 +387,8 @@ def _lines(played: Played, name: str, container: str, cut: bool) -> Counter[str]
     """
     text = played.logs.get((name, container), "no such log")
     address = played.pods.get(name, {}).get("status", {}).get("podIP")
+    if NOT_RUN.search(text):
+        return Counter()
     plain = _plain(text, cut)
     return Counter((plain.replace(address, "IP") if address else plain).splitlines())
 
