@@ -27,7 +27,11 @@ from lifecycle.cni import config
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import Args
 from lifecycle.cni.libcni import CNIConfig, build_one_config
-from lifecycle.cni.paper_netlink import PaperNetlink, attach_on_paper
+from lifecycle.cni.paper_netlink import (
+    PaperNetlink,
+    attach_on_paper,
+    attach_ptp_on_paper,
+)
 from lifecycle.cni.plugins.skel import cmd_args_from_env, dispatch
 from lifecycle.cni.pod_network import PodNetwork, Sandbox, capability_args, runtime_conf
 from lifecycle.compare.claims import Partly, check, rebuilt, some
@@ -480,12 +484,17 @@ def gateway_address() -> bool:
 
 
 @rebuilt("cni-ip-only-on-container-end")
-def ip_only_inside() -> bool:
-    """With the bridge plugin, of which the article speaks."""
+def ip_only_inside() -> Partly:
+    """With the bridge plugin, of which the article speaks; ptp gives the gateway's
+    address to the host's end.
+    """
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
-    return not host.addrs(host.link(result["interfaces"][1]["name"]).index) and bool(
-        pod.addrs(pod.link("eth0").index)
+    near = host.addrs(host.link(result["interfaces"][1]["name"]).index)
+    inside = pod.addrs(pod.link("eth0").index)
+    attach_ptp_on_paper(host, decided(3), "direct")
+    return Partly(
+        not near and bool(inside), bool(host.addrs(host.link("direct").index))
     )
 
 
