@@ -395,6 +395,7 @@ def categories() -> Partly:
 
 
 def admitted(plugin: Plugin, obj: Object) -> Object:
+    """What a plugin makes of a pod. Raises StatusError if it refuses it."""
     attributes = Attributes(CREATE, POD, "", "default", "p", obj)
     getattr(plugin, "admit", lambda _: None)(attributes)
     return obj
@@ -437,6 +438,7 @@ def _privileged() -> Object:
 
 
 def limits_of(**item: Object) -> LimitRanger:
+    """A LimitRanger in whose namespace containers have such limits."""
     spec = {"limits": [{"type": "Container", **item}]}
     meta = {"name": "l", "namespace": "default"}
     return LimitRanger(

@@ -8,8 +8,8 @@ from lifecycle.agreements.admission import added, moment
 from lifecycle.agreements.claim_checks.admission import (
     POD,
     admitted,
-    limits_of,
     at,
+    limits_of,
     pod,
 )
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
