@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from generators import cri, likeness, policy, protobuf, published, types, vxlan_echo
+from generators import (
+    cri,
+    likeness,
+    policy,
+    programs,
+    protobuf,
+    published,
+    types,
+    vxlan_echo,
+)
 from lifecycle.api.published import KUBERNETES_VERSION
 
 HERE = Path(__file__).resolve().parents[1]
@@ -42,6 +51,7 @@ FROM_RECORDINGS: dict[str, Callable[[Path, str], Tables]] = {
     ],
 }
 ONCE = "vxlan-echo"
+ASKED = "programs"
 
 
 def repeatable(kubernetes: Path | None, recording: Path, version: str) -> Tables:
@@ -56,12 +66,26 @@ def repeatable(kubernetes: Path | None, recording: Path, version: str) -> Tables
 
 
 def _tables(
-    table: str, kubernetes: Path | None, recording: Path, version: str
+    table: str,
+    kubernetes: Path | None,
+    recording: Path,
+    version: str,
+    binaries: Path | None,
 ) -> Tables:
     if table == "all":
         return repeatable(kubernetes, recording, version)
     if table == ONCE:
         return [("cni/overlay/captured-vxlan-echo.json", vxlan_echo.generate())]
+    if table == ASKED:
+        if binaries is None:
+            raise click.UsageError(
+                f"{table} asks Kubernetes' own programs: --programs PATH, or KUBE_BIN,"
+                f" names a folder with kube-apiserver and the others at {version}"
+            )
+        return (
+            (str(HERE / "recordings" / name), content)
+            for name, content in programs.generate(binaries, HERE / ".tools")
+        )
     if table in FROM_RECORDINGS:
         return FROM_RECORDINGS[table](recording, version)
     if kubernetes is None:
@@ -76,7 +100,8 @@ def _tables(
 
 @click.command()
 @click.argument(
-    "table", type=click.Choice(["all", *FROM_KUBERNETES, *FROM_RECORDINGS, ONCE])
+    "table",
+    type=click.Choice(["all", *FROM_KUBERNETES, *FROM_RECORDINGS, ONCE, ASKED]),
 )
 @click.option(
     "--kubernetes",
@@ -95,19 +120,32 @@ def _tables(
     default=HERE / "recordings" / "kind-1.36.2",
     help="The recording of a fresh kind cluster; left out: this repository's.",
 )
+@click.option(
+    "--programs",
+    "binaries",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="KUBE_BIN",
+    help="Kubernetes' own programs, to be asked.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table differs.")
 def main(
-    table: str, kubernetes: Path | None, version: str, recording: Path, check: bool
+    table: str,
+    kubernetes: Path | None,
+    version: str,
+    recording: Path,
+    binaries: Path | None,
+    check: bool,
 ) -> None:
     """Make data files of the package again. TABLE is one table, or all that can be
     repeated: without --kubernetes, those that are made from recordings.
     """
     differ = False
-    for name, content in _tables(table, kubernetes, recording, version):
+    for name, content in _tables(table, kubernetes, recording, version, binaries):
         file = PACKAGE / name
         same = file.is_file() and file.read_bytes() == content
         differ = differ or not same
         if not (same or check):
+            file.parent.mkdir(exist_ok=True)
             file.write_bytes(content)
         state = "unchanged" if same else "differs" if check else "written"
         click.echo(f"{state:10}{file.relative_to(HERE)} ({len(content):,} bytes)")

@@ -218,7 +218,7 @@ def test_claims_says_how_many_nobody_checks():
     result = run("claims", "--stage", "scheduler")
     assert result.exit_code == 0, result.output
     assert "292 claims: " in result.stdout
-    assert " unchecked, 0 contradicted" in result.stdout
+    assert " read in source, 0 contradicted" in result.stdout
 
 
 def test_claims_refuses_an_unknown_stage():

@@ -22,10 +22,10 @@ VERSIONS = {"v1.36": "kind-1.36.2", "v1.20": "bare-1.20.2"}
 @click.option(
     "--unchecked",
     is_flag=True,
-    help="Only the claims that no running check stands behind.",
+    help="Only the claims that no recording and no program speaks of: read in source.",
 )
 def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
-    """Print the matrix claim × version, with how many claims nobody checks yet.
+    """Print the matrix claim × version, with how many claims rest on which evidence.
 
     Leaves with 1 if the evidence contradicts the ledger.
     """
@@ -33,6 +33,7 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
 
     from lifecycle.agreements import claim_checks
     from lifecycle.compare import claims as book
+    from lifecycle.compare.program_answers import recorded_programs
     from lifecycle.inspector import open_recording, recordings_directory
 
     with refusals():
@@ -45,12 +46,11 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
             )
         book.import_checks(claim_checks)
         evidence = {version: open_recording(name) for version, name in VERSIONS.items()}
-        everything = book.ClaimsMatrix(entries, evidence, stage or "")
+        programs = recorded_programs(recordings_directory())
+        everything = book.ClaimsMatrix(entries, evidence, stage or "", programs)
         summary = everything.summary
         if unchecked:
-            everything.claims = [
-                claim for claim in everything.claims if claim in everything.unchecked
-            ]
+            everything.claims = everything.read_in_source
     table = everything.__rich__()
     table.title = summary
     console = Console(width=None if sys.stdout.isatty() else 140)

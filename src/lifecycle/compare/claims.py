@@ -3,10 +3,15 @@ running check stands behind it.
 
 The ledger (`book/claims.yaml`) says what is claimed and what became of it in v1.36 and
 v1.20. A check says whether the claim, as worded, is true: `@check("claim-id")` binds
-one that is handed the evidence of one version (a `Recording`), `@rebuilt("claim-id")`
-one that looks at our own component, which must do what v1.36 does. Rules that are gone
-are rebuilt as models: `@rebuilt("claim-id", model=True)` must find the claim true of
-the model. A claim without any check is listed as unchecked, and their number is public.
+one that is handed the evidence of one version (a `Recording`), `@live("claim-id")` one
+that is handed what the version's own programs answered (`ProgramAnswers`), and
+`@rebuilt("claim-id")` one that looks at our own component, which must do what v1.36
+does. Rules that are gone are rebuilt as models: `@rebuilt("claim-id", model=True)` must
+find the claim true of the model.
+
+A verdict is *checked* if a recording or a program of v1.36 speaks of it. Our component
+is no witness of Kubernetes: what rests on upstream's source alone is called *read in
+source*, and the number of such claims is public.
 """
 
 from __future__ import annotations
@@ -25,6 +30,11 @@ from typing import Any
 import yaml
 from rich.table import Table
 
+from lifecycle.compare.program_answers import NotAsked, ProgramAnswers
+
+RECORDED, LIVE, SOURCE = "recorded", "live", "source"
+KINDS = (RECORDED, LIVE, SOURCE)
+"""The kinds of evidence, the strongest first."""
 VERDICTS = ("holds", "changed", "removed", "wrong-from-the-start", "partly")
 EXPECTED = {
     "holds": True,
@@ -78,7 +88,10 @@ def some(answers: Iterable[object]) -> bool | None:
 
 @dataclass(slots=True, frozen=True)
 class Claim:
-    """One claim. `verdicts` maps a version (`v1.36`, `v1.20`) to one of `VERDICTS`."""
+    """One claim. `verdicts` maps a version (`v1.36`, `v1.20`) to one of `VERDICTS`,
+    `evidence` to the `KINDS` of evidence that the ledger says there is; `sources` are
+    upstream's files, with the symbols that say so.
+    """
 
     id: str
     stage: str
@@ -86,9 +99,12 @@ class Claim:
     text: str
     verdicts: Mapping[str, str]
     why: Mapping[str, str]
+    evidence: Mapping[str, tuple[str, ...]]
+    sources: tuple[str, ...]
 
 
 _checks: dict[str, Check] = {}
+_live: dict[str, Check] = {}
 _rebuilt: dict[str, tuple[ModelCheck, bool]] = {}
 
 
@@ -106,6 +122,24 @@ def check(claim_id: str) -> Callable[[Check], Check]:
                 f" {_checks[claim_id].__qualname__}"
             )
         _checks[claim_id] = function
+        return function
+
+    return bind
+
+
+def live(claim_id: str) -> Callable[[Check], Check]:
+    """Bind a check of what a version's own programs answered (`ProgramAnswers`).
+
+    Raises ValueError if the claim has such a check already.
+    """
+
+    def bind(function: Check) -> Check:
+        if claim_id in _live:
+            raise ValueError(
+                f"claim {claim_id!r} has a check already:"
+                f" {_live[claim_id].__qualname__}"
+            )
+        _live[claim_id] = function
         return function
 
     return bind
@@ -137,6 +171,11 @@ def checks() -> Mapping[str, Check]:
     return dict(_checks)
 
 
+def live_checks() -> Mapping[str, Check]:
+    """All bound checks of programs' answers by claim id."""
+    return dict(_live)
+
+
 def rebuilt_checks() -> Mapping[str, ModelCheck]:
     """All bound checks of our own components by claim id."""
     return {claim_id: function for claim_id, (function, _) in _rebuilt.items()}
@@ -149,8 +188,8 @@ def import_checks(package: ModuleType) -> None:
 
 
 def load_claims(path: str | Path) -> list[Claim]:
-    """Read a ledger. Raises ValueError for a claim without id or with an unknown
-    verdict, and for an id that comes twice.
+    """Read a ledger. Raises ValueError for an unknown verdict or kind of evidence, and
+    for an id that comes twice.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     claims = [
@@ -168,6 +207,13 @@ def load_claims(path: str | Path) -> list[Claim]:
 
 def _claim(entry: dict[str, Any]) -> Claim:
     verdicts, why = {}, {}
+    evidence = {
+        version.replace("_", "."): tuple(kinds)
+        for version, kinds in entry["evidence"].items()
+    }
+    unknown = {kind for kinds in evidence.values() for kind in kinds} - set(KINDS)
+    if unknown:
+        raise ValueError(f"{entry['id']}: unknown evidence {sorted(unknown)}")
     for key, value in entry.items():
         if key.startswith("verdict_v"):
             version = "v" + key.removeprefix("verdict_v").replace("_", ".")
@@ -183,6 +229,8 @@ def _claim(entry: dict[str, Any]) -> Claim:
         " ".join(entry["claim"].split()),
         verdicts,
         why,
+        evidence,
+        tuple(entry["source"]),
     )
 
 
@@ -190,11 +238,14 @@ Seen = bool | Partly | Refusal | None
 
 
 def ask(function: Callable[..., bool | Partly | None], *evidence: Any) -> Seen:
-    """What a check says. An assertion of its own that fails is an answer, too; every
-    other exception is an accident and is raised.
+    """What a check says. An assertion of its own that fails is an answer, too; a
+    question that was not asked is none; every other exception is an accident and is
+    raised.
     """
     try:
         seen = function(*evidence)
+    except NotAsked:
+        return None
     except AssertionError as error:
         if not _is_its_own(error):
             raise
@@ -278,20 +329,27 @@ def _rarely_collecting() -> Iterator[None]:
 
 
 class ClaimsMatrix:
-    """Claim × version, and claim × what is rebuilt.
+    """Claim × version, claim × the programs of a version, claim × what is rebuilt.
 
-    `evidence` maps versions to recordings; `stage` leaves the other stages' claims out.
+    `evidence` maps versions to recordings, `programs` versions to what the programs of
+    that version answered; `stage` leaves the other stages' claims out.
     Raises ValueError if there is a check for a claim that the ledger does not have.
     """
 
     def __init__(
-        self, claims: Sequence[Claim], evidence: Mapping[str, Any], stage: str = ""
+        self,
+        claims: Sequence[Claim],
+        evidence: Mapping[str, Any],
+        stage: str = "",
+        programs: Mapping[str, ProgramAnswers] | None = None,
     ) -> None:
         self.ledger = list(claims)
         self.claims = [claim for claim in claims if stage in ("", claim.stage)]
         self.versions = list(evidence)
+        programs = programs or {}
+        self.columns = (REBUILT, *self.versions, *map(live_column, programs))
         known = {claim.id for claim in claims}
-        strangers = sorted((_checks.keys() | _rebuilt.keys()) - known)
+        strangers = sorted((_checks.keys() | _live.keys() | _rebuilt.keys()) - known)
         if strangers:
             raise ValueError(
                 f"checks for claims that are not in the ledger: {', '.join(strangers)}"
@@ -299,25 +357,41 @@ class ClaimsMatrix:
         self.cells: dict[tuple[str, str], Cell] = {}
         with _rarely_collecting():
             for claim in self.claims:
-                function = _checks.get(claim.id)
                 self.cells[claim.id, REBUILT] = rebuilt_cell(claim)
                 for version, cluster in evidence.items():
-                    seen = (
-                        ask(function, cluster)
-                        if function and cluster is not None
-                        else None
+                    self.cells[claim.id, version] = _cell(
+                        claim, version, _checks, cluster
                     )
-                    self.cells[claim.id, version] = Cell(
-                        claim.verdicts.get(version, "?"), seen
+                for version, answers in programs.items():
+                    self.cells[claim.id, live_column(version)] = _cell(
+                        claim, version, _live, answers
                     )
 
+    def kinds(self, claim: Claim, version: str = NEWEST) -> tuple[str, ...]:
+        """The kinds of evidence that speak of a claim in a version: recordings and
+        programs if their checks said something, source if the ledger names any.
+        """
+        return tuple(
+            kind
+            for kind, there in (
+                (RECORDED, self._speaks(claim, version)),
+                (LIVE, self._speaks(claim, live_column(version))),
+                (SOURCE, SOURCE in claim.evidence.get(version, ())),
+            )
+            if there
+        )
+
+    def _speaks(self, claim: Claim, column: str) -> bool:
+        cell = self.cells.get((claim.id, column))
+        return cell is not None and cell.seen is not None
+
     @property
-    def unchecked(self) -> list[Claim]:
-        """Claims of the whole ledger without any check."""
+    def read_in_source(self) -> list[Claim]:
+        """Claims of which no recording and no program of the newest version speaks."""
         return [
             claim
-            for claim in self.ledger
-            if claim.id not in _checks and claim.id not in _rebuilt
+            for claim in self.claims
+            if not {RECORDED, LIVE} & set(self.kinds(claim))
         ]
 
     @property
@@ -330,25 +404,47 @@ class ClaimsMatrix:
         ]
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many claims rest on which kind of evidence of the newest version, each
+        counted once, under the strongest.
+        """
+        strongest = Counter((self.kinds(claim) or ("",))[0] for claim in self.claims)
+        return {kind: strongest[kind] for kind in KINDS}
+
+    @property
     def summary(self) -> str:
         """One line."""
-        checked = len(self.ledger) - len(self.unchecked)
+        counts = self.counts
         return (
-            f"{len(self.ledger)} claims: {checked} checked, {len(self.unchecked)}"
-            f" unchecked, {len(self.contradicted)} contradicted"
+            f"{len(self.claims)} claims: {counts[RECORDED] + counts[LIVE]} checked"
+            f" ({counts[RECORDED]} against recordings, {counts[LIVE]} against live"
+            f" programs), {len(self.read_in_source)} read in source,"
+            f" {len(self.contradicted)} contradicted"
         )
 
     def __rich__(self) -> Table:
         table = Table(title=self.summary, title_justify="left")
-        columns = (REBUILT, *self.versions)
-        for column in ("stage", "claim", *columns):
+        for column in ("stage", "claim", *self.columns):
             table.add_column(column, overflow="fold")
-        unchecked = {claim.id for claim in self.unchecked}
+        unwitnessed = {claim.id for claim in self.read_in_source}
         for claim in self.claims:
-            marker = " (unchecked)" if claim.id in unchecked else ""
-            cells = (str(self.cells[claim.id, column]) for column in columns)
+            marker = " (read in source)" if claim.id in unwitnessed else ""
+            cells = (str(self.cells[claim.id, column]) for column in self.columns)
             table.add_row(claim.stage, f"{claim.id}{marker}\n{claim.text}", *cells)
         return table
+
+
+def _cell(
+    claim: Claim, version: str, bound: Mapping[str, Check], evidence: Any
+) -> Cell:
+    function = bound.get(claim.id)
+    seen = ask(function, evidence) if function and evidence is not None else None
+    return Cell(claim.verdicts.get(version, "?"), seen)
+
+
+def live_column(version: str) -> str:
+    """The column of a version's programs."""
+    return f"{LIVE} {version}"
 
 
 REBUILT = "rebuilt"

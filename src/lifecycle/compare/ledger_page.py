@@ -9,14 +9,28 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from lifecycle.compare.claims import REBUILT, Cell, Claim, ClaimsMatrix
+from lifecycle.compare.claims import (
+    KINDS,
+    LIVE,
+    RECORDED,
+    SOURCE,
+    Cell,
+    Claim,
+    ClaimsMatrix,
+)
 
+EXPLAINED = {
+    RECORDED: "checked against a recorded cluster",
+    LIVE: "checked against answers of Kubernetes' own programs",
+    SOURCE: "read in upstream's source; no recording and no program was seen to do it",
+}
 _ANCHOR = re.compile(r"\]\{#([a-z0-9-]+)\}")
 
 
@@ -33,7 +47,9 @@ def where_told(book: str | Path) -> dict[str, str]:
 
 
 def load_reasons(path: str | Path) -> dict[str, str]:
-    """Claim id → why nothing can check it. Raises ValueError for an empty reason."""
+    """Claim id → why it is only read in source. Raises ValueError for an empty
+    reason.
+    """
     reasons: dict[str, str] = yaml.safe_load(Path(path).read_text()) or {}
     for claim_id, reason in reasons.items():
         if not str(reason or "").strip():
@@ -57,45 +73,62 @@ class LedgerPage:
         for claim in self.matrix.claims:
             stages.setdefault(claim.stage, []).append(claim)
         return (
-            '<div class="ledger">'
+            f'<div class="ledger">{self._counts()}'
             + "".join(self._stage(name, claims) for name, claims in stages.items())
             + "</div>"
         )
 
+    def _counts(self) -> str:
+        """How many claims rest on which kind of evidence, each under the strongest."""
+        counts = self.matrix.counts
+        rows = "".join(
+            f"<li><b>{counts[kind]}</b> {EXPLAINED[kind]}</li>" for kind in KINDS
+        )
+        return f"<ul>{rows}</ul>"
+
     def _stage(self, name: str, claims: list[Claim]) -> str:
-        unchecked = sum(1 for claim in claims if claim in self.matrix.unchecked)
-        head = f"<b>{html.escape(name)}</b> · {len(claims)} claims" + (
-            f", {unchecked} unchecked" if unchecked else ""
-        )
+        counts = Counter(self._strongest(claim) for claim in claims)
+        head = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
         return (
-            f"<details><summary>{head}</summary>{''.join(map(self._claim, claims))}</"
-            "details>"
+            f"<details><summary><b>{html.escape(name)}</b> · {len(claims)}"
+            f" claims: {head}</summary>{''.join(map(self._claim, claims))}</details>"
         )
+
+    def _strongest(self, claim: Claim) -> str:
+        return (self.matrix.kinds(claim) or (SOURCE,))[0]
 
     def _claim(self, claim: Claim) -> str:
         text = html.escape(claim.text)
         page = self.told.get(claim.id)
-        told = f'<a href="{self.up}{page}">{text}</a>' if page else text
+        linked = f'<a href="{self.up}{page}">{text}</a>' if page else text
         cells = (
             (column, self.matrix.cells[claim.id, column])
-            for column in (REBUILT, *self.matrix.versions)
+            for column in self.matrix.columns
         )
-        said = " · ".join(
-            _said(column, cell)
+        verdicts = " · ".join(
+            _verdict(column, cell)
             for column, cell in cells
-            if column != REBUILT or cell.seen is not None
+            if column in self.matrix.versions or cell.seen is not None
         )
         reason = self.reasons.get(claim.id)
-        why = (
-            f"<br><em>unchecked: {html.escape(reason)}</em>"
-            if reason and claim in self.matrix.unchecked
-            else ""
-        )
-        return f"<p>{told}<br><small>{said}</small>{why}</p>"
+        if self._strongest(claim) == SOURCE:
+            verdicts += f"<br><em>read in source{_list(claim.sources)}</em>" + (
+                f"<br><em>{html.escape(reason)}</em>" if reason else ""
+            )
+        return f"<p>{linked}<br><small>{verdicts}</small></p>"
 
     def __repr__(self) -> str:
         return self.matrix.summary
 
 
-def _said(column: str, cell: Cell) -> str:
+def _list(sources: tuple[str, ...]) -> str:
+    """`: file (symbol); …`"""
+    words = (
+        html.escape(path + (f" ({symbol})" if symbol else ""))
+        for path, _, symbol in (source.partition("#") for source in sources)
+    )
+    return ": " + "; ".join(words)
+
+
+def _verdict(column: str, cell: Cell) -> str:
     return f"{column}: {html.escape(str(cell))}"

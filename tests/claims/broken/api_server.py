@@ -58,7 +58,52 @@ def _admits_afterwards(create: Any) -> Any:
     return later
 
 
+def _begins_otherwise(**status: Any) -> Wrapped:
+    def change(_: Any, strategy: Any, obj: Any) -> None:
+        if obj.get("kind") == "Pod":
+            obj["status"] = {**obj["status"], **status}
+
+    return afterwards(change)
+
+
+def _definitions_inject(create: Any) -> Any:
+    defined: list[str] = []
+
+    async def later(self: Any, resource: Any, obj: Any, *arguments: Any, **more: Any) -> Any:
+        if obj.get("kind") == "CustomResourceDefinition":
+            defined.append(obj["metadata"]["name"])
+        elif defined:
+            obj = {**obj, "metadata": {**obj["metadata"], "annotations": {"by": defined[0]}}}
+        return await create(self, resource, obj, *arguments, **more)
+
+    return later
+
+
 BREAKAGES = (
+    Breakage(
+        "pods begin as Running",
+        "apiserver.registry.store.before_create",
+        _begins_otherwise(phase="Running"),
+        ("scheduler-pods-pending-until-scheduled",),
+    ),
+    Breakage(
+        "pods begin with containers that wait",
+        "apiserver.registry.store.before_create",
+        _begins_otherwise(containerStatuses=[{"name": "c", "state": {"waiting": {"reason": "PodInitializing"}}}]),
+        ("initializers-pod-status-podinitializing",),
+    ),
+    Breakage(
+        "a definition changes pods",
+        "client.rest.Client.create",
+        Wrapped(_definitions_inject),
+        ("initializers-now-done-by-custom-resources",),
+    ),
+    Breakage(
+        "what was just written is read later",
+        "client.rest.Client.get",
+        afterwards(lambda obj, *_: {**obj, "data": {}}),
+        ("informers-apiserver-mutates-state-with-informers",),
+    ),
     # -- the handler chain ------------------------------------------------------------------------------------------
     Breakage(
         "nobody is turned away",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.resources import resource
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant, nothing
 
 CHECKS = "agreements.claim_checks"
@@ -17,7 +18,74 @@ def _lists_first(get: Any) -> Any:
     return later
 
 
+def _stamps_the_template(patch: Any) -> Any:
+    async def later(self: Any, resource: Any, name: str, namespace: str, body: Any, **more: Any) -> Any:
+        if "replicas" in body.get("spec", {}):
+            stamp = {"metadata": {"annotations": {"size": str(body["spec"]["replicas"])}}}
+            body = {"spec": {**body["spec"], "template": stamp}}
+        return await patch(self, resource, name, namespace, body, **more)
+
+    return later
+
+
+def _clears_up(run: Any) -> Any:
+    async def later(self: Any) -> None:
+        client = self.informers.client
+        for pod in (await client.list(resource("pods")))["items"]:
+            await client.delete(resource("pods"), pod["metadata"]["name"], pod["metadata"]["namespace"])
+        await run(self)
+
+    return later
+
+
+def _twice(process: Any) -> Any:
+    def later(self: Any) -> None:
+        process(self)
+        for handlers in self._handlers:
+            for obj in self.indexer.list():
+                if handlers.update is not None:
+                    handlers.update(obj, obj)
+
+    return later
+
+
 BREAKAGES = (
+    Breakage(
+        "a ReplicaSet begins with its Deployment's size",
+        "controllers.deployment.sync.new_rs_new_replicas",
+        lambda d, *_: d["spec"]["replicas"],
+        ("deployment-controller-copies-pod-template-and-metadata",),
+    ),
+    Breakage(
+        "a scaling is written into the template",
+        "client.rest.Client.patch",
+        Wrapped(_stamps_the_template),
+        ("deployment-controller-new-replicaset-on-scale",),
+    ),
+    Breakage(
+        "no Endpoints are written",
+        "controllers.endpoints.endpoints_controller.EndpointsController._sync_service",
+        nothing,
+        ("endpoints-endpoint-object-created",),
+    ),
+    Breakage(
+        "pods are given to the first set that fits",
+        "controllers.pod_control.new_controller_ref",
+        afterwards(lambda reference, *_: {**reference, "name": "one"}),
+        ("garbage-collection-owner-reference-prevents-fights",),
+    ),
+    Breakage(
+        "controllers begin by clearing up",
+        "controllers.manager.ControllerManager.run",
+        Wrapped(_clears_up),
+        ("garbage-collection-topology-survives-controller-restart",),
+    ),
+    Breakage(
+        "an informer tells of everything again, each time",
+        "client.shared_informer.SharedInformer._process_deltas",
+        Wrapped(_twice),
+        ("informers-source-is-storage-events",),
+    ),
     Breakage(
         "deletions are not heard",
         "client.shared_informer.SharedInformer.add_event_handler",

@@ -83,7 +83,7 @@ BREAKAGES = (
     ),
     Breakage(
         "the policy file is not read",
-        f"{CHECKS}.scheduler.parse_policy",
+        f"{CHECKS}.custom_schedulers.parse_policy",
         Wrapped(lambda parse: lambda document: parse({"kind": "Policy", "apiVersion": "v1"})),
         ("scheduler-policy-config-file-flag",),
     ),

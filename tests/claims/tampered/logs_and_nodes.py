@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from itertools import count
+
 from tests.claims.tampered.tamper import Tamper, text
 
 DOCKERSHIM = "io.kubernetes.container.logpath"
 
+
+def _own_networks(before: str) -> str:
+    """Each container has a network of its own."""
+    numbers = count(1)
+    return re.sub(r'"/proc/\d+/ns/net"', lambda _: f'"/proc/{next(numbers)}/ns/net"', before)
+
+
+def _joins_pid(before: str) -> str:
+    alone = r'\{\s*"type": "pid"\s*\},(\s*\{\s*"path": "/proc/(\d+)/ns/ipc")'
+    return re.sub(alone, r'{"path": "/proc/\2/ns/pid", "type": "pid"},\1', before)
+
+
+def _limited_have_a_namespace(before: str) -> str:
+    limited = r'("type": "network"\s*\})(?=\s*\],(?:(?!"memory").)*"memory": \{\s*")'
+    return re.sub(limited, r'\1, {"type": "memory"}', before, flags=re.S)
+
+
 TAMPERS = (
+    Tamper(
+        "every container has a network of its own",
+        "node/*/nodes-inspect-containers.txt",
+        _own_networks,
+        ("pause-sandbox-localhost-between-containers",),
+    ),
+    Tamper(
+        "every container joins the sandbox's processes",
+        "node/*/nodes-inspect-containers.txt",
+        _joins_pid,
+        ("pause-sandbox-hosts-pid-namespace",),
+    ),
+    Tamper(
+        "what has a limit has a namespace for it",
+        "node/*/nodes-inspect-containers.txt",
+        _limited_have_a_namespace,
+        ("pause-sandbox-namespaces-dedicate-resources",),
+    ),
     Tamper(
         "kubelets are told of CNI",
         "node/*/ps.txt",

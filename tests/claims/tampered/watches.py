@@ -26,6 +26,30 @@ def _of_pods(line: Line) -> bool:
 
 TAMPERS = (
     Tamper(
+        "each controller watches pods for itself",
+        "audit/requests-by-component.tsv",
+        text(r"^1(\tkube-controller-manager/.*\twatch\t\tv1\tpods\t.*sendInitialEvents)", r"9\1"),
+        ("informers-share-one-connection-and-cache",),
+    ),
+    Tamper(
+        "objects begin later than they were made",
+        "watch/journey.jsonl",
+        text(r'("type":"ADDED".*?"resourceVersion":")(\d+)', r"\g<1>9\2"),
+        ("initializers-hide-object-until-finished",),
+    ),
+    Tamper(
+        "nobody is warned of Endpoints, and nobody reads anything else",
+        "[ah]*/[rs]*",
+        lambda before: before.replace("deprecated", "good").replace("\tendpointslices\t", "\tendpoints\t"),
+        ("endpoints-endpoint-object-created",),
+    ),
+    Tamper(
+        "the server does not know aggregated discovery",
+        "http/discovery.jsonl",
+        lambda before: "".join(f"{line}\n" for line in before.splitlines() if "g=apidiscovery" not in line),
+        ("discovery-separate-call-per-group-version",),
+    ),
+    Tamper(
         "a binding of another pod",
         "audit/journey.jsonl",
         lines(lambda line: _binding(line) and "requestObject" in line, "requestObject", "metadata", "uid", value="x"),

@@ -10,7 +10,6 @@ from copy import deepcopy
 from typing import Any
 
 from lifecycle.agreements.admission import added, moment
-from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.initializers import Stage, with_initializers
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -20,14 +19,9 @@ from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.priority import Priority
-from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.rest import Client
-from lifecycle.compare.claims import Partly, check, every, rebuilt, some
-from lifecycle.historical.apiserver.initial_resources import (
-    ANNOTATION,
-    InitialResources,
-)
+from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import Exchange, Recording
 
 POD = resource("pods")
@@ -195,7 +189,7 @@ def phases() -> Partly:
     """One refuses and changes nothing; another changes what it lets pass."""
     return Partly(
         _refuses(_restricted(), _privileged()),
-        _completes(_limits(default={"memory": "512M"})),
+        _completes(limits_of(default={"memory": "512M"})),
     )
 
 
@@ -392,7 +386,7 @@ def categories() -> Partly:
     """PodSecurity is security and nothing else; LimitRanger manages resources and sets
     defaults.
     """
-    ranger = _limits(default={"memory": "512M"}, max={"memory": "1Gi"})
+    ranger = limits_of(default={"memory": "512M"}, max={"memory": "1Gi"})
     two_things = _completes(ranger) and _refuses(ranger, pod(limits={"memory": "2Gi"}))
     return Partly(
         _refuses(_restricted(), _privileged()) and not _completes(_restricted()),
@@ -400,7 +394,8 @@ def categories() -> Partly:
     )
 
 
-def _admitted(plugin: Plugin, obj: Object) -> Object:
+def admitted(plugin: Plugin, obj: Object) -> Object:
+    """What a plugin makes of a pod. Raises StatusError if it refuses it."""
     attributes = Attributes(CREATE, POD, "", "default", "p", obj)
     getattr(plugin, "admit", lambda _: None)(attributes)
     return obj
@@ -408,7 +403,7 @@ def _admitted(plugin: Plugin, obj: Object) -> Object:
 
 def _completes(plugin: Plugin) -> bool:
     """Whether a pod that it lets pass comes out with more than it had."""
-    return _admitted(plugin, pod()) != pod()
+    return admitted(plugin, pod()) != pod()
 
 
 def _refuses(plugin: Plugin, obj: Object) -> bool:
@@ -442,155 +437,12 @@ def _privileged() -> Object:
     return made
 
 
-@rebuilt("admission-initial-resources-plugin", model=True)
-def initial_resources() -> bool:
-    """The model takes the past usage of the same image."""
-
-    def usage(
-        name: str, percentile: int, image: str, namespace: str, exact: bool, days: int
-    ) -> tuple[int, int]:
-        return (
-            ({"cpu": 120, "memory": 50_000_000}[name], 40)
-            if image == "nginx" and exact
-            else (0, 0)
-        )
-
-    known = _admitted(InitialResources(usage), pod())
-    unknown = _admitted(InitialResources(usage), pod(image="other"))
-    requests = known["spec"]["containers"][0]["resources"].get("requests")
-    return requests == {
-        "cpu": "120m",
-        "memory": "50000000",
-    } and ANNOTATION not in unknown["metadata"].get("annotations", {})
-
-
-@check("admission-initial-resources-plugin")
-def recorded_initial_resources(recording: Recording) -> bool | None:
-    """No recorded pod carries the plugin's annotation."""
-    answers = [
-        each.response
-        for each in recording.exchanges("admission")
-        if isinstance(each.response, dict)
-    ]
-    pods = [each for each in answers if each.get("kind") == "Pod"]
-    return some(
-        ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods
-    )
-
-
-@check("admission-limitranger-sets-defaults")
-def recorded_defaults(recording: Recording) -> bool:
-    """A container that asked for nothing got 256 MiB."""
-    posted, answered = moment(recording, "LimitRanger defaults")
-    resources = dict(added(posted, answered)).get("spec.containers[0].resources") or {}
-    return bool((resources.get("limits") or {}).get("memory") == "256Mi")
-
-
-def _limits(**item: Object) -> LimitRanger:
+def limits_of(**item: Object) -> LimitRanger:
+    """A LimitRanger in whose namespace containers have such limits."""
     spec = {"limits": [{"type": "Container", **item}]}
     meta = {"name": "l", "namespace": "default"}
     return LimitRanger(
         StaticReader(
             [{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]
         )
-    )
-
-
-@rebuilt("admission-limitranger-sets-defaults")
-def defaults() -> bool:
-    """The articles' 512 MB."""
-    filled = _admitted(_limits(default={"memory": "512M"}), pod())
-    return bool(
-        filled["spec"]["containers"][0]["resources"].get("limits") == {"memory": "512M"}
-    )
-
-
-@check("admission-limitranger-enforces-maximum")
-def recorded_maximum(recording: Recording) -> bool:
-    """Four CPUs where two are the most."""
-    return (
-        "maximum cpu usage per Container is 2, but limit is 4"
-        in at(recording, "LimitRanger max").response["message"]
-    )
-
-
-@rebuilt("admission-limitranger-enforces-maximum")
-def maximum() -> bool:
-    """The articles' 2 GB."""
-    try:
-        _limits(max={"memory": "2G"}).validate(
-            Attributes(
-                CREATE,
-                POD,
-                "",
-                "default",
-                "p",
-                pod(limits={"memory": "3G"}, requests={"memory": "3G"}),
-            )
-        )
-    except StatusError as error:
-        return (
-            error.code == 403
-            and "maximum memory usage per Container is 2G" in error.message
-        )
-    return False
-
-
-def _charged(hard: Object, used: Object, obj: Object) -> str:
-    """What a quota says to one pod more; empty if it pays."""
-    meta = {"name": "q", "namespace": "default", "resourceVersion": "1"}
-    status = {"hard": hard, "used": used}
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": meta,
-        "spec": {"hard": hard},
-        "status": status,
-    }
-
-    async def update(_: Object) -> None:
-        return None
-
-    plugin = ResourceQuota(StaticReader([quota]), update)
-
-    async def main() -> str:
-        try:
-            waiting = plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))
-            if waiting is not None:
-                await waiting
-        except StatusError as error:
-            return error.message
-        return ""
-
-    return on_a_loop(main())
-
-
-@rebuilt("admission-quota-counts-objects")
-def counts_objects() -> bool:
-    """Two pods, and then a third."""
-    last = _charged({"pods": "2"}, {"pods": "1"}, pod())
-    return (
-        last == ""
-        and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
-        in _charged({"pods": "2"}, {"pods": "2"}, pod())
-    )
-
-
-@check("admission-quota-limits-compute-and-storage")
-def recorded_quota(recording: Recording) -> bool:
-    """CPU and memory, by what is declared."""
-    return (
-        "exceeded quota: rq, requested: limits.memory=2Gi,requests.cpu=600m"
-        in at(recording, "quota exceeded").response["message"]
-    )
-
-
-@rebuilt("admission-quota-limits-compute-and-storage")
-def quota_of_compute() -> bool:
-    """600 thousandths of a CPU do not fit twice into one."""
-    small = pod(requests={"cpu": "600m"})
-    return _charged(
-        {"requests.cpu": "1"}, {"requests.cpu": "0"}, small
-    ) == "" and "exceeded quota" in _charged(
-        {"requests.cpu": "1"}, {"requests.cpu": "600m"}, small
     )

@@ -29,7 +29,7 @@ from lifecycle.apiserver.server.chain import (
     default_build_handler_chain,
 )
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.compare.claims import check, rebuilt
+from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
 
 OWN_GROUP = "apiregistration.k8s.io"
@@ -145,26 +145,40 @@ def through(
 
 
 @check("aggregation-layer-is-entered-first")
-def its_group_comes_first(recording: Recording) -> bool | None:
-    """The list of groups is the aggregator's: its own group, for which there is no
-    APIService, stands at the top.
+def its_group_comes_first(recording: Recording) -> Partly | None:
+    """Of the servers it is the first: the list of groups is the aggregator's, its own
+    group, for which there is no APIService, stands at the top. But a bad token is
+    refused before any server says whether it has such a path.
     """
-    for exchange in recording.exchanges("discovery"):
-        if exchange.path == "/apis" and exchange.response.get("kind") == "APIGroupList":
-            return bool(exchange.response["groups"][0]["name"] == OWN_GROUP)
-    return None
+    top = [
+        exchange.response["groups"][0]["name"]
+        for exchange in recording.exchanges("discovery")
+        if exchange.path == "/apis"
+        and isinstance(exchange.response, dict)
+        and exchange.response.get("kind") == "APIGroupList"
+    ]
+    refused = [
+        exchange.status
+        for exchange in recording.exchanges("authn")
+        if exchange.status == 401
+    ]
+    return Partly(top[0] == OWN_GROUP, bool(refused)) if top else None
 
 
 @rebuilt("aggregation-layer-is-entered-first")
-def entered_first() -> bool:
-    """A request for pods comes by the aggregator, and goes on to the local server."""
+def entered_first() -> Partly:
+    """A request for pods comes by the aggregator, and goes on to the local server; one
+    with a bad token does not come that far.
+    """
     codes, behind, entered, local = through(("boss", "/api/v1/pods"))
-    return (codes, entered, local, behind.asked) == (
+    first = (codes, entered, local, behind.asked) == (
         [200],
         ["aggregator", "kubernetes"],
         ["/api/v1/pods"],
         [],
     )
+    refused, _, reached, _ = through(("wrong", "/api/v1/pods"))
+    return Partly(first, (refused, reached) == ([401], []))
 
 
 @rebuilt("aggregation-layer-authenticates-and-authorizes")

@@ -57,6 +57,7 @@ class Life:
     after_scale: int = 0
     scaled_to: int = 0
     after_image: int = 0
+    scalings: list[str] = field(default_factory=list)
     after_loss: int = 0
     asked: list[Asked] = field(default_factory=list)
     idle: int = 0
@@ -92,6 +93,11 @@ def life() -> Life:
         }
         await client.patch(DEPLOYMENTS, "web", "default", change)
         await asyncio.sleep(30)
+        seen.scalings = [
+            event["message"]
+            for event in await cluster.items("events")
+            if event["reason"] == "ScalingReplicaSet"
+        ]
         seen.after_image = len(await sets())
         for newest in [s for s in await sets() if s["spec"]["replicas"]]:
             await client.delete(
@@ -313,26 +319,42 @@ def revision_here() -> bool:
     )
 
 
-def _copied(deployment: Object, replica_set: Object) -> bool:
-    same = _bare(replica_set["spec"]["template"]) == _bare(
+def _same_template(deployment: Object, replica_set: Object) -> bool:
+    return _bare(replica_set["spec"]["template"]) == _bare(
         deployment["spec"]["template"]
-    )
-    return same and bool(
-        replica_set["spec"]["replicas"] == deployment["spec"]["replicas"]
     )
 
 
 @check("deployment-controller-copies-pod-template-and-metadata")
-def copies(recording: Recording) -> bool:
-    """Template and size of the first ReplicaSet."""
+def copies(recording: Recording) -> Partly:
+    """The template of the first ReplicaSet is the Deployment's. The size is worked out:
+    a later one begins with fewer pods than its own annotation says are wanted.
+    """
     deployments, sets = journey(recording)
-    return _copied(deployments[0], sets[0])
+    size = "deployment.kubernetes.io/desired-replicas"
+    beginnings: dict[str, Object] = {}
+    for each in sets:
+        beginnings.setdefault(each["metadata"]["name"], each)
+    first, *later = beginnings.values()
+    return Partly(
+        _same_template(deployments[0], first),
+        any(
+            each["spec"]["replicas"] < int(each["metadata"]["annotations"][size])
+            for each in later
+        ),
+    )
 
 
 @rebuilt("deployment-controller-copies-pod-template-and-metadata")
-def copies_here() -> bool:
-    """Likewise."""
-    return bool(life().first) and _copied(life().created, life().first[0])
+def copies_here() -> Partly:
+    """Likewise. (Of the roll-out's sizes the events tell: five are wanted, and surge
+    allows two more.)
+    """
+    assert life().first, "it was made"
+    return Partly(
+        _same_template(life().created, life().first[0]),
+        any(message.endswith("from 0 to 2") for message in life().scalings),
+    )
 
 
 def _progressing(deployment: Object) -> bool:

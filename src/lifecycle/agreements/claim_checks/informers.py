@@ -5,6 +5,7 @@ watches where those show it.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -19,9 +20,9 @@ from lifecycle.client.listers import Lister
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.etcd.memory import MemoryStore
-from lifecycle.inspector import Recording
+from lifecycle.inspector import InspectorError, Recording
 
 MAPS = resource("configmaps")
 
@@ -201,6 +202,30 @@ def shared_objects() -> Partly:
     same object.
     """
     return Partly(_scene().first == _scene().second, _scene().mutation_spreads)
+
+
+@check("informers-share-one-connection-and-cache")
+def one_watch_for_all(recording: Recording) -> bool | None:
+    """Pods, ReplicaSets and Deployments are several controllers' business; all of them
+    together began one watch of each. (Watches that go on from a revision are the same
+    one, renewed.)
+    """
+    try:
+        summary = recording.text("audit/requests-by-component.tsv")
+    except InspectorError:
+        return None
+    begun = Counter[str]()
+    for line in summary.splitlines():
+        count, agent, user, verb, _, _, resource_name, *_, query, _ = line.split("\t")
+        if (
+            agent.startswith("kube-controller-manager/")
+            and user == "system:kube-controller-manager"
+            and (verb, "sendInitialEvents" in query) == ("watch", True)
+        ):
+            begun[resource_name] += int(count)
+    return every(
+        begun[name] == 1 for name in ("pods", "replicasets", "deployments") if begun
+    )
 
 
 @rebuilt("informers-share-one-connection-and-cache")

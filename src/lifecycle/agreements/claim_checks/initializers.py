@@ -24,7 +24,7 @@ from lifecycle.historical.controllers.initializer_examples import (
     inject_sidecar,
     refuse_short_secret,
 )
-from lifecycle.inspector import Recording
+from lifecycle.inspector import InspectorError, Recording
 
 MAPS, PODS, SECRETS = resource("configmaps"), resource("pods"), resource("secrets")
 DEPLOYMENTS, DEFINITIONS = (
@@ -77,21 +77,29 @@ def hidden() -> bool:
 
 @check("initializers-hide-object-until-finished")
 def recorded_hidden(recording: Recording) -> bool | None:
-    """A watch of the journey would have to see the objects begin later than the answer
-    to their creation says.
+    """A watch of the journey would have to see the objects begin later than the audit
+    log's answers to their creation say.
     """
-    created = [
-        each.response["metadata"]
-        for each in recording.exchanges("journey")
-        if each.method == "POST" and each.status == 201
+    try:
+        events = list(recording.audit("journey"))
+    except InspectorError:
+        return None
+    answered = [
+        event["responseObject"]["metadata"]
+        for event in events
+        if event["verb"] == "create"
+        and event.get("responseStatus", {}).get("code") == 201
+        and "resourceVersion" in event.get("responseObject", {}).get("metadata", {})
     ]
-    made = {metadata["uid"]: metadata["resourceVersion"] for metadata in created}
+    created = {metadata["uid"]: metadata["resourceVersion"] for metadata in answered}
     begun: dict[str, str] = {}
     for line in recording.watch("journey"):
         if line["event"].get("type") == "ADDED":
             meta = line["event"]["object"]["metadata"]
             begun.setdefault(meta["uid"], meta["resourceVersion"])
-    return some(begun[uid] != version for uid, version in made.items() if uid in begun)
+    return some(
+        begun[uid] != version for uid, version in created.items() if uid in begun
+    )
 
 
 @rebuilt("initializers-block-scheduling-until-finished", model=True)

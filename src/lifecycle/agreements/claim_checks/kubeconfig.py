@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from lifecycle.compare.claims import rebuilt
+from lifecycle.compare.claims import Partly, rebuilt
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig import (
     ClientConfig,
@@ -121,17 +121,15 @@ def context_selects() -> bool:
 
 
 @rebuilt("kubeconfig-flags-override-file-values")
-def flags_override() -> bool:
-    """A token and a server by flag; two kinds of credential at once are no override but
-    an error.
+def flags_override() -> Partly:
+    """A token and a server by flag beat the file's; but a user name beside the file's
+    token is no override but an error.
     """
-    made = make("a", "https://a", token="file")
-    found = client_config(made, environ={}, token="flag", server="https://b")
+    document = make("a", "https://a", token="file")
+    config = client_config(document, environ={}, token="flag", server="https://b")
     try:
-        client_config(made, environ={}, username="jane")
+        client_config(document, environ={}, username="jane")
+        refused = False
     except CommandError as error:
-        return (found.token, found.server) == (
-            "flag",
-            "https://b",
-        ) and "more than one authentication method" in str(error)
-    return False
+        refused = "more than one authentication method" in str(error)
+    return Partly((config.token, config.server) == ("flag", "https://b"), refused)

@@ -12,14 +12,13 @@ import re
 from functools import cache
 from typing import Any
 
-from lifecycle.agreements.scheduling import NOBODYS, decide_again, pods_of
+from lifecycle.agreements.scheduling import decide_again, pods_of
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt, some
-from lifecycle.historical.scheduler.policy import GenericScheduler, parse_policy
 from lifecycle.historical.scheduler.predicates import (
     DEFAULT_PREDICATES,
     pod_fits_on_node,
@@ -116,7 +115,7 @@ def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
 
 
 @cache
-def _hand_over() -> dict[str, Any]:
+def hand_over() -> dict[str, Any]:
     """A second scheduler, run like any program, and pods that ask for it or for the
     first.
     """
@@ -193,7 +192,7 @@ def reacts() -> bool:
     """Without it nothing places pods; the moment a second one runs, its pod is
     placed.
     """
-    seen = _hand_over()
+    seen = hand_over()
     return not seen["before"]["custom"] and bool(seen["after"]["custom"])
 
 
@@ -398,8 +397,8 @@ def usage_plugins(recording: Recording) -> bool | None:
 @rebuilt("scheduler-scores-use-usage-metrics")
 def asks_for_metrics() -> bool:
     """Whether our scheduler ever asks for metrics."""
-    assert _hand_over()["default"], "it asks for something"
-    return any("metrics" in path for path in _hand_over()["default"])
+    assert hand_over()["default"], "it asks for something"
+    return any("metrics" in path for path in hand_over()["default"])
 
 
 @rebuilt("scheduler-favours-least-requested-nodes")
@@ -438,68 +437,3 @@ def highest_here() -> bool:
         host: sum(scores[host] for scores in result.scores.values()) for host in "abc"
     }
     return totals[result.suggested_host] == max(totals.values()) > min(totals.values())
-
-
-@rebuilt("scheduler-policy-config-file-flag", model=True)
-def policy_file() -> bool:
-    """In the model: a file that only wants full nodes decides otherwise than the
-    defaults.
-    """
-    nodes = [NodeInfo(node("idle")), NodeInfo(node("busy"))]
-    nodes[1].add_pod(PodInfo(pod("r", "2", nodeName="busy")))
-    priorities_of = [{"name": "MostRequestedPriority", "weight": 1}]
-    packed = parse_policy(
-        {"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of}
-    )
-    plain = parse_policy({"kind": "Policy", "apiVersion": "v1"})
-    info = PodInfo(pod("p", "100m"))
-    return (
-        GenericScheduler(packed).best(info, nodes)
-        == ["busy"]
-        != GenericScheduler(plain).best(info, nodes)
-    )
-
-
-@rebuilt("scheduler-custom-scheduler-as-deployment")
-def custom_runs() -> bool:
-    """Any client with the right to bind: ours places the pod that asks for it."""
-    return bool(_hand_over()["after"]["custom"])
-
-
-@check("scheduler-scheduler-name-hands-over")
-def left_alone(recording: Recording) -> bool:
-    """The recorded pod of another scheduler stays without a node, and without a
-    word.
-    """
-    found = [
-        e.response
-        for e in recording.exchanges("scheduling")
-        if e.path.endswith(f"/pods/{NOBODYS}")
-    ]
-    return bool(found) and not any(
-        p["spec"].get("nodeName") or p["status"].get("conditions") for p in found
-    )
-
-
-@rebuilt("scheduler-scheduler-name-hands-over")
-def left_alone_here() -> bool:
-    """The default scheduler leaves it; the one it asks for takes it, and leaves the
-    other.
-    """
-    seen = _hand_over()
-    ours = seen["before"]["ours"], seen["after"]["ours"]
-    return (
-        seen["before"]["custom"] is None
-        and bool(seen["after"]["custom"])
-        and bool(ours[0])
-        and ours[0] == ours[1]
-    )
-
-
-@rebuilt("scheduler-schedulers-register-their-name")
-def registers() -> bool:
-    """Whether it ever writes anything but bindings and events."""
-    written = _hand_over()["custom"]
-    return not written or any(
-        not path.endswith(("/binding", "/events", "/status")) for path in written
-    )

@@ -1,0 +1,73 @@
+"""`recordings/programs-<version>/*.jsonl`: what Kubernetes' own programs answer when
+they are asked directly.
+
+Each module asks about one part of the journey and yields `Answer`s. The programs run on
+loopback, on free ports, without a node: etcd, an API server for each set of flags that
+is asked about, a controller manager, schedulers, kubectls of two versions, CNI plugins.
+What they answer is reduced to what the question is about, with nothing in it that
+differs from run to run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from generators.programs import (
+    api_server,
+    controllers,
+    credentials,
+    flags,
+    identity,
+    kubectl,
+    plugins,
+    scheduling,
+)
+from generators.programs.answer import lines
+from generators.programs.control_plane import ControlPlane
+
+KUBECTLS = {"1.36.2": "kubectl-1.36", "1.20.2": "kubectl-1.20"}
+CNI = Path("/usr/lib/cni")
+
+
+def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
+    """Files by their path below `recordings`. `programs`: the folder of Kubernetes'
+    own; `kubectls`: one with kubectl-1.36 and kubectl-1.20, each of which is left out
+    if it is not there, as are the CNI plugins where nobody is root.
+    """
+    ours, newest = "Kubernetes 1.36.2's own programs", "programs-1.36.2"
+    yield f"{newest}/flags.jsonl", lines(flags.answers(programs), "flags", ours)
+    with ControlPlane(programs) as plane:
+        server = plane.api_server("main")
+        about = "deployments, replica sets and owners"
+        yield (
+            f"{newest}/controllers.jsonl",
+            lines(controllers.answers(plane, server), about, ours),
+        )
+        for name, answers, about in (
+            ("api-server", api_server.answers(plane, server), "requests"),
+            ("identity", identity.answers(plane, server), "who may do what"),
+            ("scheduling", scheduling.answers(plane, server), "scheduling"),
+        ):
+            yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        for version, name in KUBECTLS.items():
+            typed = kubectls / name
+            if not typed.exists():
+                continue
+            folder = f"programs-{version}"
+            which = f"{kubectl.version_of(typed)} in front of kube-apiserver 1.36.2"
+            yield (
+                f"{folder}/kubectl.jsonl",
+                lines(kubectl.answers(typed, server), "what is typed", which),
+            )
+            yield (
+                f"{folder}/credentials.jsonl",
+                lines(credentials.answers(typed), "credentials", which),
+            )
+    if CNI.is_dir() and os.geteuid() == 0:
+        about = "the bridge and its addresses"
+        yield (
+            f"{newest}/cni.jsonl",
+            lines(plugins.answers(CNI), about, plugins.version_of()),
+        )
