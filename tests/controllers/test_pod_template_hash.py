@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.fnv import fnv32a
+from lifecycle.controllers.fnv import fnv32, fnv32a
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.pod_template_hash import compute_hash
 
@@ -71,3 +71,6 @@ def test_values_are_printed_as_go_prints_them(go_type: str, value: Any, printed:
 def test_fnv() -> None:
     assert fnv32a(b"") == 0x811C9DC5
     assert fnv32a(b"foobar") == 0xBF9CF968
+    assert fnv32(b"") == 0x811C9DC5
+    assert fnv32(b"foobar") == 0x31F0B262
+    assert fnv32(b"bar", fnv32(b"foo")) == fnv32(b"foobar")

@@ -45,9 +45,31 @@ def test_pods_come_one_after_the_other_and_go_in_reverse() -> None:
         await asyncio.sleep(90)
         assert list(await images(cluster)) == ["s-0"]
         assert (await told(cluster))[-2:] == [
-            "delete Pod s-2 in StatefulSet s successful",
-            "delete Pod s-1 in StatefulSet s successful",
+            "Delete Pod s-2 in StatefulSet s successful",
+            "Delete Pod s-1 in StatefulSet s successful",
         ]
+
+    rehearse(scene)
+
+
+def test_a_revision_goes_by_the_hash_that_the_real_controller_gives_it() -> None:
+    """Both names were made by kube-controller-manager 1.36.2 for these templates."""
+    names = {"nginx:1.27": "db-689d8566d9", "nginx:1.26": "db-b7958c678"}
+
+    async def scene(cluster: RehearsedCluster) -> None:
+        container = {"name": "c", "image": "", "resources": {"requests": {"cpu": "1m"}}}
+        for image in names:
+            template = {
+                "metadata": {"labels": {"app": "db"}},
+                "spec": {"containers": [{**container, "image": image}], "terminationGracePeriodSeconds": 0},
+            }
+            obj = stateful(template=template, selector={"matchLabels": {"app": "db"}}, replicas=0)
+            await cluster.client("test").create(SETS, {**obj, "metadata": {"name": "db"}}, "default")
+            await asyncio.sleep(5)
+            [revision] = await cluster.items("controllerrevisions.apps")
+            assert revision["metadata"]["name"] == names[image]
+            await cluster.client("test").delete(SETS, "db", "default")
+            await asyncio.sleep(5)
 
     rehearse(scene)
 
@@ -122,7 +144,7 @@ def test_claims_are_made_once_and_outlive_their_pods() -> None:
         [pod] = await cluster.items("pods")
         volume = next(v for v in pod["spec"]["volumes"] if v["name"] == "data")
         assert volume["persistentVolumeClaim"] == {"claimName": "data-s-0"}
-        assert "create Claim data-s-0 Pod s-0 in StatefulSet s success" in await told(cluster)
+        assert "Create Claim data-s-0 Pod s-0 in StatefulSet s success" in await told(cluster)
         await client.patch(SETS, "s", "default", {"spec": {"replicas": 0}})
         await asyncio.sleep(60)
         assert await cluster.items("pods") == []
@@ -143,8 +165,8 @@ def test_an_update_without_a_partition_moves_on_from_pod_to_pod() -> None:
         await client.patch(SETS, "s", "default", {"spec": {"template": stateful("nginx:1.28")["spec"]["template"]}})
         await asyncio.sleep(120)
         assert set((await images(cluster)).values()) == {"1.28"}
-        deleted = [message for message in await told(cluster) if message.startswith("delete")]
-        assert deleted == [f"delete Pod s-{i} in StatefulSet s successful" for i in (2, 1, 0)]
+        deleted = [message for message in await told(cluster) if message.startswith("Delete")]
+        assert deleted == [f"Delete Pod s-{i} in StatefulSet s successful" for i in (2, 1, 0)]
 
     rehearse(scene)
 

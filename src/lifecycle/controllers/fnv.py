@@ -1,6 +1,7 @@
-"""The Fowler–Noll–Vo hash, variant 1a: for each byte, exclusive or, then multiply.
+"""The Fowler–Noll–Vo hash. Variant 1a: for each byte, exclusive or, then multiply;
+variant 1: the other way round.
 
-Upstream: Go's `hash/fnv` (`New32a`, `New128a`).
+Upstream: Go's `hash/fnv` (`New32`, `New32a`, `New128a`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ _PRIME_128, _OFFSET_128 = (
     0x0000000001000000000000000000013B,
     0x6C62272E07BB014262B821756295C58D,
 )
+
+
+def fnv32(data: bytes, state: int = _OFFSET_32) -> int:
+    """32 bits of variant 1; `state` continues an earlier hash."""
+    for byte in data:
+        state = state * _PRIME_32 & 0xFFFFFFFF ^ byte
+    return state
 
 
 def fnv32a(data: bytes, state: int = _OFFSET_32) -> int:

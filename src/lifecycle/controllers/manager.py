@@ -54,6 +54,7 @@ from lifecycle.controllers.podautoscaler.horizontal_controller import (
 )
 from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
+from lifecycle.controllers.replication.replication_controller import ReplicationManager
 from lifecycle.controllers.resourcequota.resource_quota_controller import (
     ResourceQuotaController,
 )
@@ -160,6 +161,7 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     ),
     "pod-garbage-collector-controller": ("pod-garbage-collector", PodGCController),
     "replicaset-controller": ("replicaset-controller", ReplicaSetController),
+    "replicationcontroller-controller": ("replication-controller", ReplicationManager),
     "resourcequota-controller": ("resourcequota-controller", ResourceQuotaController),
     "root-ca-certificate-publisher-controller": (
         "root-ca-cert-publisher",

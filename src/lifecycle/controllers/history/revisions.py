@@ -20,7 +20,7 @@ import orjson
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.names import safe_encode_string
 from lifecycle.api.wire import Object
-from lifecycle.controllers.fnv import fnv32a
+from lifecycle.controllers.fnv import fnv32
 from lifecycle.controllers.owner_references import new_controller_ref
 
 CONTROLLER_REVISION_HASH = "controller.kubernetes.io/hash"
@@ -45,9 +45,9 @@ def hash_revision(data: Object, probe: int | None = None) -> str:
     """The hash in a revision's name. `probe` is the count of collisions, as text.
     Upstream: `HashControllerRevision`.
     """
-    state = fnv32a(go_bytes(data))
+    state = fnv32(go_bytes(data))
     if probe is not None:
-        state = fnv32a(str(probe).encode(), state)
+        state = fnv32(str(probe).encode(), state)
     return safe_encode_string(str(state))
 
 

@@ -64,7 +64,7 @@ class PersistentVolumeController:
         clock: Clock,
         names: NameSource,
     ) -> None:
-        self._client, self._clock = client, clock
+        self._client = client
         self._claims, self._volumes = (
             informers.informer(CLAIMS),
             informers.informer(VOLUMES),
@@ -358,21 +358,16 @@ class PersistentVolumeController:
     async def _volume_phase(
         self, volume: Object, phase: str, message: str = ""
     ) -> Object:
-        """Write the phase if it is another; the volume as it is then. Dated here:
-        upstream's server does it if nobody has.
+        """Write the phase if it is another; the volume as it is then. The server dates
+        it.
         """
         status = volume.get("status") or {}
         if (status.get("phase"), status.get("message", "")) == (phase, message):
             return volume
-        since = (
-            self._clock.timestamp()
-            if status.get("phase") != phase
-            else status.get("lastPhaseTransitionTime")
-        )
         new_status = {
             "phase": phase,
             "message": message,
-            "lastPhaseTransitionTime": since,
+            "lastPhaseTransitionTime": status.get("lastPhaseTransitionTime"),
         }
         new_status = {key: value for key, value in new_status.items() if value}
         return await self._write(VOLUMES, {**volume, "status": new_status}, status=True)

@@ -9,15 +9,17 @@ For a ReplicaSet of thousands the pods' status events would cause a count of all
 each time; such a ReplicaSet waits 20 µs per pod between two counts. That is ours;
 upstream's rate limits have the same effect.
 
+The kind is a parameter: ReplicationControllers are kept by the same code (see
+`controllers/replication`).
+
 Upstream: `pkg/controller/replicaset/replica_set.go` (`ReplicaSetController`,
-`syncReplicaSet`), v1.36. Left out: metrics, ReplicationControllers (which share this
-code there).
+`NewBaseController`, `syncReplicaSet`), v1.36. Left out: metrics.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.labels import Selector, selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
@@ -56,6 +58,12 @@ PAUSE_PER_POD = 20e-6
 class ReplicaSetController:
     """Keeps every ReplicaSet at its number of pods."""
 
+    kind = "ReplicaSet"
+    resource_name = "replicasets.apps"
+    component = "replicaset-controller"
+    status_fields: frozenset[str] | None = None
+    """What the kind's status has room for; None: all that is counted."""
+
     def __init__(
         self,
         client: Client,
@@ -66,11 +74,11 @@ class ReplicaSetController:
     ) -> None:
         self._client = client
         self._clock = clock
-        self._replica_sets = informers.informer(resource("replicasets.apps"))
+        self._replica_sets = informers.informer(resource(self.resource_name))
         self._pods = informers.informer(resource("pods"))
         for informer in (self._pods, self._replica_sets):
             informer.add_indexers({CONTROLLER_UID_INDEX: index_by_controller_uid})
-        self._recorder = EventRecorder(client, "replicaset-controller", clock=clock)
+        self._recorder = EventRecorder(client, self.component, clock=clock)
         self._pod_control = PodControl(client, self._recorder)
         self._expectations = ControllerExpectations(clock)
         self._consistency = ConsistencyStore()
@@ -93,10 +101,13 @@ class ReplicaSetController:
                 self._queue,
                 self._sync_replica_set,
                 workers=WORKERS,
-                name="replicaset-controller",
+                name=self.component,
             )
         finally:
             await self._recorder.stop()
+
+    def _selector(self, rs: Object) -> Selector:
+        return selector_from_label_selector(rs["spec"]["selector"])
 
     # Events. All of these only find keys.
 
@@ -109,7 +120,7 @@ class ReplicaSetController:
         self, namespace: str, reference: Object
     ) -> Object | None:
         """The ReplicaSet a reference means, if it is still that one."""
-        if reference["kind"] != "ReplicaSet":
+        if reference["kind"] != self.kind:
             return None
         rs = self._replica_sets.indexer.get_by_key(f"{namespace}/{reference['name']}")
         return (
@@ -123,7 +134,7 @@ class ReplicaSetController:
         if not labels:
             return
         for rs in self._replica_sets.indexer.list_namespace(meta["namespace"]):
-            selector = selector_from_label_selector(rs["spec"]["selector"])
+            selector = self._selector(rs)
             if not selector.empty and selector.matches(labels):
                 self._queue.add(meta_namespace_key(rs))
 
@@ -208,7 +219,7 @@ class ReplicaSetController:
         self._consistency.ensure_ready(key, rs)
         needs_sync = self._expectations.satisfied(key)
         meta, spec = rs["metadata"], rs["spec"]
-        selector = selector_from_label_selector(spec["selector"])
+        selector = self._selector(rs)
         indexer = self._pods.indexer
         own = indexer.by_index(CONTROLLER_UID_INDEX, meta["uid"])
         orphans = indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + meta["namespace"])
@@ -235,6 +246,8 @@ class ReplicaSetController:
                 now=self._clock.now(),
             )
         status = calculate_status(rs, active, terminating, error, self._clock.now())
+        if self.status_fields is not None:
+            status = {k: v for k, v in status.items() if k in self.status_fields}
         updated = await update_replica_set_status(
             self._client, self._replica_sets.resource, rs, status
         )

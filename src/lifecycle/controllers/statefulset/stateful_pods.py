@@ -78,7 +78,6 @@ def stateful_pod(set_: Object, template: Object, ordinal: int, revision: str) ->
     pod = pod_from_template(template, set_)
     meta = pod["metadata"]
     name = f"{set_['metadata']['name']}-{ordinal}"
-    del meta["generateName"]
     meta["name"], meta["namespace"] = name, set_["metadata"]["namespace"]
     meta["labels"] = {
         **(meta.get("labels") or {}),

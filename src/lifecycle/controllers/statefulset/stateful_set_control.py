@@ -65,7 +65,7 @@ class StatefulPodControl:
         except StatusError as error:
             if error.code == 409 and error.reason == "AlreadyExists":
                 return pod
-            self._record("create", set_, meta["name"], error)
+            self._record("create", set_, meta["name"], error.message)
             raise
         self._record("create", set_, meta["name"])
         await self.update_claim_retention(set_, created)
@@ -78,10 +78,7 @@ class StatefulPodControl:
             name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
             if self._claims.indexer.get_by_key(f"{namespace}/{name}") is not None:
                 continue
-            what = (
-                f"create Claim {name} Pod {meta['name']} in StatefulSet"
-                f" {set_['metadata']['name']}"
-            )
+            of = f"Pod {meta['name']} in StatefulSet {set_['metadata']['name']}"
             try:
                 await self._client.create(CLAIMS, claim, namespace)
             except StatusError as error:
@@ -91,10 +88,12 @@ class StatefulPodControl:
                     set_,
                     "Warning",
                     "FailedCreate",
-                    f"{what} failed error: {error.message}",
+                    f"Create Claim {name} for {of} failed error: {error.message}",
                 )
                 raise
-            self._recorder.event(set_, "Normal", "SuccessfulCreate", f"{what} success")
+            self._recorder.event(
+                set_, "Normal", "SuccessfulCreate", f"Create Claim {name} {of} success"
+            )
 
     async def update_claim_retention(self, set_: Object, pod: Object) -> None:
         """Give the pod's claims the owners that the set's policy asks for. Raises
@@ -119,7 +118,17 @@ class StatefulPodControl:
             if references != (claim["metadata"].get("ownerReferences") or []):
                 copy = mutable_copy(claim)
                 copy["metadata"]["ownerReferences"] = references
-                await self._client.update(CLAIMS, copy)
+                try:
+                    await self._client.update(CLAIMS, copy)
+                except StatusError as error:
+                    self._record(
+                        "update",
+                        set_,
+                        pod["metadata"]["name"],
+                        f"could not update claim {name} for delete policy ownerRefs:"
+                        f" {error.message}",
+                    )
+                    raise
 
     async def delete(self, set_: Object, pod: Object) -> None:
         """Raises StatusError; a pod that is gone already is none."""
@@ -131,24 +140,23 @@ class StatefulPodControl:
         except StatusError as error:
             if error.code == 404:
                 return
-            self._record("delete", set_, meta["name"], error)
+            self._record("delete", set_, meta["name"], error.message)
             raise
         self._record("delete", set_, meta["name"])
 
-    def _record(
-        self, verb: str, set_: Object, pod: str, error: StatusError | None = None
-    ) -> None:
-        what = f"{verb} Pod {pod} in StatefulSet {set_['metadata']['name']}"
-        if error is None:
+    def _record(self, verb: str, set_: Object, pod: str, error: str = "") -> None:
+        done = verb.title()
+        what = f"{done} Pod {pod} in StatefulSet {set_['metadata']['name']}"
+        if not error:
             self._recorder.event(
-                set_, "Normal", f"Successful{verb.title()}", f"{what} successful"
+                set_, "Normal", f"Successful{done}", f"{what} successful"
             )
         else:
             self._recorder.event(
                 set_,
                 "Warning",
-                f"Failed{verb.title()}",
-                f"{what} failed error: {error.message}",
+                f"Failed{done}",
+                f"{what} failed error: {error}",
             )
 
 

@@ -7,6 +7,7 @@ Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_PersistentVolume`),
 
 from __future__ import annotations
 
+from lifecycle.api.clock import Clock
 from lifecycle.api.defaults.pods import set_volume_source_defaults
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.human_duration import age
@@ -65,6 +66,17 @@ def prepare_for_create(volume: Object) -> None:
         "phase": "Pending",
         "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp"),
     }
+
+
+def prepare_for_status_update(new: Object, old: Object) -> None:
+    """Another phase is dated now, unless its writer has dated it."""
+    update.prepare_for_status_update(new, old)
+    status, before = new.get("status") or {}, old.get("status") or {}
+    since = status.get("lastPhaseTransitionTime")
+    if status.get("phase") != before.get("phase") and (
+        since is None or since == before.get("lastPhaseTransitionTime")
+    ):
+        new["status"] = {**status, "lastPhaseTransitionTime": Clock().timestamp()}
 
 
 # --- warnings -------------------------------------------------------------------------
@@ -149,7 +161,7 @@ STRATEGY = Strategy(
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
+    subresources={"status": UpdateStrategy(prepare_for_status_update)},
     returns_deleted_object=True,
     printer=PRINTER,
 )
