@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants linkcheck clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz linkcheck clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ bench: $(READY) ## measure: results as JSON and a picture in benchmarks/results
 
 mutants: $(READY) ## break the code in places: which share do the tests notice? ROOMS="scheduler quoted" COUNT=20 SEED=1
 	$(BIN)/python -m mutants $(ROOMS) --count $(or $(COUNT),20) --seed $(or $(SEED),1)
+
+fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
+	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep)
 
 linkcheck: $(READY) ## follow the links that leave the book
 	$(BIN)/jupyter-book build . --builder linkcheck

@@ -155,7 +155,7 @@ QUERIES = [
     created(422, 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "\\x01": invalid character U+0001 (at position 0)', {}, "?fieldManager=%01"),
     created(422, 'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Harsh": supported values: "", "Ignore", "Strict", "Warn"', {}, "?fieldValidation=Harsh"),
     Case(422, 'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil"', "DELETE", f"{CONFIG_MAPS}/a?propagationPolicy=x"),
-    Case(400, 'no kind "Pod" is registered for version "v1" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"', "DELETE", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "Pod"}),
+    Case(400, 'no kind "Pod" is registered for version "v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27"', "DELETE", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "Pod"}),
 ]  # fmt: skip
 
 

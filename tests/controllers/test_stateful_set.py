@@ -171,7 +171,9 @@ def test_an_update_without_a_partition_moves_on_from_pod_to_pod() -> None:
     rehearse(scene)
 
 
-def test_so_many_may_be_updated_at_once_as_may_be_unavailable() -> None:
+def test_one_is_updated_at_a_time_whatever_may_be_unavailable() -> None:
+    """`MaxUnavailableStatefulSet` is off in 1.36: the server does not keep the field."""
+
     async def scene(cluster: RehearsedCluster) -> None:
         client = cluster.client("test")
         update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "50%"}}
@@ -180,7 +182,8 @@ def test_so_many_may_be_updated_at_once_as_may_be_unavailable() -> None:
         broken = stateful("registry.invalid/x:1")["spec"]["template"]
         await client.patch(SETS, "s", "default", {"spec": {"template": broken}})
         await asyncio.sleep(120)
-        assert await images(cluster) == {"s-0": "1.27", "s-1": "1.27", "s-2": "ry.invalid/x:1"}  # s-3 waits for s-2
+        left = {"s-0": "1.27", "s-1": "1.27", "s-2": "1.27"}
+        assert await images(cluster) == {**left, "s-3": "ry.invalid/x:1"}
 
     rehearse(scene)
 

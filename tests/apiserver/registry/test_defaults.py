@@ -83,7 +83,7 @@ def test_a_stateful_set_is_ordered_and_keeps_its_claims() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     spec = defaulted("apps/v1", "StatefulSet", {"spec": {"volumeClaimTemplates": [claim]}})["spec"]
     assert spec["podManagementPolicy"] == "OrderedReady"
-    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
     assert spec["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
     assert spec["volumeClaimTemplates"][0]["spec"]["volumeMode"] == "Filesystem"
     assert spec["volumeClaimTemplates"][0]["status"] == {"phase": "Pending"}

@@ -29,9 +29,7 @@ _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _PARAMETERS = re.compile(
     rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*'
 )
-_OPTIONS_SCHEME = (
-    "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-)
+_OPTIONS_SCHEME = "pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 def parse_body(

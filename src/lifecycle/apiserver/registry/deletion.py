@@ -67,7 +67,9 @@ async def delete(
     """Delete one object, if `validate` has nothing against it: the answer (object or
     Status), and whether it is gone. Raises StatusError 404, 409.
     """
-    resource = store.resource
+    resource, warning = store.resource, store.strategy.orphaning_warning
+    if warning and not options.propagation and options.orphan_dependents is None:
+        scope.warnings.append(warning)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         store.strategy.check_deletion(stored.obj, options.uid, options.resource_version)
@@ -116,7 +118,7 @@ async def _attempt(
     now = store.environment.clock.now()
     graceful = store.strategy.check_graceful_delete
     grace = graceful(obj, options.grace) if graceful is not None else 0
-    finalizers = finalizers_for(obj, options)
+    finalizers = finalizers_for(obj, options, store.strategy.orphans_dependents)
     held = bool(finalizers) or store.strategy.is_held(obj)
     marked = dict(metadata)
     if finalizers != (metadata.get("finalizers") or []):
@@ -185,14 +187,19 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
     )
 
 
-def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
+def finalizers_for(
+    obj: Object, options: DeleteOptions, orphans_dependents: bool = False
+) -> list[str]:
     """The object's finalizers once the wish about its dependents is added: `orphan`,
-    `foregroundDeletion` or neither.
+    `foregroundDeletion` or neither. `orphans_dependents`: what the kind does if nobody
+    says, and no such finalizer is there.
     """
     finalizers: list[str] = list(obj["metadata"].get("finalizers") or ())
     policy = options.propagation
     if options.orphan_dependents is not None:
         policy = "Orphan" if options.orphan_dependents else "Background"
+    if not policy and orphans_dependents and not {ORPHAN, FOREGROUND} & {*finalizers}:
+        policy = "Orphan"
     if not policy:
         return finalizers
     kept = [name for name in finalizers if name not in (ORPHAN, FOREGROUND)]

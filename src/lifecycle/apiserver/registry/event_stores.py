@@ -22,5 +22,9 @@ class CoreEventStore(ResourceStore):
 class EventStore(CoreEventStore):
     """Events of the newer group."""
 
+    @property
+    def internal_group(self) -> str:
+        return ""
+
     def to_storage(self, obj: Object) -> Object:
         return to_core(obj)

@@ -108,6 +108,11 @@ class ResourceStore:
             raise status.not_found(self.resource.plural, name, self.resource.group)
         return self._decorated(cached)
 
+    @property
+    def internal_group(self) -> str:
+        """The group of the internal type, which refused objects are said to be of."""
+        return self.resource.group
+
     # -- hooks -------------------------------------------------------------------------
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
@@ -182,7 +187,7 @@ class ResourceStore:
                     obj.get("kind") or resource.kind,
                     name or obj["metadata"].get("generateName", ""),
                     causes,
-                    resource.group,
+                    self.internal_group,
                 )
             check_object_meta(obj, resource)
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
@@ -339,7 +344,10 @@ class ResourceStore:
             ]
         if causes:
             raise status.invalid(
-                new.get("kind") or resource.kind, scope.name, causes, resource.group
+                new.get("kind") or resource.kind,
+                scope.name,
+                causes,
+                self.internal_group,
             )
         if not scope.subresource:
             scope.warnings.extend(self.strategy.warnings_on_update(new, old))

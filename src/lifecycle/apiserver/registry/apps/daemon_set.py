@@ -72,19 +72,39 @@ def set_defaults(daemon_set: Object) -> None:
     set_pod_template_defaults(spec.setdefault("template", {}))
     set_rolling_update_defaults(spec, "updateStrategy", 1, max_surge=0)
     set_default(spec, "revisionHistoryLimit", 10)
+    _set_template_generation(daemon_set, _template_generation(daemon_set))
+
+
+def _template_generation(daemon_set: Object) -> int:
+    annotations = daemon_set["metadata"].get("annotations") or {}
+    try:
+        return int(annotations.get(TEMPLATE_GENERATION, "0"))
+    except ValueError:
+        return 0
+
+
+def _set_template_generation(daemon_set: Object, generation: int) -> None:
+    metadata = daemon_set.setdefault("metadata", {})
+    metadata["annotations"] = {
+        **(metadata.get("annotations") or {}),
+        TEMPLATE_GENERATION: str(generation),
+    }
 
 
 # --- strategy -------------------------------------------------------------------------
 
 
 def prepare_for_create(daemon_set: Object) -> None:
-    """Of a template count only features that are on."""
+    """Of a template count only features that are on; it is the first one."""
     drop_disabled_template_fields(pod_template_of(daemon_set))
+    _set_template_generation(daemon_set, 1)
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
-    """The same; what was there before stays."""
+    """The same; what was there before stays. Another template is counted."""
     drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
+    changed = pod_template_of(new) != pod_template_of(old)
+    _set_template_generation(new, _template_generation(old) + changed)
 
 
 # --- validation -----------------------------------------------------------------------

@@ -93,7 +93,6 @@ def set_defaults(stateful_set: Object) -> None:
         and strategy.get("rollingUpdate") is not None
     ):
         set_default(strategy["rollingUpdate"], "partition", 0)
-        set_default(strategy["rollingUpdate"], "maxUnavailable", 1)
     retention = spec.get("persistentVolumeClaimRetentionPolicy")
     if retention is None:
         retention = spec["persistentVolumeClaimRetentionPolicy"] = {}
@@ -110,11 +109,26 @@ def set_defaults(stateful_set: Object) -> None:
 def prepare_for_create(stateful_set: Object) -> None:
     """Of a template count only features that are on."""
     drop_disabled_template_fields(pod_template_of(stateful_set))
+    _drop_max_unavailable(stateful_set)
 
 
 def prepare_for_update(new: Object, old: Object) -> None:
     """The same; what was there before stays."""
     drop_disabled_template_fields(pod_template_of(new), pod_template_of(old))
+    if "maxUnavailable" not in _rolling_update(old):
+        _drop_max_unavailable(new)
+
+
+def _rolling_update(stateful_set: Object) -> Object:
+    strategy = (stateful_set.get("spec") or {}).get("updateStrategy") or {}
+    return strategy.get("rollingUpdate") or {}
+
+
+def _drop_max_unavailable(stateful_set: Object) -> None:
+    """`MaxUnavailableStatefulSet` is beta, and off. Upstream:
+    `dropStatefulSetDisabledFields`.
+    """
+    _rolling_update(stateful_set).pop("maxUnavailable", None)
 
 
 # --- validation -----------------------------------------------------------------------

@@ -157,6 +157,7 @@ def format_selector(selector: Object | None) -> str:
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    orphans_dependents=True,
     generation=Generation.SPEC,
     prepare_for_create=prepare_for_create,
     validate=validate,

@@ -21,4 +21,4 @@ def validate_reference(reference: Object, path: str) -> list[FieldError]:
             invalid(f"{path}.apiGroup", group, why)
             for why in content.dns1123_subdomain(group)
         ]
-    return errors + validate_kind_and_name(reference, path, explain=True)
+    return errors + validate_kind_and_name(reference, path)

@@ -11,4 +11,6 @@ from lifecycle.apiserver.registry.printers.printer import NAME_AND_AGE
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
-STRATEGY = Strategy(generation=Generation.SPEC, printer=NAME_AND_AGE)
+STRATEGY = Strategy(
+    generation=Generation.SPEC, returns_deleted_object=True, printer=NAME_AND_AGE
+)

@@ -60,6 +60,7 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    returns_deleted_object=True,
     subresources={
         "status": UpdateStrategy(
             update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS

@@ -18,4 +18,6 @@ def set_defaults(template: Object) -> None:
     set_claim_spec_defaults((template.get("spec") or {}).get("spec") or {})
 
 
-STRATEGY = Strategy(set_defaults=set_defaults, printer=NAME_AND_AGE)
+STRATEGY = Strategy(
+    set_defaults=set_defaults, returns_deleted_object=True, printer=NAME_AND_AGE
+)

@@ -74,6 +74,7 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    returns_deleted_object=True,
     generation=Generation.SPEC,
     field_labels=FIELD_LABELS,
     printer=PRINTER,

@@ -16,19 +16,13 @@ from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 
 
-def validate_kind_and_name(
-    reference: Object, path: str, *, explain: bool = False
-) -> list[FieldError]:
-    """Both are there, and could be a segment of a path. `explain` adds the words that
-    the networking rules have for what is missing.
-    """
+def validate_kind_and_name(reference: Object, path: str) -> list[FieldError]:
+    """Both are there, and could be a segment of a path."""
     errors: list[FieldError] = []
     for field in ("kind", "name"):
         value = reference.get(field, "")
         if not value:
-            errors.append(
-                required(f"{path}.{field}", f"{field} is required" if explain else "")
-            )
+            errors.append(required(f"{path}.{field}"))
         else:
             errors += [
                 invalid(f"{path}.{field}", value, why)

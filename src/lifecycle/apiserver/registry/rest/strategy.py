@@ -215,6 +215,12 @@ class Strategy:
     """Whether something besides its finalizers keeps a deleted object. Upstream:
     `ShouldDeleteDuringUpdate`.
     """
+    orphans_dependents: bool = False
+    """A delete that does not say what is to become of dependents leaves them alone.
+    Upstream: `DefaultGarbageCollectionPolicy`, which old kinds keep.
+    """
+    orphaning_warning: str = ""
+    """What such a delete is warned of."""
     returns_deleted_object: bool = False
     """The answer to a delete is the object (else: a Status). Upstream:
     `ReturnDeletedObject`.

@@ -59,7 +59,8 @@ def validate(attachment: Object) -> list[FieldError]:
     )
     spec = attachment.get("spec") or {}
     errors += _validate_spec(spec)
-    errors += validate_csi_driver_name(spec.get("attacher", ""), "spec.attacher")
+    if spec.get("attacher"):
+        errors += validate_csi_driver_name(spec["attacher"], "spec.attacher")
     name = (spec.get("source") or {}).get("persistentVolumeName")
     if name is not None:
         errors += [

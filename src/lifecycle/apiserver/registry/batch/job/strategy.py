@@ -138,6 +138,12 @@ FIELD_LABELS = FieldLabels(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    orphans_dependents=True,
+    orphaning_warning=(
+        "child pods are preserved by default when jobs are deleted; set"
+        " propagationPolicy=Background to remove them or set propagationPolicy=Orphan"
+        " to suppress this warning"
+    ),
     generation=Generation.SPEC,
     prepare_for_create=prepare_for_create,
     validate=validate,

@@ -92,7 +92,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         errors.append(invalid("spec.request", spec.get("request") or "", problem))
     usages, signer = spec.get("usages") or [], spec.get("signerName", "")
     if not usages:
-        errors.append(required("spec.usages", "usages must be provided"))
+        errors.append(required("spec.usages"))
     errors += [
         not_supported(f"spec.usages[{i}]", usage, _USAGES)
         for i, usage in enumerate(usages)
@@ -142,7 +142,7 @@ def _request_problem(encoded: str) -> str:
 def validate_signer_name(name: str, path: str) -> list[FieldError]:
     """A domain and a path: `example.com/signer-name`."""
     if not name:
-        return [required(path, "signerName must be provided")]
+        return [required(path)]
     segments = name.split("/")
     if len(segments) != 2:
         return [

@@ -43,7 +43,7 @@ async def bind(
             scope.dry_run
             or await store.write(stored.key, pod, stored.revision) is not None
         ):
-            return status.success()
+            return status.success(code=201)
     raise status.conflict("pods/binding", scope.name)
 
 

@@ -98,7 +98,7 @@ async def evict(
             if names:
                 raise _too_many_requests(_being_processed(names[0]), 10) from None
             continue
-        return status.success()
+        return status.success(code=201)
     raise status.conflict("pods", scope.name)
 
 

@@ -1,0 +1,169 @@
+"""The fuzzer's own parts: cases come from their seed, answers keep what counts, excuses excuse nothing else, shrinking keeps what shows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.wire import MASTERS
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.cluster.target import HandlerTarget
+from lifecycle.etcd.memory import MemoryStore
+from tests.differential.answers import differences, settled
+from tests.differential.case import CASES, Case, Step, load
+from tests.differential.freedoms import FREEDOMS, explained
+from tests.differential.player import play
+from tests.differential.published import Published, published
+from tests.differential.scenes import Scenes
+from tests.differential.servers import HTTPTarget, NotAvailableError, ready, real_server
+from tests.differential.shrink import shrink
+
+
+@pytest.fixture(scope="module")
+def shapes() -> Published:
+    async def ask() -> Published:
+        server = create_server_chain(MemoryStore())
+        await server.start()
+        try:
+            return await published(HandlerTarget(server, ("admin", (MASTERS,))))
+        finally:
+            await server.stop()
+
+    return run_virtual(ask())
+
+
+def test_a_seed_gives_the_same_cases_again(shapes: Published) -> None:
+    first, again, other = (list(islice(Scenes(shapes, seed).cases(), 60)) for seed in (7, 7, 8))
+    assert first == again
+    assert first != other
+
+
+def test_cases_cover_kinds_verbs_and_forms(shapes: Published) -> None:
+    steps = [step for case in islice(Scenes(shapes, 1).cases(), 1500) for step in case.steps]
+    assert {step.method for step in steps} == {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    assert len({step.content_type for step in steps if step.method == "PATCH"}) == 4
+    created = {
+        step.body["kind"]
+        for step in steps
+        if step.method == "POST" and isinstance(step.body, dict) and "kind" in step.body
+    }
+    assert {kind.kind for kind in shapes.kinds} <= created
+    text = json.dumps([(step.path, step.accept, step.content_type) for step in steps])
+    for part in (
+        "/status",
+        "/scale",
+        "/eviction",
+        "/binding",
+        "/token",
+        "as=Table",
+        "as=PartialObjectMetadata",
+        "protobuf",
+    ):
+        assert part in text, part
+    for option in (
+        "force=true",
+        "force=false",
+        "labelSelector",
+        "fieldSelector",
+        "watch=1",
+        "dryRun=All",
+        "fieldValidation=Strict",
+    ):
+        assert option in text, option
+
+
+def test_only_what_is_left_to_chance_is_masked() -> None:
+    def answer(**body: Any) -> Any:
+        return settled(200, {}, json.dumps(body).encode(), '{"generateName": "web-", "t": "2026-01-02T03:04:05Z"}')[
+            "body"
+        ]
+
+    uid = "0b3a5e04-86b1-4f0e-9d38-2f7ac1a01f6b"
+    assert answer(uid=uid, resourceVersion="17", name="web-x7llg") == {
+        "uid": "UID",
+        "resourceVersion": "REVISION",
+        "name": "web-RANDOM",
+    }
+    assert answer(a="2026-01-02T03:04:05Z", b="2026-01-02T03:04:06Z") == {"a": "2026-01-02T03:04:05Z", "b": "TIME"}
+    assert answer(port=31000, nodePort=31000) == {"port": 31000, "nodePort": "NODE_PORT"}
+    assert answer(resourceVersion="", generation=2, clusterIP="10.97.0.1") == {
+        "resourceVersion": "",
+        "generation": 2,
+        "clusterIP": "10.97.0.1",
+    }
+    assert list(differences({"a": [1], "b": 1}, {"a": [True]})) == [".a[0]: 1 | ours: true", ".b: only the real one: 1"]
+
+
+def _refusal(message: str, *causes: str) -> Any:
+    details = {"causes": [{"message": cause} for cause in causes]} if causes else {}
+    return {"status": 422, "body": {"message": message, "details": details}}
+
+
+def test_each_excuse_excuses_its_own_and_nothing_else() -> None:
+    one, other, third = _refusal("a b", "a", "b"), _refusal("b a", "b", "a"), _refusal("c", "c", "d")
+    assert explained(one, third, [one, third]) is FREEDOMS[0]
+    assert explained(one, third, [one, one]) is None
+    assert explained(one, other, [_refusal("x", "b", "a")]) is FREEDOMS[1]
+    assert explained(one, other, [one, one]) is None  # it keeps to its order
+    assert explained(one, _refusal("b a", "b", "z"), [_refusal("x", "b", "a")]) is None
+    empty, nothing = _refusal("spec: Invalid value: {}: no"), _refusal("spec: Invalid value: null: no")
+    assert explained(empty, nothing, [empty]) is FREEDOMS[2]
+    assert explained(empty, _refusal("spec: Invalid value: 0: no"), [empty]) is None
+    assert explained({**empty, "status": 200}, {**nothing, "status": 200}, [empty]) is None
+    assert all(freedom.reason.count(" ") > 8 for freedom in FREEDOMS)
+
+
+def test_a_case_is_shrunk_to_what_shows_it() -> None:
+    body = {
+        "metadata": {"name": "one", "labels": {"a": "b"}},
+        "spec": {"list": [1, {"bad": True, "good": 1}], "other": {}},
+    }
+    steps = (Step("POST", "/first", {}), Step("GET", "/x", accept="y"), Step("POST", "/x?dryRun=All&pretty=true", body))
+    case = Case(steps)
+
+    async def shows(candidate: Case) -> bool:
+        return "bad" in json.dumps(candidate.steps[-1].body)
+
+    small = asyncio.run(shrink(case, shows))
+    assert small.steps == (Step("POST", "/x", {"spec": {"list": [{"bad": True}]}}),)
+    assert asyncio.run(shrink(case, shows, attempts=1)).steps == steps[1:]
+
+
+def test_a_case_is_what_was_saved(tmp_path: Path) -> None:
+    case = Case(
+        (Step("POST", "/api/v1/{ns}", {"a": "ü"}), Step("GET", "/x", accept="text/plain")),
+        ({"status": 201}, {"status": 0}),
+    )
+    path = case.save(tmp_path)
+    assert load(path) == case
+    assert load(replace(case, known="why").save(tmp_path)).known == "why"
+
+
+def test_the_real_server_still_answers_as_was_kept(tmp_path: Path) -> None:
+    """Where Kubernetes' own program is there, it is asked all kept cases again."""
+
+    async def ask(kubeconfig: Path) -> list[str]:
+        async with HTTPTarget(kubeconfig) as target:
+            await ready(target)
+            found = []
+            for count, path in enumerate(sorted(CASES.glob("*.yaml"))):
+                case = load(path)
+                answers = await play(target, case, f"kept-{count}")
+                if answers != list(case.answers) and await play(target, case, f"kept-{count}-again") != list(
+                    case.answers
+                ):
+                    found += [f"{path.stem}: {line}" for line in differences(list(case.answers), answers)]
+            return found
+
+    try:
+        with real_server(tmp_path) as kubeconfig:
+            assert asyncio.run(ask(kubeconfig)) == []
+    except NotAvailableError as missing:
+        pytest.skip(str(missing))
