@@ -23,7 +23,7 @@ from itertools import takewhile
 from lifecycle.api.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster
-from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cluster.cluster_config import RECORDED_LATENCY, ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget
@@ -133,7 +133,10 @@ def ask_again(
     """
 
     async def main() -> list[Exchange]:
-        cluster = Cluster(ClusterConfig(like=recording.path, https=False, seed=1))
+        config = ClusterConfig(
+            like=recording.path, https=False, seed=1, latency=RECORDED_LATENCY
+        )
+        cluster = Cluster(config)
         answers = []
         try:
             await cluster.start()

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.cluster.cluster import Cluster
-from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cluster.cluster_config import RECORDED_LATENCY, ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
@@ -20,11 +20,6 @@ from lifecycle.compare import AgreementTable, compare_cluster
 from lifecycle.compare.scenarios import BY_MOMENT
 from lifecycle.inspector import Recording, open_recording
 from lifecycle.inspector.scenario import Step
-
-LATENCY = 0.5
-"""Seconds each step of a container's start takes, give or take half of it: about as
-long as on the recorded nodes.
-"""
 
 ROUND_TRIP = 0.001
 """Seconds a question is on its way, so that no two moments are the same."""
@@ -57,7 +52,7 @@ def agreement_with(
     recording: Recording | None = None,
     scenario: str = "journey",
     *,
-    latency: float = LATENCY,
+    latency: float = RECORDED_LATENCY,
     on_step: Callable[[Step], None] | None = None,
 ) -> AgreementTable:
     """The agreement table of one scenario. Works in a notebook, too.
@@ -68,13 +63,10 @@ def agreement_with(
     theirs = recording or open_recording()
 
     async def main() -> AgreementTable:
-        cluster = Cluster(ClusterConfig(like=theirs.path, https=False, seed=1))
+        config = ClusterConfig(like=theirs.path, https=False, seed=1, latency=latency)
+        cluster = Cluster(config)
         try:
             await cluster.start()
-            for runtime in (
-                cluster.runtimes.values()
-            ):  # what ran on the recorded cluster already is there at once
-                runtime.latency = latency
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
                 cluster.server
             )

@@ -25,6 +25,11 @@ COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
 RUNTIMES = ("hollow", "sandbox", "containerd")
 OVERLAYS = ("vxlan", "host-gw")
 
+RECORDED_LATENCY = 0.5
+"""Seconds that a step of a container's start took on the recorded nodes, give or take
+half of it.
+"""
+
 
 @dataclass(slots=True)
 class ClusterConfig:
