@@ -20,6 +20,7 @@ _PATTERNS = (
     (re.compile(r'(resourceVersion\\*":\\*")\d+'), r"\1REVISION"),
     (re.compile(r"kube-api-access-[a-z0-9]{5}"), "kube-api-access-NAME"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"), "TOKEN"),
+    (re.compile(r"X509SHA256=[0-9a-f]{64}"), "X509SHA256=HASH"),
     (re.compile(r"(ResourceVersion in record \()\d+"), r"\1REVISION"),
 )
 _GENERATE_NAME = re.compile(r'"generateName": ("(?:[^"\\]|\\.)*")')

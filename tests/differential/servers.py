@@ -132,7 +132,7 @@ def real_server(folder: Path) -> Iterator[Path]:
     authority = CertificateAuthority()
     folder.mkdir(parents=True, exist_ok=True)
     files = {"ca.crt": authority.ca_pem}
-    files["admin.crt"], files["admin.key"] = authority.client_certificate("admin", ("system:masters",))
+    files["admin.crt"], files["admin.key"] = authority.client_certificate("kubernetes-admin", ("system:masters",))
     files["server.crt"], files["server.key"] = authority.server_certificate()
     for name, data in files.items():
         (folder / name).write_bytes(data)

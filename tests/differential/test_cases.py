@@ -23,7 +23,7 @@ async def _disagreements(case: Case) -> list[str]:
     server = create_server_chain(MemoryStore())
     await server.start()
     try:
-        player = Player(HandlerTarget(server, ("admin", (MASTERS,))), "replayed")
+        player = Player(HandlerTarget(server, ("kubernetes-admin", (MASTERS,))), "replayed")
         await player.begin()
         found = []
         for step, real in zip(case.steps, case.answers, strict=True):

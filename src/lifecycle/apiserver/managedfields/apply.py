@@ -129,7 +129,8 @@ def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
     metadata = patch_obj.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
         raise bad_request("metadata.managedFields must be nil")
     check_config(patch_obj, type_.schema if type_ is not None else None)
 

@@ -37,19 +37,21 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
     _check(schema, obj, "", errors)
     if not errors:
         return
-    given = obj.get("metadata")
-    metadata = given if isinstance(given, dict) else {}
+    namespace, own_name = _string(obj, "namespace"), _string(obj, "name")
     group, _, version = obj["apiVersion"].rpartition("/")
-    name = (
-        f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; "
-        f"{group}/{version}, Kind={obj['kind']}"
-    )
+    name = f"{namespace}/{own_name}; {group}/{version}, Kind={obj['kind']}"
     found = (
         errors[0]
         if len(errors) == 1
         else "errors:" + "".join(f"\n  {error}" for error in errors)
     )
     raise failure(500, "", f"failed to create typed patch object ({name}): {found}")
+
+
+def _string(obj: Object, key: str) -> str:
+    metadata = obj.get("metadata")
+    value = metadata.get(key) if isinstance(metadata, dict) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _check(schema: Schema, value: Any, path: str, errors: list[str]) -> None:

@@ -128,6 +128,8 @@ def _compile(schema: Schema) -> Type:
         made = Type(MAP)
         made.element = type_of(schema.values) if schema.values is not None else DEDUCED
         return made
+    if schema.name.endswith(".RawExtension"):
+        return LEAF_TYPE
     return DEDUCED if kind == "any" and not schema.format else LEAF_TYPE
 
 

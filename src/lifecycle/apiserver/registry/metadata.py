@@ -42,6 +42,14 @@ def in_go_order(metadata: Object) -> Object:
     return {key: metadata[key] for key in GO_ORDER if key in metadata}
 
 
+def wipe_object_meta(obj: Object) -> None:
+    """Take out what no client can say of a new object. Upstream:
+    `rest.WipeObjectMetaSystemFields`.
+    """
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        obj["metadata"].pop(key, None)
+
+
 def fill_object_meta(obj: Object, clock: Clock, names: NameSource) -> None:
     """A new object's uid and creation time."""
     metadata = obj["metadata"]

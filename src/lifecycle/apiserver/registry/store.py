@@ -399,6 +399,8 @@ class ResourceStore:
         return await self._write(key, {**obj, "metadata": metadata}, expected)
 
     async def _write(self, key: str, obj: Object, expected: int) -> Cached | None:
+        if "selfLink" in obj["metadata"]:  # nobody has one any more
+            obj["metadata"].pop("selfLink")
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type

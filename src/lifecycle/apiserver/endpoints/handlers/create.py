@@ -14,6 +14,7 @@ from lifecycle.apiserver.registry.core.pod.eviction import evict
 from lifecycle.apiserver.registry.metadata import (
     check_namespace,
     dedup_owner_references,
+    wipe_object_meta,
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 
@@ -32,6 +33,7 @@ async def create_resource(
         return Response(201, obj=await review(request, obj))
     check_namespace(obj, scope)
     dedup_owner_references(obj, scope.warnings)
+    wipe_object_meta(obj)
     rest.track(None, obj, scope)
     admission = rest.admission(scope)
     await admission.admit(obj, None)

@@ -49,6 +49,7 @@ async def update_scale(
 ) -> Response:
     """Another number of replicas."""
     accepted = form(request)
+    check_write_options(request, "UpdateOptions")
     new = rest.read(request, scope, scales.VERSION, scales.KIND)
     scale = await scales.update_scale(rest.store(scope), scope, new)
     return rest.answer_scale(request, scope, scale, accepted)

@@ -107,6 +107,11 @@ def prepare_for_update(new: Object, old: Object) -> None:
     _set_template_generation(new, _template_generation(old) + changed)
 
 
+def _prepare_for_status_update(new: Object, old: Object) -> None:
+    prepare_for_status_update(new, old)
+    _set_template_generation(new, _template_generation(old))
+
+
 # --- validation -----------------------------------------------------------------------
 
 
@@ -236,6 +241,6 @@ STRATEGY = Strategy(
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(prepare_for_status_update)},
+    subresources={"status": UpdateStrategy(_prepare_for_status_update)},
     printer=PRINTER,
 )

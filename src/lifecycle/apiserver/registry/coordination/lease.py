@@ -63,7 +63,24 @@ PRINTER = Printer(
     print_lease,
 )
 
+
+def prepare_for_create(lease: Object) -> None:
+    """`CoordinatedLeaderElection` is off, and its fields with it."""
+    for key in _COORDINATED:
+        (lease.get("spec") or {}).pop(key, None)
+
+
+def prepare_for_update(new: Object, old: Object) -> None:
+    """The same; what was there before stays."""
+    if not any((old.get("spec") or {}).get(key) is not None for key in _COORDINATED):
+        prepare_for_create(new)
+
+
+_COORDINATED = ("strategy", "preferredHolder")
+
 STRATEGY = Strategy(
+    prepare_for_create=prepare_for_create,
+    prepare_for_update=prepare_for_update,
     validate=validate,
     allow_create_on_update=True,
     allow_unconditional_update=False,
