@@ -74,7 +74,7 @@ SABOTAGE = {
     "the lowest sum wins": (schedule_pod, "best_total", min, "nodeName"),
     "maxSurge is ignored: all at once": (deployment_util, "max_surge", lambda deployment: 5, "wanted"),
     "maxSurge is ignored: none": (deployment_util, "max_surge", lambda deployment: 0, "wanted"),
-    "maxUnavailable is ignored": (deployment_util, "max_unavailable", lambda deployment: 4, "together"),
+    "maxUnavailable is ignored": (deployment_util, "max_unavailable", lambda deployment: 4, "wanted at least"),
 }
 
 
