@@ -96,13 +96,19 @@ def writes(log: Path, accounts: Sequence[str]) -> dict[str, Counter[Write]]:
     return made
 
 
-async def events(client: Client, namespace: str) -> Counter[Told]:
-    """What controllers told of a namespace's objects; how often the same was told is a matter of retries, and not counted."""
+async def events(client: Client, namespace: str, components: frozenset[str] = frozenset()) -> Counter[Told]:
+    """What these components (left out: the controllers) told of a namespace's objects.
+
+    How often the same was told is a matter of retries, and not counted.
+    """
     answer = await client.list(resource("events"), namespace)
     told: set[Told] = set()
     for event in answer["items"]:
-        about, component = event["involvedObject"], event["source"].get("component", "")
-        if component in NODE_SIDE:
+        about, component = (
+            event["involvedObject"],
+            event.get("reportingComponent") or event["source"].get("component", ""),
+        )
+        if component not in components if components else component in NODE_SIDE:
             continue
         who, message = (GENERATED.sub("-…", text) for text in (about.get("name", ""), event["message"]))
         told.add((component, about["kind"], who, f"{event['type']} {event['reason']}", message))
