@@ -12,6 +12,7 @@ tables and the checks of claims only.
     sample        which of all those places are tried: seeded, by size of module
     coverage_map  which tests run which line
     workshop      a copy of `src` in which one file is broken at a time
+    nursery       a process that has loaded all libraries, and forks for each mutant
     trial         one mutant: broken, tested, mended
     report        the figures, and the survivors as a table
 """

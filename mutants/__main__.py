@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from mutants.workshop import Workshop
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PACKAGE = CHECKOUT / "src" / "lifecycle"
+KEPT = CHECKOUT / "_build" / "mutants"
+"""Which test runs which line is measured once, and again for test files that have changed."""
 QUOTED = "quoted"
 EVIDENCE = ["tests/agreements", "tests/claims", "tests/compare", "tests/cluster/test_agree.py"]
 """Who is asked about quoted code: the agreement tables, the checks of claims, the comparison of whole journeys."""
@@ -42,9 +43,9 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
     lines, tests = modules_and_tests(room)
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
-    with Workshop(CHECKOUT) as workshop, tempfile.TemporaryDirectory() as folder:
-        click.echo(f"{room}: the tests unbroken, under coverage …", err=True)
-        coverage: CoverageMap = measure(PACKAGE.parent, tests, Path(folder))
+    click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
+    coverage: CoverageMap = measure(PACKAGE.parent, tests, KEPT / room)
+    with Workshop(CHECKOUT, coverage.imports) as workshop:
         end = time.monotonic() + 60 * minutes
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns) as progress:

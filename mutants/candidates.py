@@ -63,7 +63,7 @@ def candidates(module: Path, lines: frozenset[int] | None = None) -> dict[tuple[
 
 
 def _never_run(tree: ast.Module) -> Iterator[tuple[int, int]]:
-    """Positions that Python reads and never runs: annotations, aliases of types, what only type checkers import."""
+    """Positions that Python reads and never runs: annotations, aliases of types, what only type checkers import or heed."""
     for node in ast.walk(tree):
         for part in _unrun_parts(node):
             for inner in ast.walk(part):
@@ -84,6 +84,8 @@ def _unrun_parts(node: Any) -> Iterator[ast.AST]:
             yield annotation
         case ast.AnnAssign():
             yield node.annotation
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            yield node.value  # nobody imports a star
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             yield node
         case ast.Assign(value=ast.BinOp(op=ast.BitOr())) if _is_alias(node.value):

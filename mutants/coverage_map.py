@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -17,6 +18,8 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 AT_IMPORT = ""
 """coverage's context for what runs before the first test: module level code."""
+SOMEWHERE = 0
+"""In place of a line's number: the module has changed since it was measured."""
 
 
 class _Contexts:
@@ -38,10 +41,11 @@ class _Contexts:
 
 @dataclass(frozen=True)
 class CoverageMap:
-    """`tests`: module → line → the tests that run it. `seconds`: how long a test takes."""
+    """`tests`: module → line → the tests that run it. `seconds`: how long a test takes. `imports`: others' modules."""
 
     tests: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
+    imports: tuple[str, ...] = ()
 
     def quickest(self, nodeids: Iterable[str]) -> list[str]:
         """Tests in the order in which they are asked."""
@@ -58,27 +62,78 @@ class CoverageMap:
 
 
 def measure(source: Path, tests: list[str], folder: Path, cwd: Path | None = None) -> CoverageMap:
-    """Run the tests in a process of their own.
+    """Run the tests in a process of their own; `folder` keeps what was learnt, and only changed test files run again.
+
+    Where a module has changed since, the numbers of its lines are not believed.
 
     Raises:
         ChildProcessError: a test fails without any mutant; nothing could be learnt from it.
     """
+    cwd = cwd or CHECKOUT
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "map.json"
-    command = [sys.executable, "-m", "mutants.coverage_map", str(source), str(file), *tests]
-    environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}"}
-    if subprocess.run(command, stdout=subprocess.DEVNULL, cwd=cwd or CHECKOUT, env=environment, check=False).returncode:
-        raise ChildProcessError(f"the tests in {' '.join(tests)} must pass before anything is broken")
-    return read(file)
+    kept = folder / "map.json"
+    document = json.loads(kept.read_text()) if kept.exists() else {}
+    now = {str(file): _digest(file) for name in tests for file in _test_files(cwd / name)}
+    known = {name: part for name, part in document.items() if part["digest"] == now.get(name)}
+    if new := sorted(now.keys() - known.keys()):
+        file = folder / "new.json"
+        command = [sys.executable, "-m", "mutants.coverage_map", str(source), str(file), *new]
+        environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}"}
+        if subprocess.run(command, stdout=subprocess.DEVNULL, cwd=cwd, env=environment, check=False).returncode:
+            raise ChildProcessError(f"the tests in {' '.join(tests)} must pass before anything is broken")
+        known |= _by_file(json.loads(file.read_text()), cwd, {name: now[name] for name in new})
+        kept.write_text(json.dumps(known))
+    return _together(known.values())
 
 
-def read(file: Path) -> CoverageMap:
-    """What `measure` has left."""
-    document = json.loads(file.read_text())
-    tests = {
-        module: {int(line): nodeids for line, nodeids in lines.items()} for module, lines in document["tests"].items()
+def _test_files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob("test_*.py"))
+
+
+def _digest(file: Path) -> str:
+    """Of a test file with the `conftest.py` files beside and above it."""
+    above = [folder / "conftest.py" for folder in file.parents]
+    return hashlib.sha256(b"".join(some.read_bytes() for some in (file, *above) if some.exists())).hexdigest()
+
+
+def _by_file(document: dict[str, Any], cwd: Path, digests: dict[str, str]) -> dict[str, Any]:
+    """What was measured in one run, per test file."""
+    parts: dict[str, Any] = {
+        name: {"digest": digest, "tests": {}, "seconds": {}, "imports": document["imports"]}
+        for name, digest in digests.items()
     }
-    return CoverageMap(tests, document["seconds"])
+    for nodeid, seconds in document["seconds"].items():
+        parts[_file_of(nodeid, cwd)]["seconds"][nodeid] = seconds
+    for module, lines in document["tests"].items():
+        digest = hashlib.sha256(Path(module).read_bytes()).hexdigest()
+        for line, nodeids in lines.items():
+            for nodeid in set(nodeids) - {AT_IMPORT}:
+                part = parts[_file_of(nodeid, cwd)]["tests"].setdefault(module, {"digest": digest, "lines": {}})
+                part["lines"].setdefault(line, []).append(nodeid)
+    return parts
+
+
+def _file_of(nodeid: str, cwd: Path) -> str:
+    return str(cwd / nodeid.split("::")[0])
+
+
+def _together(parts: Iterable[dict[str, Any]]) -> CoverageMap:
+    tests: dict[str, dict[int, list[str]]] = {}
+    seconds: dict[str, float] = {}
+    imports: dict[str, None] = {}
+    digests: dict[str, str] = {}
+    for part in parts:
+        seconds |= part["seconds"]
+        imports |= dict.fromkeys(part["imports"])
+        for module, measured in part["tests"].items():
+            if module not in digests:
+                file = Path(module)
+                digests[module] = hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""
+            lines = tests.setdefault(module, {})
+            for line, nodeids in measured["lines"].items():
+                number = int(line) if measured["digest"] == digests[module] else SOMEWHERE
+                lines.setdefault(number, []).extend(nodeids)
+    return CoverageMap(tests, seconds, tuple(imports))
 
 
 def _main() -> int:
@@ -86,14 +141,29 @@ def _main() -> int:
     measuring = coverage.Coverage(data_file=None, source=[source], config_file=False)
     contexts = _Contexts(measuring)
     measuring.start()
-    code = pytest.main(["-n0", "-p", "no:cacheprovider", "--no-header", *tests], plugins=[contexts])
+    arguments = ["-n0", "-p", "no:cacheprovider", "--assert=plain", "--no-header", *tests]
+    code = pytest.main(arguments, plugins=[contexts])
     measuring.stop()
     data = measuring.get_data()
     by_line = {module: data.contexts_by_lineno(module) for module in data.measured_files()}
-    Path(file).write_text(json.dumps({"tests": by_line, "seconds": contexts.seconds}))
+    document = {"tests": by_line, "seconds": contexts.seconds, "imports": _of_others()}
+    Path(file).write_text(json.dumps(document))
     for nodeid in contexts.failed:
         print("fails unbroken:", nodeid, file=sys.stderr)
     return int(code)
+
+
+def _of_others() -> list[str]:
+    """What is loaded and does not come from the checkout."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if name != "__main__"
+        and not str(getattr(module, "__file__", None) or "").startswith(
+            (str(CHECKOUT / "src"), str(CHECKOUT / "tests"))
+        )
+        and name.split(".")[0] not in ("lifecycle", "tests", "mutants")
+    ]
 
 
 if __name__ == "__main__":

@@ -52,12 +52,12 @@ def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool
     if not nodeids:
         return True
     usual = sum(coverage.seconds.get(nodeid, 0.0) for nodeid in nodeids)
-    return workshop.tests_pass(nodeids, seconds=30 + 5 * usual)
+    return workshop.tests_pass(nodeids, seconds=20 + 3 * usual)
 
 
 def _pass_files(workshop: Workshop, coverage: CoverageMap, files: list[str]) -> bool:
     usual = sum(seconds for nodeid, seconds in coverage.seconds.items() if nodeid.split("::")[0] in files)
-    return not files or workshop.tests_pass(files, seconds=30 + 5 * usual)
+    return not files or workshop.tests_pass(files, seconds=20 + 3 * usual)
 
 
 def changed_lines(before: str, after: str) -> tuple[str, str]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mutants.nursery import Nursery
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
 
 class Workshop:
-    """A copy of the package, and the way to run tests over it. Use as a context manager: the end removes it."""
+    """A copy of the package, and the way to run tests over it; `imports`: what these tests load of others.
 
-    def __init__(self, checkout: Path) -> None:
+    Use as a context manager: the end removes it.
+    """
+
+    def __init__(self, checkout: Path, imports: Iterable[str] = ()) -> None:
         self.checkout = checkout
+        self.imports = imports
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.source = self.folder / "src"
         shutil.copytree(checkout / "src", self.source, ignore=shutil.ignore_patterns("*.egg-info"))
@@ -27,7 +33,18 @@ class Workshop:
     def __enter__(self) -> Workshop:
         return self
 
+    @functools.cached_property
+    def nursery(self) -> Nursery:
+        """Started when it is first asked."""
+        environment = os.environ | {
+            "PYTHONPATH": f"{self.source}{os.pathsep}{CHECKOUT}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return Nursery(self.imports, self.checkout, environment)
+
     def __exit__(self, *_: object) -> None:
+        if "nursery" in self.__dict__:
+            self.nursery.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
@@ -46,24 +63,11 @@ class Workshop:
         Raises:
             ValueError: pytest could not make sense of the question.
         """
-        listed = self.folder / "tests.txt"
+        listed, output = self.folder / "tests.txt", self.folder / "output.txt"
         listed.write_text("\n".join(nodeids))
-        command = [sys.executable, "-m", "pytest", "-x", "-n0", "-q", "-p", "no:cacheprovider", f"@{listed}"]
-        environment = os.environ | {
-            "PYTHONPATH": f"{self.source}{os.pathsep}{self.checkout}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        with subprocess.Popen(
-            command, cwd=self.checkout, env=environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        ) as process:  # fmt: skip
-            try:
-                output, _ = process.communicate(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                return False
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-        if process.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
-            raise ValueError(f"pytest: {output[-400:]}")
-        return process.returncode == 0
+        # asserts as they stand: nobody reads the explanation, and rewriting them takes longer than many tests
+        arguments = ["-x", "-n0", "-q", "-p", "no:cacheprovider", "--assert=plain", f"@{listed}"]
+        code = self.nursery.ask(arguments, output, seconds)
+        if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+            raise ValueError(f"pytest: {output.read_text()[-400:]}")
+        return code == 0

@@ -170,6 +170,13 @@ def test_edns_options_that_are_sent_back_and_those_that_are_not() -> None:
     assert _reply(dns.message.make_query("a.", "A")).edns == -1
 
 
+def test_of_edns_flags_the_upper_byte_is_sent_back() -> None:
+    """The real server takes eight flags for its own, of which only `do` has a meaning so far."""
+    for flags in (1 << bit for bit in range(16)):
+        reply = _reply(dns.message.make_query("a.", "A", use_edns=0, ednsflags=flags, payload=1232))
+        assert reply.ednsflags == (flags if flags >= 0x100 else 0), hex(flags)
+
+
 def test_a_version_of_edns_that_is_not_known_is_refused() -> None:
     reply = _reply(dns.message.make_query("a.", "A", use_edns=1))
     assert (reply.rcode(), reply.edns, reply.answer) == (dns.rcode.BADVERS, 0, [])

@@ -38,6 +38,7 @@ def record(what: str) -> None:
 
 
 seen: list[str] = []
+__all__ = ["record", "surge"]
 '''
 
 TESTS = """
@@ -72,6 +73,7 @@ def test_docstrings_and_annotations_are_not_broken(checkout):
     lines = {line for line, _ in candidates(checkout / "src/lifecycle/toy.py")}
     assert 1 not in lines
     assert 8 not in lines
+    assert 20 not in lines
     places = candidates(checkout / "src/lifecycle/toy.py")
     assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceBinaryOperator_BitOr")]
 
@@ -123,6 +125,34 @@ def test_tests_that_fail_unbroken_are_refused(checkout):
     (checkout / "tests/test_toy.py").write_text("def test_never(): assert False")
     with pytest.raises(ChildProcessError, match="must pass before"):
         measure(checkout / "src", [str(checkout / "tests/test_toy.py")], checkout, cwd=checkout)
+
+
+def test_what_was_measured_is_kept_until_a_test_or_a_module_changes(checkout, tmp_path):
+    tests, module = checkout / "tests/test_toy.py", checkout / "src/lifecycle/toy.py"
+    first = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
+    assert first.of_line(module, 12) == ["tests/test_toy.py::test_one_more"]
+    kept = tmp_path / "kept/map.json"
+    before = kept.stat().st_mtime_ns
+    assert measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout).tests == first.tests
+    assert kept.stat().st_mtime_ns == before
+    tests.write_text(TESTS + "\ndef test_two_more(): assert toy.surge(3, 5) == 4\n")
+    again = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
+    assert len(again.of_line(module, 12)) == 2
+    module.write_text(MODULE + "\nlast = 1\n")
+    moved = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
+    assert moved.of_line(module, 12) == []
+    assert len(moved.of_module(module)) == 3
+
+
+def test_a_fork_has_the_libraries_and_its_own_mutant(checkout):
+    test = checkout / "tests/test_toy.py"
+    test.write_text("import sys\ndef test_loaded(): assert 'wave' in sys.modules\n")
+    for imports, loaded in ((["wave", "no_such_module"], True), ([], False)):
+        with Workshop(checkout, imports) as workshop:
+            assert workshop.tests_pass([str(test)], seconds=60) is loaded
+            with pytest.raises(ValueError, match="no_such"):
+                workshop.tests_pass(["no_such.py"], seconds=60)
+    assert workshop.nursery.process.returncode == 0
 
 
 def test_an_endless_mutant_is_noticed_by_the_clock(checkout):
