@@ -30,7 +30,8 @@ from lifecycle.apiserver.admission.service_account import MOUNT_PATH, ServiceAcc
 from lifecycle.apiserver.authz.authorizer import Decision, Verdict
 from lifecycle.apiserver.registry.strategies import set_defaults
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.inspector.unrecorded import unrecorded_before
+from lifecycle.inspector import open_recording
+from lifecycle.inspector.unrecorded import unrecorded_deletions
 from tests.apiserver.recorded_exchanges import ROOT, Replay, exchanges
 
 # -- the recorded scenario --------------------------------------------------------------------------------------------
@@ -59,9 +60,10 @@ def test_the_recorded_scenario_gets_the_recorded_answers(recording: str) -> None
         await replay.write(STANDARD_CLASS)
         found = {}
         recorded = exchanges("admission", recording)
+        deletions = unrecorded_deletions(open_recording(recording).exchanges("admission"))
         for exchange in recorded:
-            for method, path in unrecorded_before("admission", exchange["method"], exchange["path"]):
-                await replay.server.handler(Request(method, path, accepts_object=True, user=ROOT))
+            if exchange["n"] in deletions:
+                await replay.server.handler(Request("DELETE", deletions[exchange["n"]], accepts_object=True, user=ROOT))
             differences = await replay.differences(exchange)
             if differences:
                 found[exchange["n"]] = differences

@@ -31,7 +31,10 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
 from lifecycle.inspector import Exchange, Recording
 from lifecycle.inspector.runner import as_recorded
-from lifecycle.inspector.unrecorded import unrecorded_before, unrecorded_namespaces
+from lifecycle.inspector.unrecorded import (
+    unrecorded_deletions,
+    unrecorded_namespaces,
+)
 
 OURS = "lifecycle, started like the recorded cluster"
 MASTER = ("kubernetes-admin", (MASTERS,))
@@ -159,13 +162,15 @@ def ask_again(
                 )
                 await asyncio.sleep(PREPARATION)
             start = loop.time()
+            deletions = unrecorded_deletions(recording.exchanges(scenario))
             for recorded in recording.exchanges(scenario):
                 await asyncio.sleep(max(0.0, start + recorded.t - loop.time()))
-                for method, path in unrecorded_before(
-                    scenario, recorded.method, recorded.path
-                ):
+                if recorded.n in deletions:
                     await asker.request(
-                        method, path, {"Accept": "application/json"}, b""
+                        "DELETE",
+                        deletions[recorded.n],
+                        {"Accept": "application/json"},
+                        b"",
                     )
                 answers.append(await asker.ask(recorded))
         finally:

@@ -21,7 +21,10 @@ import yaml
 
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
-from lifecycle.inspector.unrecorded import unrecorded_before, unrecorded_namespaces
+from lifecycle.inspector.unrecorded import (
+    unrecorded_deletions,
+    unrecorded_namespaces,
+)
 
 _FOLDER = Path(__file__).with_name("scenarios")
 _REFERENCE = re.compile(r"\$\{(\d+):([^}]*)\}")
@@ -111,9 +114,10 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
     """
     references: dict[str, str] = {}
     steps = [_namespace(namespace) for namespace in unrecorded_namespaces(exchanges)]
+    deletions = unrecorded_deletions(exchanges)
     for exchange in exchanges:
-        for method, path in unrecorded_before(name, exchange.method, exchange.path):
-            steps.append(Step(method, path, recorded=False))
+        if exchange.n in deletions:
+            steps.append(Step("DELETE", deletions[exchange.n], recorded=False))
         steps.append(
             Step(
                 exchange.method,

@@ -1,8 +1,8 @@
 """What a recorder did and did not write down, known from what came of it.
 
-In *admission* a webhook that nobody answers for stops the creation of a ConfigMap;
-fourteen milliseconds later the next one is created. In between the recorder took its
-webhook configuration away, as part of its cleaning up, which leaves no line.
+A recorder cleans up as it goes along, which leaves no line. Where a webhook that nobody
+answers for has stopped a request, and the same request goes through a little later, its
+configuration was taken away in between.
 
 Most scenarios play in a namespace of their own, which no line creates: the recorder had
 made it as part of its preparations.
@@ -15,24 +15,34 @@ from collections.abc import Iterable
 
 from lifecycle.inspector.exchange import Exchange
 
-UNRECORDED = {
-    ("admission", "POST", "/api/v1/namespaces/rec-term/configmaps"): (
-        (
-            "DELETE",
-            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/rec-hook",
-        ),
-    ),
-}
-"""Scenario, method and path of a recorded request → the requests that came before it
-without a line.
-"""
+_CONFIGURATIONS = re.compile(
+    r"/apis/admissionregistration\.k8s\.io/v1/(?:mutating|validating)webhookconfigurations"
+)
+_FAILED_CALLING = re.compile(r'failed calling webhook "([^"]+)"')
 
 
-def unrecorded_before(
-    scenario: str, method: str, path: str
-) -> tuple[tuple[str, str], ...]:
-    """Method and path of each request that has to be sent before a recorded one."""
-    return UNRECORDED.get((scenario, method, path), ())
+def unrecorded_deletions(exchanges: Iterable[Exchange]) -> dict[int, str]:
+    """The paths of webhook configurations that were deleted without a line, by the
+    number of the first exchange that went through without them.
+    """
+    configurations: dict[str, str] = {}
+    stopped: dict[tuple[str, str], str] = {}
+    deletions = {}
+    for exchange in exchanges:
+        path = exchange.path.partition("?")[0]
+        request = (exchange.method, path)
+        if exchange.method == "POST" and exchange.status == 201:
+            if _CONFIGURATIONS.fullmatch(path):
+                for webhook in exchange.response["webhooks"]:
+                    name = exchange.response["metadata"]["name"]
+                    configurations[webhook["name"]] = f"{path}/{name}"
+            elif request in stopped:
+                deletions[exchange.n] = stopped.pop(request)
+        elif exchange.status == 500 and isinstance(exchange.response, dict):
+            failed = _FAILED_CALLING.search(exchange.response.get("message", ""))
+            if failed and failed[1] in configurations:
+                stopped[request] = configurations[failed[1]]
+    return deletions
 
 
 OF_A_FRESH_CLUSTER = (
