@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -193,6 +194,9 @@ def test_compare_leaves_with_1_on_a_disagreement_nobody_explained():
         (["--recording", "nope"], "no recording 'nope'", 1),
         (["--against", "nope"], "no recording 'nope'", 1),
         (["discovery", "--json", "/no/such/folder/x"], "there is no folder", 1),
+        (["--live", "production"], "no context 'production'", 1),
+        (["--live", "here", "--against", "kind-1.36.2-again"], "exclude each other", 2),
+        (["--noise", "kind-1.36.2", "nowhere"], "no recording 'nowhere'", 1),
     ],
 )
 def test_compare_refuses_in_one_line(words, said, code):
@@ -205,7 +209,7 @@ def test_compare_refuses_in_one_line(words, said, code):
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (["--context", "production", "out"], "refusing context 'production'", 1),
+        (["--context", "production", "out"], "no context 'production'", 1),
         (["--context", "kind-lifecycle", "--scenario", "nope", "out"], "no scenario nope", 2),
         (["--context", "kind-lifecycle", "recordings"], "is there already", 1),
     ],
@@ -230,3 +234,13 @@ def test_doctor_names_each_program_and_each_extra():
     assert "kubectl" in said
     assert "ok       [cel]  CEL expressions" in said
     assert "ok       [plots]  pictures" in said
+
+
+def test_the_noise_floor_of_two_recordings_is_printed():
+    result = run("compare", "storage", "--noise", "kind-1.36.2-again", "kind-1.36.2")
+    [line] = [line for line in result.output.splitlines() if line.startswith("noise floor: ")]
+    assert re.fullmatch(
+        r"noise floor: \d+ of \d,\d{3} fields \(\d\.\d\d %\) differ between two recordings of one cluster; [\d,]+ more differ by a"
+        r" freedom that was granted",
+        line,
+    )

@@ -171,6 +171,39 @@ def test_storage_keeps_out_of_the_default_namespace(stand_in, tmp_path):
     assert set(handler.namespaces) == {"taken"}
 
 
-def test_only_kind_lifecycle_is_recorded(tmp_path):
+def test_a_recording_is_not_recorded(tmp_path):
     with pytest.raises(InspectorError, match="refusing to record"):
         record(open_recording(), tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("server", "here"),
+    [
+        ("https://127.0.0.1:6443", True),
+        ("https://127.8.8.8", True),
+        ("https://[::1]:6443", True),
+        ("https://localhost:6443", True),
+        ("https://10.0.0.1:6443", False),
+        ("https://localhost.example.com", False),
+        ("https://127.0.0.1.example.com", False),
+        ("https://kubernetes.example.com:6443", False),
+    ],
+)
+def test_another_context_is_touched_only_on_this_machine(tmp_path, server, here):
+    config = tmp_path / "config"
+    config.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": {"server": server}}],
+                "contexts": [{"name": "mine", "context": {"cluster": "c", "user": "u"}}],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+            }
+        )
+    )
+    if here:
+        LiveCluster("mine", config_file=str(config)).close()
+    else:
+        with pytest.raises(InspectorError, match=r"refusing context 'mine': .* is not on this machine"):
+            LiveCluster("mine", config_file=str(config))

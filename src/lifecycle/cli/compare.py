@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from lifecycle.cli.live_comparison import noise_floor, record_now
 from lifecycle.cli.refusal import Misused, Refusal, refusals
 
 if TYPE_CHECKING:
@@ -65,6 +67,20 @@ WIDTH = 140
     ),
 )
 @click.option(
+    "--live",
+    metavar="CONTEXT",
+    help=(
+        "Ask a live cluster and the embedded one, both now: a context of your"
+        " kubeconfig named kind-lifecycle, or one whose server is on this machine."
+    ),
+)
+@click.option(
+    "--noise",
+    nargs=2,
+    metavar="DIR DIR",
+    help="Two recordings of one cluster: how far a cluster disagrees with itself.",
+)
+@click.option(
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -84,6 +100,8 @@ def compare(
     stages: tuple[str, ...],
     recording: str,
     against: str,
+    live: str | None,
+    noise: tuple[str, str] | None,
     json_file: Path | None,
     all_rows: bool,
     latency: float,
@@ -105,7 +123,14 @@ def compare(
 
     if json_file is not None and not json_file.parent.is_dir():
         raise Refusal(f"{json_file}: there is no folder {json_file.parent}")
-    with refusals():
+    if sum((live is not None, noise is not None, against != "embedded")) > 1:
+        raise Misused("--live, --noise and --against exclude each other")
+    with ExitStack() as stack, refusals():
+        if live is not None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            recording, stages = record_now(live, stages, folder)
+        if noise is not None:
+            against, recording = noise
         theirs = open_recording(recording)
         known = theirs.scenarios()
         if against == "embedded":
@@ -118,9 +143,8 @@ def compare(
                 raise Misused(
                     f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}"
                 )
-        chosen = stages or tuple(
-            stage for stage in (*COMPUTED, *OF_NODES) if stage in known
-        )
+        asked = known if noise else (*COMPUTED, *OF_NODES)
+        chosen = stages or tuple(stage for stage in asked if stage in known)
         bar = Progress(
             console=Console(stderr=True),
             transient=True,
@@ -138,6 +162,8 @@ def compare(
             table.limit = sys.maxsize
         console.print(table)
         console.print()
+    if noise is not None:
+        console.print(noise_floor(tables))
     if any(table.unexplained for table in tables):
         sys.exit(1)
 

@@ -17,7 +17,7 @@ from lifecycle.cli.refusal import Misused, Refusal, refusals
 @click.option(
     "--context",
     required=True,
-    help="Context of your kubeconfig; only kind-lifecycle is recorded.",
+    help="Context of your kubeconfig: kind-lifecycle, or one on this machine.",
 )
 @click.option(
     "--scenario",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster import ADMIN, Cluster
 from lifecycle.cluster.cluster_config import RECORDED_LATENCY, ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -68,7 +68,7 @@ def agreement_with(
         try:
             await cluster.start()
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
-                cluster.server
+                cluster.server, (ADMIN, cluster.admin_groups)
             )
             table = await compare_cluster(target, theirs, scenario, on_step=on_step)
         finally:

@@ -26,6 +26,8 @@ class NodesReady:
 
     async def wait(self, watcher: Client, kubeadm: Client) -> None:
         """Watch nodes until all are Ready, and mark those of the control plane."""
+        if not self.waiting:  # a control plane without machines
+            return
         unmarked = {name: shape for name, shape in self._shapes.items() if shape.labels}
         stream = await watcher.watch(
             resource("nodes"), resource_version="0", bookmarks=False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.scenarios import compare_told
 from lifecycle.compare.told import Told, settled_before, told_by
-from lifecycle.inspector import Recording
-from lifecycle.inspector.runner import Responder, run_scenario
+from lifecycle.inspector import InspectorError, Recording
+from lifecycle.inspector.live import LABEL, LABEL_VALUE
+from lifecycle.inspector.runner import Responder, run_scenario, until_furnished
 from lifecycle.inspector.scenario import (
     Scenario,
     Step,
@@ -53,6 +55,9 @@ async def compare_cluster(
         if scenario in scenario_names()
         else derive(scenario, recording.exchanges(scenario))
     )
+    for namespace in recording.stand_ins(scenario):
+        await _make_namespace(target, namespace)
+        questions = questions.in_namespace(namespace)
     start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
         ours = await run_scenario(
@@ -71,6 +76,23 @@ async def compare_cluster(
         f"recording {recording.provenance}",
         given=given,
     )
+
+
+async def _make_namespace(target: Responder, name: str) -> None:
+    """What the recorder did before it asked: a namespace instead of `default`."""
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {LABEL: LABEL_VALUE}},
+    }
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    headers["User-Agent"] = "OpenAPI-Generator/python"  # the official client's
+    status, _, answer = await target.request(
+        "POST", "/api/v1/namespaces", headers, json.dumps(namespace).encode()
+    )
+    if status != 201:
+        raise InspectorError(f"namespace {name!r} cannot be made: {answer.decode()}")
+    await until_furnished(target, name)
 
 
 @contextlib.asynccontextmanager

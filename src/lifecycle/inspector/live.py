@@ -1,8 +1,9 @@
-"""A live kind cluster, behind the same interface as a recording.
+"""A live cluster, behind the same interface as a recording.
 
 It is somebody's machine, so it is careful: only a context named `kind-lifecycle` is
-touched, only namespaces made here are changed, they carry a label, and they are deleted
-when the `with` block ends, however it ends.
+touched, or one that was named outright and whose server listens on this machine's
+loopback interface; only namespaces made here are changed, they carry a label, and they
+are deleted when the `with` block ends, however it ends.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import kubernetes.client
 import kubernetes.config
@@ -28,9 +31,21 @@ LABEL = "lifecycle.book/made-by"
 LABEL_VALUE = "inspector"
 
 
+def on_loopback(url: str) -> bool:
+    """Whether a server's address is the loopback interface, literally: no name is
+    looked up, but for `localhost`.
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 class LiveCluster:
-    """The kind cluster `lifecycle`. Raises InspectorError for any other context, and
-    when the context is not to be had.
+    """The kind cluster `lifecycle`, or another one on this machine. Raises
+    InspectorError for a context whose server is elsewhere, and when the context is not
+    to be had.
 
     `config_file` is a kubeconfig's path; left out, kubectl's own rules hold
     (`KUBECONFIG`, then `~/.kube/config`).
@@ -41,11 +56,6 @@ class LiveCluster:
     def __init__(
         self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None
     ) -> None:
-        if context != ALLOWED_CONTEXT:
-            raise InspectorError(
-                f"refusing context {context!r}: live labs touch only a context named"
-                f" {ALLOWED_CONTEXT!r}"
-            )
         self.name = context
         self.config_file = config_file
         try:
@@ -57,6 +67,13 @@ class LiveCluster:
                 f"no context {context!r} to connect to ({error}); `make cluster`"
                 " makes one"
             ) from None
+        host = self.api_client.configuration.host
+        if context != ALLOWED_CONTEXT and not on_loopback(host):
+            self.api_client.close()
+            raise InspectorError(
+                f"refusing context {context!r}: {host} is not on this machine; only a"
+                f" context named {ALLOWED_CONTEXT!r} may be elsewhere"
+            )
         self._namespaces: list[str] = []
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
 """Making a recording of a live cluster, in the format of `recordings/`.
 
-Only the context `kind-lifecycle` is recorded, and in it only namespaces that were made
-for it; they are deleted again, also after Ctrl-C. Where kubectl is on the PATH, the
-journey is driven by the real one and its output kept; else the requests it boils down
-to are sent. All watches are open before the first request.
+Only what `LiveCluster` connects to is recorded, and in it only namespaces that were
+made for it; they are deleted again, also after Ctrl-C. Where kubectl is on the PATH,
+the journey is driven by the real one and its output kept; else the requests it boils
+down to are sent. All watches are open before the first request.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rich.progress import Progress
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
 from lifecycle.inspector.kubectl_command import kubectl_on_path, run_kubectl
-from lifecycle.inspector.live import ALLOWED_CONTEXT, LiveCluster
+from lifecycle.inspector.live import LiveCluster
 from lifecycle.inspector.recording import NAMESPACES
-from lifecycle.inspector.runner import run_scenario
+from lifecycle.inspector.runner import run_scenario, until_furnished
 from lifecycle.inspector.scenario import Scenario, Step, load_scenario
 
 DEFAULT_SCENARIOS = ("discovery", "objects", "journey", "storage")
@@ -44,19 +44,21 @@ def record(
     progress: bool = True,
 ) -> Path:
     """Record scenarios of a live cluster into a folder, which is returned. Raises
-    InspectorError for any other context.
+    InspectorError for what is no live cluster.
     """
-    if getattr(cluster, "name", "") != ALLOWED_CONTEXT:
-        raise InspectorError(
-            f"refusing to record {cluster!r}: only a context named {ALLOWED_CONTEXT!r}"
-        )
+    if not cluster.live:
+        raise InspectorError(f"refusing to record {cluster!r}: it is no live cluster")
     out = Path(out_dir)
     chosen = [load_scenario(name) for name in scenarios]
+    for scenario in chosen:  # what an earlier recording left is nobody's answer
+        if _touches_default(scenario):
+            _make_room(cluster, _stand_in(scenario))
     with Progress(disable=not progress, transient=True) as bar:
         for scenario in chosen:
             task = bar.add_task(scenario.name, total=len(scenario.steps))
             if _touches_default(scenario):  # not ours to touch on somebody's machine
-                with cluster.namespace(f"lifecycle-{scenario.name}") as namespace:
+                with cluster.namespace(_stand_in(scenario)) as namespace:
+                    _to_the_end(until_furnished(LiveTarget(cluster), namespace))
                     _note_namespace(out, scenario.name, namespace, "default")
                     _record_one(
                         cluster,
@@ -101,6 +103,11 @@ def _touches_default(scenario: Scenario) -> bool:
         step.method != "GET" and "/namespaces/default" in step.path
         for step in scenario.steps
     )
+
+
+def _stand_in(scenario: Scenario) -> str:
+    """The namespace that is made instead of `default`."""
+    return f"lifecycle-{scenario.name}"
 
 
 def _record_one(

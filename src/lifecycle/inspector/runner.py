@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -31,6 +32,8 @@ POLL = 0.2
 """Seconds between two looks at whether all has settled; a plain REST client has no
 better way that works with every target.
 """
+
+FURNISHING = 10.0
 
 
 LEAD = 2.0
@@ -204,3 +207,19 @@ async def _is_settled(target: Responder, namespace: str) -> bool:
     return len(pods) == desired and not any(
         pod["metadata"].get("deletionTimestamp") for pod in pods
     )
+
+
+async def until_furnished(target: Responder, namespace: str) -> None:
+    """Wait until a new namespace has what controllers put into every one, so that it
+    does not come between two questions. Where no controller does, `FURNISHING` seconds
+    are enough.
+    """
+    headers = {"Accept": "application/json"}
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FURNISHING):
+            for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+                where = f"/api/v1/namespaces/{namespace}/{path}"
+                answer = await target.request("GET", where, headers, b"")
+                while answer[0] != 200:
+                    await asyncio.sleep(POLL)
+                    answer = await target.request("GET", where, headers, b"")
