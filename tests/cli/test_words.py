@@ -177,7 +177,7 @@ def test_compare_holds_the_embedded_cluster_against_the_recording(tmp_path):
 def test_compare_tells_two_recordings_of_one_system_equal():
     result = run("compare", "journey", "--against", "recordings/kind-1.36.2-again", "--all-rows")
     assert result.exit_code == 0, result.output
-    assert "56 of 56 answers equal" in result.stdout
+    assert "57 of 57 answers equal" in result.stdout
 
 
 def test_compare_leaves_with_1_on_a_disagreement_nobody_explained():
@@ -221,8 +221,12 @@ def test_record_refuses_in_one_line(words, said, code):
 def test_claims_says_how_many_nobody_checks():
     result = run("claims", "--stage", "scheduler")
     assert result.exit_code == 0, result.output
-    assert "292 claims: " in result.stdout
-    assert " read in source, 0 contradicted" in result.stdout
+    counts = re.search(
+        r"^(\d+) claims: (\d+) checked .*, (\d+) read in source, 0 contradicted$", result.stdout, re.MULTILINE
+    )
+    assert counts
+    claims, checked, read = map(int, counts.groups())
+    assert claims == checked + read > 10
 
 
 def test_claims_refuses_an_unknown_stage():
