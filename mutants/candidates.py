@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ RANDOM = ("VariableReplacer", "VariableInserter")
 """cosmic-ray's operators that throw dice of their own: the same seed would not give the same mutant."""
 
 
+@functools.cache
 def operators() -> dict[str, Operator]:
     """Every operator by its name: cosmic-ray's, then ours."""
     provider = OperatorProvider()
@@ -90,6 +92,10 @@ def _unrun_parts(node: Any) -> Iterator[ast.AST]:
             yield node
         case ast.Assign(value=ast.BinOp(op=ast.BitOr())) if _is_alias(node.value):
             yield node.value
+        case ast.Call(func=ast.Name(id="zip"), keywords=[ast.keyword(arg="strict")]):
+            yield node.keywords[0].value  # an assertion about what comes in, as `assert` is
+        case ast.Call(func=ast.Name(id="dataclass")):
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "slots")  # only takes less memory
         case ast.Call(func=ast.Name(id="cast" | "TypeVar" | "NewType")) if node.args:
             yield node.args[0]
 

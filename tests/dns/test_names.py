@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lifecycle.dns.answering import Answerer, address_of
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import Answer, Record
-from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
 from tests.dns.cluster import answerer, service, slice_of
 
 
@@ -233,3 +233,11 @@ def test_a_chain_of_aliases_is_followed_only_so_far(length: int, found: bool) ->
     answer = Answerer(KubernetesPlugin(index)).answer("n0.shop.svc.cluster.local.", "A").answer
     assert [record.data for record in answer[-1:]] == (["10.96.0.5"] if found else [])
     assert len(answer) == (length + 1 if found else 0)
+
+
+def test_a_port_is_tcp_unless_it_says_otherwise_and_no_port_is_one_without_a_number() -> None:
+    none = Port("", "", -1)
+    assert declared_ports(None) == declared_ports([]) == [none]
+    assert declared_ports([{"port": 80}, {"name": "dns", "protocol": "UDP", "port": 53}, {"name": "any"}]) == [
+        Port("", "TCP", 80), Port("dns", "UDP", 53), Port("any", "TCP", -1)
+    ]  # fmt: skip

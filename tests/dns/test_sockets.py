@@ -79,3 +79,17 @@ def test_a_number_that_was_asked_for_is_tried_once(taken: type[Taken], monkeypat
     tcp, udp = open_sockets(port=port)
     with tcp, udp:
         assert tcp.getsockname()[1] == port
+
+
+def test_a_server_that_comes_back_gets_its_number_though_clients_were_cut_off() -> None:
+    """What the end of a connection leaves behind for a minute does not keep the number."""
+    tcp, udp = open_sockets()
+    tcp.setblocking(True)
+    address = tcp.getsockname()
+    with socket.create_connection(address, timeout=5):
+        accepted, _ = tcp.accept()
+        for each in (accepted, tcp, udp):  # the server's end closes first
+            each.close()
+    tcp, udp = open_sockets(port=address[1])
+    with tcp, udp:
+        assert tcp.getsockname() == address

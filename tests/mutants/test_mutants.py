@@ -39,6 +39,7 @@ def record(what: str) -> None:
 
 seen: list[str] = []
 __all__ = ["record", "surge"]
+pairs = dict(zip("a", "b", strict=True))
 '''
 
 TESTS = """
@@ -76,6 +77,7 @@ def test_docstrings_and_annotations_are_not_broken(checkout):
     assert 20 not in lines
     places = candidates(checkout / "src/lifecycle/toy.py")
     assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceBinaryOperator_BitOr")]
+    assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceTrueWithFalse")]
 
 
 def test_a_sample_is_the_same_for_a_seed_and_has_one_mutant_per_place(checkout):
@@ -107,9 +109,7 @@ def test_a_missing_assertion_shows_as_a_survivor(checkout):
     """Nobody looks at what was recorded, and nobody comes near `allowed`; everything else is noticed."""
     module = checkout / "src/lifecycle/toy.py"
     coverage = measure(checkout / "src", [str(checkout / "tests/test_toy.py")], checkout, cwd=checkout)
-    by_change = {
-        (c.line, c.operator): c for some in candidates(module).values() for c in some if c.mutated() is not None
-    }
+    by_change = {(c.line, c.operator): c for some in candidates(module).values() for c in some}
     with Workshop(checkout) as workshop:
         untested = trial(by_change[11, "LeaveOutCall"], workshop, coverage)
         tested = trial(by_change[12, "ReplaceBinaryOperator_Add_Sub"], workshop, coverage)
@@ -144,13 +144,21 @@ def test_what_was_measured_is_kept_until_a_test_or_a_module_changes(checkout, tm
     assert len(moved.of_module(module)) == 3
 
 
+def test_a_mutant_that_cannot_be_imported_is_noticed(checkout):
+    with (
+        Workshop(checkout) as workshop,
+        workshop.broken(checkout / "src/lifecycle/toy.py", "import nowhere"),
+    ):
+        assert not workshop.tests_pass(["tests/test_toy.py::test_unknown"], seconds=60)
+
+
 def test_a_fork_has_the_libraries_and_its_own_mutant(checkout):
     test = checkout / "tests/test_toy.py"
     test.write_text("import sys\ndef test_loaded(): assert 'wave' in sys.modules\n")
     for imports, loaded in ((["wave", "no_such_module"], True), ([], False)):
         with Workshop(checkout, imports) as workshop:
             assert workshop.tests_pass([str(test)], seconds=60) is loaded
-            with pytest.raises(ValueError, match="no_such"):
+            with pytest.raises(FileNotFoundError, match="no_such"):
                 workshop.tests_pass(["no_such.py"], seconds=60)
     assert workshop.nursery.process.returncode == 0
 

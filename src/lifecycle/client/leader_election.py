@@ -99,7 +99,7 @@ class LeaderElector:
             ):
                 return False
             return self._hold(await self._write(lease))
-        except (TimeoutError, StatusError, OSError):
+        except (StatusError, OSError):
             return False  # lost a race, or the server is away: the caller tries again
 
     async def release(self) -> bool:
@@ -119,7 +119,7 @@ class LeaderElector:
                         _LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}
                     )
                 )
-        except (TimeoutError, StatusError, OSError):
+        except (StatusError, OSError):
             return False
         return True
 

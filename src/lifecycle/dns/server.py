@@ -115,7 +115,7 @@ class ClusterDNS:
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
-    def respond(self, packet: bytes, *, tcp: bool = False) -> bytes:
+    def respond(self, packet: bytes, *, tcp: bool) -> bytes:
         """The packet that answers a packet."""
         return respond(packet, self, self._dice, tcp=tcp)
 
@@ -154,6 +154,6 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        reply = self._server.respond(data)
+        reply = self._server.respond(data, tcp=False)
         if reply and self._transport is not None:
             self._transport.sendto(reply, addr)

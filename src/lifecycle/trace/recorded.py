@@ -27,7 +27,7 @@ _CONTROLLERS = (
     "endpointslice-controller",
     "endpoint-controller",
 )
-_PROGRAMS = {"kubectl": "kubectl", "kube-scheduler": "scheduler", "kubelet": "kubelet"}
+_PROGRAMS = {"kube-scheduler": "scheduler"}
 _KINDS = {
     "deployments": "Deployment",
     "replicasets": "ReplicaSet",
@@ -108,27 +108,27 @@ def requests_of(
 
 def component_of(entry: dict[str, Any]) -> str:
     """Which component sent a request: a controller by its account, everything else by
-    its user agent.
+    its user agent, which begins with the program and may end with an account.
     """
     account = entry.get("user", {}).get("username", "").rpartition(":")[2]
     if account in _CONTROLLERS:
         return account
     agent = entry.get("userAgent", "")
     program = agent.partition("/")[0]
-    return _PROGRAMS.get(program) or agent.rpartition(":")[2] or program
+    _, colon, name = agent.rpartition(":")
+    return _PROGRAMS.get(program) or (name if colon else program)
 
 
 def _step(entry: dict[str, Any], origin: float) -> Step:
     reference = entry["objectRef"]
-    sub = reference.get("subresource", "")
-    stage = {"binding": "bind", "status": "status"}.get(sub, "")
-    if not stage:
-        stage = (
-            f"{entry['verb']}"
-            f" {_KINDS.get(reference['resource'], reference['resource'])}"
+    kind = _KINDS.get(reference["resource"], reference["resource"])
+    sub = reference.get("subresource")
+    if sub == "status" and component_of(entry).endswith("-controller"):
+        stage = f"status of {kind}"
+    else:
+        stage = {"binding": "bind", "status": "status"}.get(
+            sub, f"{entry['verb']} {kind}"
         )
-    if component_of(entry).endswith("-controller") and sub == "status":
-        stage = f"status of {_KINDS.get(reference['resource'], reference['resource'])}"
     about = f"{reference['resource']}/{_name(entry)}"
     start, end = (
         _seconds(entry[key]) - origin

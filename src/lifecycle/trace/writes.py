@@ -31,8 +31,8 @@ class Line:
 
     depth: int
     text: str
-    owner: str = ""
-    change: str = ""
+    owner: str
+    change: str
 
 
 @dataclass(slots=True, frozen=True)
