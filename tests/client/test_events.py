@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import Clock, run_virtual
@@ -116,3 +118,29 @@ def test_references_leave_out_what_is_empty() -> None:
         "name": "n",
         "apiVersion": "v1",
     }
+
+
+class Away(FakeAPI):
+    """Does not answer the first times."""
+
+    async def round_trip(self, request: Any) -> Any:
+        times.append(asyncio.get_running_loop().time())
+        raise OSError("away")
+
+
+times: list[float] = []
+
+
+def test_a_server_that_is_away_is_asked_twelve_times_ten_seconds_apart_the_first_pause_by_chance() -> None:
+    async def main() -> None:
+        times.clear()
+        recorder = EventRecorder(Client(Away(), "x/1"), "x", clock=Clock())
+        pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "default"}}
+        recorder.event(pod, "Normal", "Tested", "once")
+        await recorder.flush()
+
+    run_virtual(main())
+    pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert len(times) == 12
+    assert 0 <= pauses[0] < 10
+    assert pauses[1:] == pytest.approx([10.0] * 10)

@@ -133,3 +133,17 @@ def test_a_lease_that_is_given_up_is_taken_at_the_next_look() -> None:
         assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseTransitions"]) == ("b", 1)
 
     run_virtual(main())
+
+
+def test_a_lease_is_made_with_all_that_the_next_one_has_to_know() -> None:
+    async def main() -> None:
+        api = FakeAPI()
+        await elector(api, "a", Clock()).acquire()
+        [sent] = [change[3] for change in api.log]
+        spec = sent["spec"]
+        assert (sent["kind"], sent["apiVersion"]) == ("Lease", "coordination.k8s.io/v1")
+        assert (sent["metadata"]["name"], sent["metadata"]["namespace"]) == ("lock", "kube-system")
+        assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("a", 15, 0)
+        assert spec["acquireTime"] == spec["renewTime"]
+
+    run_virtual(main())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.proxy.endpoints_map import Endpoint, EndpointsMap
-from lifecycle.proxy.service_map import ServicePortMap, service_ports
+from lifecycle.proxy.service_map import ServicePort, ServicePortMap, service_ports
 from lifecycle.proxy.service_port_name import ServicePortName
 from lifecycle.proxy.topology import categorize_endpoints
 from tests.proxy.shapes import endpoint, endpoint_slice, service
@@ -19,6 +19,75 @@ def test_headless_and_external_services_are_not_proxied() -> None:
     assert list(service_ports(service("s", "", type="ExternalName"))) == []
     assert list(service_ports(service("s", "fd00::1"))) == []
     assert next(service_ports(service("s", "fd00::1"), "IPv6")).cluster_ip == "fd00::1"
+
+
+def test_a_port_of_a_service_of_which_nothing_is_said() -> None:
+    [port] = service_ports(service("s", "10.96.0.1"))
+    assert port == ServicePort(PORT, "10.96.0.1", 80, 0, (), (), (), 0, 0, False, False)
+
+
+def test_a_port_of_a_service_of_which_everything_is_said() -> None:
+    """Of every address and network only those of the family, and in the spelling of the rules."""
+    said = service(
+        "s",
+        "10.96.0.1",
+        type="LoadBalancer",
+        clusterIPs=["10.96.0.1", "fd00::1"],
+        externalIPs=["192.0.2.1", "2001:db8:0::1"],
+        loadBalancerSourceRanges=[" 198.51.100.7/24", "2001:db8::/32"],
+        sessionAffinity="ClientIP",
+        sessionAffinityConfig={"clientIP": {"timeoutSeconds": 77}},
+        healthCheckNodePort=30001,
+        internalTrafficPolicy="Local",
+        externalTrafficPolicy="Local",
+        ports=[{"name": "dns", "protocol": "UDP", "port": 53, "nodePort": 30053}],
+    ) | {
+        "status": {
+            "loadBalancer": {
+                "ingress": [
+                    {"ip": "203.0.113.1"},
+                    {"ip": "203.0.113.2", "ipMode": "VIP"},
+                    {"ip": "203.0.113.3", "ipMode": "Proxy"},
+                    {"hostname": "elb"},
+                    {"ip": "2001:db8::2"},
+                ]
+            }
+        }
+    }
+    name = ServicePortName("ns", "s", "dns", "UDP")
+    assert list(service_ports(said)) == [
+        ServicePort(
+            name, "10.96.0.1", 53, 30053, ("192.0.2.1",), ("203.0.113.1", "203.0.113.2"), ("198.51.100.0/24",), 77,
+            30001, True, True,
+        )
+    ]  # fmt: skip
+    assert list(service_ports(said, "IPv6")) == [
+        ServicePort(
+            name, "fd00::1", 53, 30053, ("2001:db8::1",), ("2001:db8::2",), ("2001:db8::/32",), 77, 30001, True, True
+        )
+    ]  # fmt: skip
+
+
+def test_affinity_lasts_three_hours_unless_a_time_is_given() -> None:
+    for spec, seconds in (
+        ({"sessionAffinity": "None", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 77}}}, 0),
+        ({"sessionAffinity": "ClientIP"}, 10_800),
+        ({"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": None}}, 10_800),
+    ):
+        assert next(service_ports(service("s", "10.96.0.1", **spec))).sticky_max_age_seconds == seconds
+
+
+def test_the_outside_policy_counts_only_for_what_is_reached_from_outside() -> None:
+    local = {"externalTrafficPolicy": "Local", "healthCheckNodePort": 30001}
+    for spec, policy, health in (
+        ({"type": "ClusterIP"}, False, 0),
+        ({"type": "ClusterIP", "externalIPs": ["192.0.2.1"]}, True, 0),
+        ({"type": "NodePort"}, True, 0),
+        ({"type": "LoadBalancer"}, True, 30001),
+        ({"type": "LoadBalancer", "externalTrafficPolicy": "Cluster"}, False, 0),
+    ):
+        port = next(service_ports(service("s", "10.96.0.1", **(local | spec))))
+        assert (port.external_policy_local, port.health_check_node_port) == (policy, health), spec
 
 
 def test_only_changes_that_rules_are_made_of_count() -> None:

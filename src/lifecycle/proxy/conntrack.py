@@ -31,7 +31,7 @@ class Flow(NamedTuple):
 
     to: Place
     answered_by: Place
-    key: bytes = b""
+    key: bytes
 
 
 class Conntrack(Protocol):

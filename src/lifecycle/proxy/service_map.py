@@ -30,15 +30,15 @@ class ServicePort:
     name: ServicePortName
     cluster_ip: str
     port: int
-    node_port: int = 0
-    external_ips: tuple[str, ...] = ()
-    load_balancer_vips: tuple[str, ...] = ()
-    load_balancer_source_ranges: tuple[str, ...] = ()
-    sticky_max_age_seconds: int = 0
+    node_port: int
+    external_ips: tuple[str, ...]
+    load_balancer_vips: tuple[str, ...]
+    load_balancer_source_ranges: tuple[str, ...]
+    sticky_max_age_seconds: int
     """0: no session affinity."""
-    health_check_node_port: int = 0
-    internal_policy_local: bool = False
-    external_policy_local: bool = False
+    health_check_node_port: int
+    internal_policy_local: bool
+    external_policy_local: bool
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,0 +1,74 @@
+"""The filters that need nothing but the node: is it the one that was named, and may it be used at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.interface import FilterPlugin
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.node_name import NodeName
+from lifecycle.scheduler.framework.plugins.node_unschedulable import NodeUnschedulable
+from lifecycle.scheduler.framework.status import unresolvable
+from lifecycle.scheduler.framework.types import ClusterEvent
+from tests.scheduler.cluster_model import make_node, make_pod
+
+CORDONED = {"unschedulable": True}
+
+
+def refusal(plugin: FilterPlugin, pod: Object, node: Object) -> Any:
+    return plugin.filter(CycleState(), PodInfo(pod), NodeInfo(node))
+
+
+def pod_with(**spec: Any) -> Object:
+    pod = make_pod("p")
+    return {**pod, "spec": {**pod["spec"], **spec}}
+
+
+def node_with(**spec: Any) -> Object:
+    return {**make_node("a"), "spec": spec}
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("a", True), ("", True), (None, True), ("b", False)])
+def test_a_pod_that_names_its_node_runs_there_or_nowhere(name: str | None, allowed: bool) -> None:
+    refused = unresolvable("NodeName", "node(s) didn't match the requested node name")
+    assert refusal(NodeName(), pod_with(nodeName=name), make_node("a")) == (None if allowed else refused)
+    assert refusal(NodeName(), make_pod("p"), make_node("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("toleration", "allowed"),
+    [
+        ({"operator": "Exists"}, True),
+        ({"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}, True),
+        ({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, True),
+        ({"key": "node.kubernetes.io/unschedulable", "effect": "NoExecute"}, False),
+        ({"key": "node.kubernetes.io/unschedulable", "value": "x"}, False),
+        ({"key": "other", "operator": "Exists"}, False),
+    ],
+)
+def test_a_cordoned_node_is_for_pods_that_tolerate_its_mark(toleration: Object, allowed: bool) -> None:
+    refused = unresolvable("NodeUnschedulable", "node(s) were unschedulable")
+    plugin = NodeUnschedulable()
+    got = refusal(plugin, pod_with(tolerations=[{"key": "x", "operator": "Exists"}, toleration]), node_with(**CORDONED))
+    assert got == (None if allowed else refused)
+    assert refusal(plugin, make_pod("p"), node_with(**CORDONED)) == refused
+    for spec in ({}, {"unschedulable": False}):
+        assert refusal(plugin, make_pod("p"), node_with(**spec)) is None
+
+
+def test_what_may_end_the_refusals() -> None:
+    name, cordon = NodeName().events_to_register(), NodeUnschedulable().events_to_register()
+    assert set(name) == {ClusterEvent("Node", "Add")}
+    taint, add = ClusterEvent("Node", "UpdateNodeTaint"), ClusterEvent("Node", "Add")
+    assert set(cordon) == {add, taint, ClusterEvent("Pod", "UpdatePodToleration")}
+    info = PodInfo(make_pod("p"))
+    usable, marked = node_with(), node_with(**CORDONED)
+    for hint in (cordon[add], cordon[taint]):
+        assert [bool(hint(info, old, new)) for old, new in ((None, usable), (None, marked))] == [True, False]
+        assert bool(hint(info, marked, usable))
+        assert not hint(info, usable, usable)
+        assert not hint(info, usable, marked)
