@@ -88,7 +88,7 @@ def _unrun_parts(node: Any) -> Iterator[ast.AST]:
             yield node.annotation
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             yield node.value  # nobody imports a star
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.ClassDef(bases=[ast.Name(id="Protocol")]):
             yield node
         case ast.Assign(value=ast.BinOp(op=ast.BitOr())) if _is_alias(node.value):
             yield node.value

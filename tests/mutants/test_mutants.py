@@ -20,7 +20,7 @@ from mutants.workshop import Workshop
 from mutants import report
 
 MODULE = '''"""A module."""
-from __future__ import annotations
+from __future__ import annotations; from typing import Protocol
 
 ANNOTATED: int | None = 3
 
@@ -40,6 +40,9 @@ def record(what: str) -> None:
 seen: list[str] = []
 __all__ = ["record", "surge"]
 pairs = dict(zip("a", "b", strict=True))
+class Surging(Protocol):
+    @property
+    def most(self) -> int: ...
 '''
 
 TESTS = """
@@ -74,7 +77,7 @@ def test_docstrings_and_annotations_are_not_broken(checkout):
     lines = {line for line, _ in candidates(checkout / "src/lifecycle/toy.py")}
     assert 1 not in lines
     assert 8 not in lines
-    assert 20 not in lines
+    assert not lines & {20, 22, 23, 24}
     places = candidates(checkout / "src/lifecycle/toy.py")
     assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceBinaryOperator_BitOr")]
     assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceTrueWithFalse")]

@@ -57,16 +57,18 @@ def parse_request(name: str, zone: str) -> RequestName:
     if labels[0] not in (SVC, POD):
         raise InvalidRequest(name)
     kind, namespace, service, *rest = [*labels, "", ""][: max(len(labels), 3)]
-    if len(rest) == 1:
-        return RequestName(kind, namespace, service, endpoint=rest[0])
-    if len(rest) == 2:
-        return RequestName(
-            kind,
-            namespace,
-            service,
-            protocol=rest[0].removeprefix("_"),
-            port=rest[1].removeprefix("_"),
-        )
-    if rest:
-        raise InvalidRequest(name)
-    return RequestName(kind, namespace, service)
+    match rest:
+        case []:
+            return RequestName(kind, namespace, service)
+        case [endpoint]:
+            return RequestName(kind, namespace, service, endpoint=endpoint)
+        case [protocol, port]:
+            return RequestName(
+                kind,
+                namespace,
+                service,
+                protocol=protocol.removeprefix("_"),
+                port=port.removeprefix("_"),
+            )
+        case _:
+            raise InvalidRequest(name)

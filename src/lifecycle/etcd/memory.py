@@ -221,10 +221,9 @@ class MemoryStore:
         for key in touched:
             versions = self._versions[key]
             keep = bisect_right(versions, revision, key=lambda kv: kv.mod_revision) - 1
-            if keep >= 0 and not versions[keep].version:
+            if not versions[keep].version:  # by then it was deleted
                 keep += 1
-            if keep > 0:
-                del versions[:keep]
+            del versions[:keep]
             if not versions:
                 del self._versions[key]
         self._compacted = revision
