@@ -241,3 +241,10 @@ def test_a_port_is_tcp_unless_it_says_otherwise_and_no_port_is_one_without_a_num
     assert declared_ports([{"port": 80}, {"name": "dns", "protocol": "UDP", "port": 53}, {"name": "any"}]) == [
         Port("", "TCP", 80), Port("dns", "UDP", 53), Port("any", "TCP", -1)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["", "web.shop.svc.cluster.local.", "x.in-addr.arpa.", "2.244.10.in-addr.arpa.", "1.ip6.arpa."]
+)
+def test_a_name_that_stands_for_no_address_has_an_empty_one(name: str) -> None:
+    assert address_of(name) == ""
