@@ -34,7 +34,7 @@ EXPLAINED = {
 _ANCHOR = re.compile(r"\]\{#([a-z0-9-]+)\}")
 
 
-def where_told(book: str | Path) -> dict[str, str]:
+def pages_of_claims(book: str | Path) -> dict[str, str]:
     """Claim id → the page that tells it, as a path below the book's folder with its
     anchor (`apiserver/authn.html#claim`).
     """
@@ -64,7 +64,7 @@ class LedgerPage:
     """
 
     matrix: ClaimsMatrix
-    told: Mapping[str, str]
+    pages: Mapping[str, str]
     reasons: Mapping[str, str]
     up: str = "../"
 
@@ -99,7 +99,7 @@ class LedgerPage:
 
     def _claim(self, claim: Claim) -> str:
         text = html.escape(claim.text)
-        page = self.told.get(claim.id)
+        page = self.pages.get(claim.id)
         linked = f'<a href="{self.up}{page}">{text}</a>' if page else text
         cells = (
             (column, self.matrix.cells[claim.id, column])
