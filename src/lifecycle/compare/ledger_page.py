@@ -59,7 +59,7 @@ def load_reasons(path: str | Path) -> dict[str, str]:
 
 @dataclass(slots=True, frozen=True)
 class LedgerPage:
-    """Shows itself in a notebook. `told` and `reasons` as the two functions above
+    """Shows itself in a notebook. `pages` and `reasons` as the two functions above
     return them; `up` leads from the page to the book.
     """
 

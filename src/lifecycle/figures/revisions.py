@@ -26,7 +26,7 @@ class Change(NamedTuple):
 def draw_revisions(
     changes: Sequence[Change], reported: Collection[int], *, width: float = 6.4
 ) -> Figure:
-    """`told` are the revisions that a watch reported. The first key is on top."""
+    """`reported` are the revisions that a watch reported. The first key is on top."""
     keys = list(dict.fromkeys(change.key for change in changes))
     [axes] = empty_axes(width, 0.8 * len(keys) + 0.6)
     for revision, key, what in changes:
