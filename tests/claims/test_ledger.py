@@ -6,7 +6,7 @@ import pytest
 
 from lifecycle.agreements import claim_checks
 from lifecycle.compare import claims
-from lifecycle.compare.ledger_page import LedgerPage, load_reasons, where_told
+from lifecycle.compare.ledger_page import LedgerPage, load_reasons, pages_of_claims
 from lifecycle.compare.program_answers import recorded_programs
 from lifecycle.inspector import Recording
 from tests.conftest import RECORDINGS, ROOT
@@ -64,8 +64,8 @@ def test_what_is_only_read_in_source_says_why_and_where(matrix):
 
 
 def test_every_claim_has_a_paragraph_to_link_to(matrix):
-    told = where_told(ROOT / "book")
-    assert [claim.id for claim in matrix.ledger if claim.id not in told] == []
+    pages = pages_of_claims(ROOT / "book")
+    assert [claim.id for claim in matrix.ledger if claim.id not in pages] == []
 
 
 def test_the_page_counts_by_kind_of_evidence(matrix):

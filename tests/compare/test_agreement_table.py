@@ -64,7 +64,7 @@ def test_long_tables_keep_every_disagreement():
     for number in range(200):
         table.add("s:", f"GET /{number}", "", "", compare(number, 7))
         table.add("s:", f"GET /{number}", "", "", compare(1, 1))
-    rows, left_out = table.shown_rows()
+    rows, left_out = table.listed_rows()
     assert len(rows) + left_out == 400
     assert sum(not row.equal for row in rows) == 60
 

@@ -37,10 +37,10 @@ def test_a_bar_is_as_long_as_its_number_and_the_marked_one_stands_out() -> None:
 
 def test_revisions_stand_in_the_lane_of_their_key_and_what_a_watch_was_told_is_coloured() -> None:
     history = [revisions.Change(2, "a", "put"), revisions.Change(3, "b", "put"), revisions.Change(4, "a", "delete")]
-    figure = revisions.draw_revisions(history, told={3, 4})
+    figure = revisions.draw_revisions(history, reported={3, 4})
     dots = figure.axes[0].collections
     assert [tuple(dot.get_offsets()[0]) for dot in dots] == [(2, 0), (3, 1), (4, 0)]
-    assert [to_hex(dot.get_facecolor()[0]) for dot in dots] == [INK, revisions.TOLD, revisions.TOLD]
+    assert [to_hex(dot.get_facecolor()[0]) for dot in dots] == [INK, revisions.REPORTED, revisions.REPORTED]
     assert words(figure) == ["put a\nrevision 2", "put b\nrevision 3", "delete a\nrevision 4"]
     assert rows(figure) == ["key a", "key b"]
 

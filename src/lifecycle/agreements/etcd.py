@@ -140,7 +140,7 @@ def _again(row: Resource, rest: str, key_of: KeyOf) -> str:
     return key_of(row, namespace, name)
 
 
-def shown_by_api(recording: Recording) -> dict[tuple[str, str], Object]:
+def objects_from_api(recording: Recording) -> dict[tuple[str, str], Object]:
     """The same objects as the API showed them, by uid and resourceVersion."""
     objects: dict[tuple[str, str], Object] = {}
     if "etcd" not in recording.scenarios():

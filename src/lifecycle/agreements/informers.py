@@ -42,9 +42,9 @@ def watched_resource(path: str) -> tuple[Resource, str]:
     """The resource and the namespace of a watch's path."""
     parts = path.strip("/").split("/")
     group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
-    found = find_resource(group, version, parts[-1])
-    assert found is not None, path
-    return found, parts[-2] if parts[-3] == "namespaces" else ""
+    resource = find_resource(group, version, parts[-1])
+    assert resource is not None, path
+    return resource, parts[-2] if parts[-3] == "namespaces" else ""
 
 
 def recorded_lists(

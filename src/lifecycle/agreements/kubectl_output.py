@@ -201,9 +201,9 @@ def historical_agreement(recording: Recording, minor: int) -> AgreementTable:
     lines = recorded_lines(recording)
     for name, flags in HISTORICAL.items():
         theirs = lines[name]
-        made = run(minor, theirs.argv[1], _flag(theirs, "image"), **flags)
-        warnings = "".join(f"{warning}\n" for warning in made.warnings)
-        ours = {"objects": [without_empties(made.obj)], "stderr": warnings}
+        generated = run(minor, theirs.argv[1], _flag(theirs, "image"), **flags)
+        warnings = "".join(f"{warning}\n" for warning in generated.warnings)
+        ours = {"objects": [without_empties(generated.obj)], "stderr": warnings}
         recorded = {
             "objects": [without_empties(obj) for obj in theirs.objects],
             "stderr": theirs.err,
@@ -211,7 +211,7 @@ def historical_agreement(recording: Recording, minor: int) -> AgreementTable:
         table.add(
             "historical",
             shlex.join(theirs.argv),
-            made.obj["kind"],
+            generated.obj["kind"],
             say(theirs),
             compare(ours, recorded),
         )

@@ -60,19 +60,19 @@ def _as_crictl(if_name: str, network: NetworkConfigList) -> dict[str, Any]:
     """A network as `crictl info` shows it."""
     plugins = []
     for plugin in network.plugins:
-        network_shown: dict[str, Any] = {
+        plugin_network: dict[str, Any] = {
             "ipam": {
                 k: v
                 for k, v in (plugin.network.get("ipam") or {}).items()
                 if k == "type"
             }
         }
-        network_shown |= {
+        plugin_network |= {
             key: plugin.network[key]
             for key in ("type", "capabilities")
             if key in plugin.network
         }
-        plugins.append({"Network": network_shown, "Source": plugin.text})
+        plugins.append({"Network": plugin_network, "Source": plugin.text})
     config = {
         "CNIVersion": network.cni_version,
         "Name": network.name,

@@ -93,9 +93,9 @@ class RememberingServer:
         """Answer, and remember."""
         self.requests.append(request)
         if self.is_discovery(request):
-            wanted = "apidiscovery" in request.headers.get("accept", "")
+            aggregated = "apidiscovery" in request.headers.get("accept", "")
             document = (
-                self._documents.get((wanted, request.path))
+                self._documents.get((aggregated, request.path))
                 or self._documents[False, request.path]
             )
             return Response(obj=document)
@@ -118,9 +118,9 @@ class RememberingServer:
             return Response(
                 obj={"metadata": {"name": request.path.rpartition("/")[2]}, **obj}
             )
-        found = self.objects.get(request.path)
-        if found is not None:
-            return Response(obj=found)
+        existing = self.objects.get(request.path)
+        if existing is not None:
+            return Response(obj=existing)
         resource, name = request.path.split("/")[-2:]
         message = f'{resource} "{name}" not found'
         return Response(

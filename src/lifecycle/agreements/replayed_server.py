@@ -42,17 +42,17 @@ def recorded_events(
     """The events of each watched path, in order of revision; bookmarks and refused
     watches left out.
     """
-    found: dict[str, list[Recorded]] = {}
+    events_by_path: dict[str, list[Recorded]] = {}
     for line in recording.watch(scenario):
         event = line["event"]
         if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
             revision = int(event["object"]["metadata"]["resourceVersion"])
-            found.setdefault(line["path"], []).append(
+            events_by_path.setdefault(line["path"], []).append(
                 Recorded(revision, line["t"], event["type"], event["object"])
             )
-    for events in found.values():
+    for events in events_by_path.values():
         events.sort(key=lambda event: event.revision)
-    return found
+    return events_by_path
 
 
 class ReplayedServer:

@@ -41,12 +41,12 @@ def typed_again(lines: dict[str, Transcript]) -> dict[str, Typed]:
     async def scene(cluster: RehearsedCluster) -> dict[str, Typed]:
         transport = cluster.client("kubectl").transport
         await type_line(f"create namespace {NAMESPACE}", transport)
-        said = {}
+        typed = {}
         for name, transcript in lines.items():
             argv = [word for word in transcript.argv if not word.startswith("-v=")]
-            said[name] = await type_line(argv, transport, namespace=NAMESPACE)
+            typed[name] = await type_line(argv, transport, namespace=NAMESPACE)
             await asyncio.sleep(SETTLED)
-        return said
+        return typed
 
     return rehearse(scene, nodes=1)
 

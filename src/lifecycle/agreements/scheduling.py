@@ -126,10 +126,10 @@ def logged_scores(recording: Recording) -> dict[str, Scores]:
     """Pod → plugin → node → score, from the scheduler's own log. Empty for a version
     that words it otherwise.
     """
-    found: dict[str, Scores] = {}
+    scores: dict[str, Scores] = {}
     for pod, plugin, node, score in _SCORE.findall(recording.log()):
-        found.setdefault(pod, {}).setdefault(plugin, {})[node] = int(score)
-    return found
+        scores.setdefault(pod, {}).setdefault(plugin, {})[node] = int(score)
+    return scores
 
 
 def pods_of(recording: Recording) -> Iterator[tuple[Object, Object]]:
@@ -176,11 +176,11 @@ def decide_again(
     for pod in noted(recording, "pods already there"):
         if pod["spec"].get("nodeName"):
             cache.add_pod(pod)
-    logged, made = logged_scores(recording), []
+    logged, decisions = logged_scores(recording), []
     for pod, settled in pods_of(recording):
         name = pod["metadata"]["name"]
         decision = Decision(name, settled, logged.get(name, {}))
-        made.append(decision)
+        decisions.append(decision)
         spec = {
             key: value for key, value in pod["spec"].items() if key != "schedulingGates"
         }
@@ -200,7 +200,7 @@ def decide_again(
             decision.refusal = str(error)
         if decision.recorded_host:
             cache.add_pod(settled)
-    return made
+    return decisions
 
 
 def scheduling_agreement(
@@ -224,8 +224,8 @@ def scheduling_agreement(
         table.add(
             "scheduling",
             decision.name,
-            _said(ours),
-            _said(theirs),
+            _summary(ours),
+            _summary(theirs),
             compare(ours, theirs, path=f"/{decision.name}"),
         )
     return table
@@ -268,7 +268,7 @@ def _preempted_on(recording: Recording) -> str:
     return ""
 
 
-def _said(answer: Any) -> str:
+def _summary(answer: Any) -> str:
     if not answer.get("node"):
         return shorten(str(answer.get("refusal", "")), 90, placeholder=" …")
     node, scores = answer["node"], answer.get("scores") or {}

@@ -46,7 +46,7 @@ def traced_requests(err: str) -> list[Traced]:
     """All requests in the stderr of a traced command, in order. Headers have lower-case
     names.
     """
-    found: list[Traced] = []
+    requests: list[Traced] = []
     body = b""
     heading = False
     headers: dict[str, str] = {}
@@ -60,17 +60,17 @@ def traced_requests(err: str) -> list[Traced]:
                 m["name"].lower(): m["value"].replace('\\"', '"')
                 for m in _HEADER.finditer(curl["headers"])
             }
-            found.append(_traced(curl["method"], curl["url"], named, body))
+            requests.append(_traced(curl["method"], curl["url"], named, body))
             body = b""
         elif verb := _VERB.match(part):
             named = dict(
                 _named(line) for line in part.splitlines()[1:] if line.startswith("\t")
             )
-            found.append(_traced(verb["method"], verb["url"], named, body))
+            requests.append(_traced(verb["method"], verb["url"], named, body))
             body = b""
         elif old := _OLD.match(part.strip()):
             headers = {}
-            found.append(_traced(old["method"], old["url"], headers, body))
+            requests.append(_traced(old["method"], old["url"], headers, body))
             body = b""
         elif part.startswith("Request Headers:"):
             heading = True
@@ -78,7 +78,7 @@ def traced_requests(err: str) -> list[Traced]:
             headers[header["name"].lower()] = header["value"].strip()
         else:
             heading = False
-    return found
+    return requests
 
 
 def _parts(err: str) -> list[str]:

@@ -124,15 +124,15 @@ def _soften_entry(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
+def _reported_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
     if kind != "Event":
         return False
     if key == "rows":
         about = (value.get("object") or {}).get("metadata") or {}
         cells = [str(cell) for cell in value["cells"]]
         pod = next((c[4:] for c in cells if c.startswith("pod/")), "")
-        told = "NodeNotReady" in cells and _NOT_READY in cells
-        return told and _of_the_control_plane(about.get("namespace", ""), pod)
+        reported = "NodeNotReady" in cells and _NOT_READY in cells
+        return reported and _of_the_control_plane(about.get("namespace", ""), pod)
     subject = value.get("involvedObject") or {}
     return (
         value.get("reason") == "NodeNotReady"
@@ -169,7 +169,7 @@ ACCIDENTS = (
         BOOT,
         "while a cluster comes up, the node controller sees some static pods before"
         " their node is ready and says so",
-        _told_not_ready,
+        _reported_not_ready,
         lambda event: as_optional(event, BOOT),
     ),
     Accident(

@@ -26,8 +26,8 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.freedoms import why
 from lifecycle.compare.known import Known, explain
 
-SHOWN_ROWS = 60
-SHOWN_DIFFERENCES = 12
+MAX_ROWS = 60
+MAX_DIFFERENCES = 12
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class AgreementTable:
         self.opening = opening
         self.telling = telling
         self.rows: list[Row] = []
-        self.limit = SHOWN_ROWS
+        self.limit = MAX_ROWS
         self._explained: Counter[Known] = Counter()
 
     def add(
@@ -267,16 +267,16 @@ class AgreementTable:
         differs, or else the most telling row.
         """
         rows = self.computed
-        for found in (
+        for candidates in (
             [row for row in self.rows if row.unexplained],
             [row for row in rows if not row.equal],
             [row for row in rows if row.input == self.telling],
         ):
-            if found:
-                return found[:SHOWN_DIFFERENCES]
+            if candidates:
+                return candidates[:MAX_DIFFERENCES]
         return sorted(rows, key=lambda row: -row.comparison.total)[:1]
 
-    def shown_rows(self) -> tuple[list[Row], int]:
+    def listed_rows(self) -> tuple[list[Row], int]:
         """The rows worth showing, disagreements first in their own order, and how many
         equal ones were left out. Those that were given are not among them.
         """
@@ -304,11 +304,11 @@ class AgreementTable:
         unexplained = self.unexplained
         lines += [
             f"unexplained: {question}{difference}"
-            for question, difference in unexplained[:SHOWN_DIFFERENCES]
+            for question, difference in unexplained[:MAX_DIFFERENCES]
         ]
-        if len(unexplained) > SHOWN_DIFFERENCES:
+        if len(unexplained) > MAX_DIFFERENCES:
             lines.append(
-                f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained"
+                f"… and {len(unexplained) - MAX_DIFFERENCES:,} more unexplained"
                 " differences"
             )
         return lines

@@ -41,7 +41,7 @@ _STYLE = {"equal": "green", "known": "yellow", "different": "red"}
 
 def for_a_terminal(table: AgreementTable) -> Group:
     """The sentence, the rows that tell most, all rows, the notes."""
-    rows, left_out = table.shown_rows()
+    rows, left_out = table.listed_rows()
     parts: list[Any] = [Text(table.headline, style="bold")]
     first = table.opening_rows()
     if len(first) < len(rows):
@@ -72,7 +72,7 @@ def _grid(rows: Iterable[Row], title: str) -> Table:
 
 def for_a_page(table: AgreementTable) -> str:
     """HTML that inherits the page's colours and scrolls sideways on a phone."""
-    rows, left_out = table.shown_rows()
+    rows, left_out = table.listed_rows()
     more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes())
     count = len(table.computed)

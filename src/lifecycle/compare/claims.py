@@ -76,14 +76,14 @@ def every(answers: Iterable[object]) -> bool | None:
     """All of them, or None if there are none: a witness who has seen nothing stays
     silent.
     """
-    found = [bool(answer) for answer in answers]
-    return all(found) if found else None
+    verdicts = [bool(answer) for answer in answers]
+    return all(verdicts) if verdicts else None
 
 
 def some(answers: Iterable[object]) -> bool | None:
     """At least one of them, or None if nothing was there to look at."""
-    found = [bool(answer) for answer in answers]
-    return any(found) if found else None
+    verdicts = [bool(answer) for answer in answers]
+    return any(verdicts) if verdicts else None
 
 
 @dataclass(slots=True, frozen=True)

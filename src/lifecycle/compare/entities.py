@@ -67,20 +67,20 @@ class Entities:
         names of others.
         """
         documents = list(documents)
-        found = [pair for document in documents for pair in objects_in(document)]
+        objects = [pair for document in documents for pair in objects_in(document)]
         if self.placements is None:
-            self._as_learned.seen(0, (told_alone(*pair) for pair in found))
-        for kind, obj in sorted(found, key=lambda pair: pair[0] == "Event"):
+            self._as_learned.seen(0, (standalone(*pair) for pair in objects))
+        for kind, obj in sorted(objects, key=lambda pair: pair[0] == "Event"):
             self._learn_object(kind, obj)
         for document in documents:
             for holder in references_in(document):
                 self._learn_reference(holder)
         rows = [row for document in documents for row in rows_in(document)]
-        for wanted in ("Node", "Pod"):
+        for row_kind in ("Node", "Pod"):
             for kind, namespace, name, cells in rows:
-                if kind == wanted:
+                if kind == row_kind:
                     self._learn_row(kind, namespace, name, cells)
-        for kind, obj in found:
+        for kind, obj in objects:
             self._learn_addresses(kind, obj)
 
     def pod(self, namespace: str, name: str) -> Entity | None:
@@ -291,7 +291,7 @@ def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, A
                     yield row_kind, {"metadata": about["metadata"]}
 
 
-def told_alone(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+def standalone(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
     """An object as it would stand outside its list."""
     return obj if "kind" in obj else {**obj, "kind": kind}
 

@@ -66,9 +66,9 @@ def _loosen(
         items = list(value)
         for key, below in inner.items():
             if key.startswith("k:"):
-                wanted = json.loads(key[2:])
+                key_fields = json.loads(key[2:])
                 for index, item in enumerate(raw):
-                    if isinstance(item, dict) and wanted.items() <= item.items():
+                    if isinstance(item, dict) and key_fields.items() <= item.items():
                         items[index] = _loosen(item, items[index], below, loose)
         return items
     return loose(value)

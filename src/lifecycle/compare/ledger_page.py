@@ -34,7 +34,7 @@ EXPLAINED = {
 _ANCHOR = re.compile(r"\]\{#([a-z0-9-]+)\}")
 
 
-def where_told(book: str | Path) -> dict[str, str]:
+def pages_of_claims(book: str | Path) -> dict[str, str]:
     """Claim id → the page that tells it, as a path below the book's folder with its
     anchor (`apiserver/authn.html#claim`).
     """
@@ -59,12 +59,12 @@ def load_reasons(path: str | Path) -> dict[str, str]:
 
 @dataclass(slots=True, frozen=True)
 class LedgerPage:
-    """Shows itself in a notebook. `told` and `reasons` as the two functions above
+    """Shows itself in a notebook. `pages` and `reasons` as the two functions above
     return them; `up` leads from the page to the book.
     """
 
     matrix: ClaimsMatrix
-    told: Mapping[str, str]
+    pages: Mapping[str, str]
     reasons: Mapping[str, str]
     up: str = "../"
 
@@ -99,7 +99,7 @@ class LedgerPage:
 
     def _claim(self, claim: Claim) -> str:
         text = html.escape(claim.text)
-        page = self.told.get(claim.id)
+        page = self.pages.get(claim.id)
         linked = f'<a href="{self.up}{page}">{text}</a>' if page else text
         cells = (
             (column, self.matrix.cells[claim.id, column])

@@ -86,14 +86,14 @@ class Normaliser:
             return self._table(value)
         normalised: dict[str, Any] = {}
         for name, item in value.items():
-            shown = name
+            masked_name = name
             if (
                 name.startswith("k:{")
                 or len(name) == 36
                 or ("." in name and name[0].isdigit())
             ):  # a list item's key in managedFields, by uid or address
-                shown = self._text(name, Site("key", key, kind, pod, self.known))
-            normalised[_unique(shown, normalised)] = self._value(
+                masked_name = self._text(name, Site("key", key, kind, pod, self.known))
+            normalised[_unique(masked_name, normalised)] = self._value(
                 item, name, key, kind, pod
             )
         return soften(value, normalised, key, kind)
@@ -161,11 +161,11 @@ class Normaliser:
                     continue
                 end = 0
                 for match in rule.pattern.finditer(piece):
-                    found = rule.replace(match, site)
-                    if found is None:
+                    replacement = rule.replace(match, site)
+                    if replacement is None:
                         continue
                     self.counts[rule.name] += 1
-                    text, identity = found
+                    text, identity = replacement
                     split += [
                         piece[end : match.start()],
                         Masked(text, [Mark(rule.name, match[0], identity)], match[0]),

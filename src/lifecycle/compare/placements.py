@@ -105,7 +105,7 @@ class Placements:
             life.gone = min(life.gone, t)
             life.alive = max(life.alive, t)
 
-    def told_continuously(self, since: float = float("-inf")) -> None:
+    def watched_continuously(self, since: float = float("-inf")) -> None:
         """All that was seen `since` came from a watch: who was not said to be gone was
         there.
         """

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.compare.agreement import AgreementTable
-from lifecycle.compare.scenarios import compare_told
-from lifecycle.compare.told import Told, settled_before, told_by
+from lifecycle.compare.observations import Observations, observations_of, settled_before
+from lifecycle.compare.scenarios import compare_observations
 from lifecycle.inspector import InspectorError, Recording
 from lifecycle.inspector.live import LABEL, LABEL_VALUE
 from lifecycle.inspector.runner import Responder, run_scenario, until_furnished
@@ -68,10 +68,10 @@ async def compare_cluster(
         for exchange in recording.exchanges(scenario)
         if exchange.identity == "admin"
     ]
-    return compare_told(
+    return compare_observations(
         scenario,
-        Told(ours, lines, settled_before(recording) if like_recorded else ()),
-        replace(told_by(recording, scenario), exchanges=theirs),
+        Observations(ours, lines, settled_before(recording) if like_recorded else ()),
+        replace(observations_of(recording, scenario), exchanges=theirs),
         name,
         f"recording {recording.provenance}",
         given=given,

@@ -93,7 +93,7 @@ class Rollouts:
             if isinstance(exchange.response, dict):
                 for item in exchange.response.get("items") or ():
                     if item.get("reason") == "ScalingReplicaSet":
-                        rollouts._told(item.get("message", ""))
+                        rollouts._event(item.get("message", ""))
         return rollouts
 
     def _hold(self, condition: bool, complaint: str) -> None:
@@ -158,7 +158,7 @@ class Rollouts:
                 f"{step}: {total} left together",
             )
 
-    def _told(self, message: str) -> None:
+    def _event(self, message: str) -> None:
         match = _SCALED.match(message)
         if match is None:
             self._hold(False, message)

@@ -20,10 +20,10 @@ from lifecycle.compare.documents import document_of
 from lifecycle.compare.in_flight import KUBELET, WRITERS
 from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
+from lifecycle.compare.observations import Observations, observations_of
 from lifecycle.compare.pairing import pair_siblings
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.rollouts import Rollouts, compare_rollouts
-from lifecycle.compare.told import Told, told_by
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, Recording
 
@@ -52,17 +52,17 @@ def compare_recordings(
     them.
     """
     renamed: Counter[str] = Counter()
-    told = [
+    sides = [
         replace(
-            told_by(side, scenario),
+            observations_of(side, scenario),
             exchanges=in_own_place(side, scenario, renamed),
         )
         for side in (ours, theirs)
     ]
-    table = compare_told(
+    table = compare_observations(
         scenario,
-        told[0],
-        told[1],
+        sides[0],
+        sides[1],
         f"recording {ours.provenance}",
         f"recording {theirs.provenance}",
     )
@@ -71,10 +71,10 @@ def compare_recordings(
     return table
 
 
-def compare_told(
+def compare_observations(
     scenario: str,
-    ours: Told,
-    theirs: Told,
+    ours: Observations,
+    theirs: Observations,
     our_name: str,
     their_name: str,
     *,
@@ -110,17 +110,19 @@ def in_own_place(
     stand-in was made for; `renamed` counts them.
     """
     exchanges: Sequence[Exchange] = recording.exchanges(scenario)
-    for made, instead_of in recording.stand_ins(scenario).items():
-        word = re.compile(rf"(?<![a-z0-9.-]){re.escape(made)}(?![a-z0-9-])")
-        told = [_told(exchange, word, instead_of) for exchange in exchanges]
+    for stand_in, instead_of in recording.stand_ins(scenario).items():
+        word = re.compile(rf"(?<![a-z0-9.-]){re.escape(stand_in)}(?![a-z0-9-])")
+        rewritten = [_rewritten(exchange, word, instead_of) for exchange in exchanges]
         renamed[STAND_IN] += sum(
-            1 for before, after in zip(exchanges, told, strict=True) if before != after
+            1
+            for before, after in zip(exchanges, rewritten, strict=True)
+            if before != after
         )
-        exchanges = told
+        exchanges = rewritten
     return exchanges
 
 
-def _told(exchange: Exchange, word: re.Pattern[str], instead: str) -> Exchange:
+def _rewritten(exchange: Exchange, word: re.Pattern[str], instead: str) -> Exchange:
     parts = {
         name: json.loads(word.sub(instead, json.dumps(getattr(exchange, name))))
         for name in ("path", "body", "response")
@@ -128,7 +130,9 @@ def _told(exchange: Exchange, word: re.Pattern[str], instead: str) -> Exchange:
     return replace(exchange, **parts)
 
 
-def add_watches(table: AgreementTable, scenario: str, ours: Told, theirs: Told) -> None:
+def add_watches(
+    table: AgreementTable, scenario: str, ours: Observations, theirs: Observations
+) -> None:
     """Compare what watchers saw, a row per kind."""
     for kind, comparison in compare_watches(
         ours.lines,
@@ -146,7 +150,9 @@ def add_watches(table: AgreementTable, scenario: str, ours: Told, theirs: Told) 
         )
 
 
-def add_rollouts(table: AgreementTable, scenario: str, ours: Told, theirs: Told) -> Row:
+def add_rollouts(
+    table: AgreementTable, scenario: str, ours: Observations, theirs: Observations
+) -> Row:
     """Hold each side's rollouts to the arithmetic of its own strategy."""
     sides = [Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs)]
     our_steps, their_steps = (
@@ -233,10 +239,10 @@ def _compare_scope(
         normaliser = Normaliser(placements[side]).learn(
             *(d["body"] for d in documents if d)
         )
-        shown: list[Any] = []
+        normalised: list[Any] = []
         for exchange, document in zip(exchanges, documents, strict=True):
             if exchange is None or document is None:
-                shown.append(None)
+                normalised.append(None)
                 continue
             in_flight = frozenset[str]()
             if exchange.method != "GET":
@@ -244,11 +250,11 @@ def _compare_scope(
             elif scenario in UNSETTLED:
                 in_flight = KUBELET
             body = normaliser.normalise(document["body"], in_flight=in_flight)
-            shown.append(
+            normalised.append(
                 normaliser.normalise({k: v for k, v in document.items() if k != "body"})
                 | {"body": body}
             )
-        sides.append(shown)
+        sides.append(normalised)
     bijection = pair_siblings(*([d for d in side if d is not None] for side in sides))
     for (mine, yours), ours, theirs in zip(pairs, *sides, strict=True):
         exchange = mine or yours

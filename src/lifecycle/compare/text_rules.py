@@ -140,10 +140,10 @@ class Address(TextRule):
         self, match: re.Match[str], site: Site
     ) -> tuple[str, Identity | None] | None:
         """Only addresses that were learned to be somebody's."""
-        found = site.known.addresses.get(match[0])
-        if found is None:
+        owner = site.known.addresses.get(match[0])
+        if owner is None:
             return None
-        what, entity = found
+        what, entity = owner
         return f"<{what} of {entity.label}>", entity.identity
 
 
@@ -270,15 +270,17 @@ class Token(TextRule):
         if not payload:
             return "<JWS>", identity
         claims = _json_of(payload)
-        shown = {name: claims[name] for name in ("iss", "aud", "sub") if name in claims}
+        identifying = {
+            name: claims[name] for name in ("iss", "aud", "sub") if name in claims
+        }
         algorithm = _json_of(header).get("alg", "unsigned")
-        return f"<JWT {algorithm} {json.dumps(shown, sort_keys=True)}>", identity
+        return f"<JWT {algorithm} {json.dumps(identifying, sort_keys=True)}>", identity
 
 
 def _json_of(part: str) -> dict[str, Any]:
     """A part of a token; nothing if it is no JSON object."""
     try:
-        found = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        decoded = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return decoded if isinstance(decoded, dict) else {}

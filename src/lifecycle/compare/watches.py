@@ -95,11 +95,11 @@ def _lives(
         labels[key] = normaliser.known.by_name[
             kind, meta.get("namespace", ""), meta["name"]
         ].label
-        shown = normaliser.normalise(document)
-        stories[key].append((segment, change, shown))
+        normalised = normaliser.normalise(document)
+        stories[key].append((segment, change, normalised))
         if kind not in _WITH_ENDPOINTS:
             continue
-        entries = {} if change == "DELETED" else _endpoints_of(document, shown)
+        entries = {} if change == "DELETED" else _endpoints_of(document, normalised)
         for name in present[key] - set(entries):
             stories[name].append((segment, "DELETED", {}))
         for name, entry in entries.items():
@@ -115,30 +115,32 @@ def _lives(
     return lives
 
 
-def _endpoints_of(raw: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
-    """Each endpoint of a Service by its address, raw; what is said of it, shown."""
-    found: dict[str, Any] = {}
+def _endpoints_of(raw: dict[str, Any], normalised: dict[str, Any]) -> dict[str, Any]:
+    """Each endpoint of a Service by its address, raw; what is said of it,
+    normalised.
+    """
+    endpoints: dict[str, Any] = {}
     where = f"{raw['kind']}/{raw['metadata']['name']}"
-    for mine, told in zip(
-        raw.get("endpoints") or (), shown.get("endpoints") or (), strict=True
+    for mine, endpoint in zip(
+        raw.get("endpoints") or (), normalised.get("endpoints") or (), strict=True
     ):
-        found[f"{where} {' '.join(mine['addresses'])}"] = {
-            "of": str((told.get("targetRef") or {}).get("name", "")),
-            "endpoint": _firm(told),
+        endpoints[f"{where} {' '.join(mine['addresses'])}"] = {
+            "of": str((endpoint.get("targetRef") or {}).get("name", "")),
+            "endpoint": _firm(endpoint),
         }
-    for mine, told in zip(
-        raw.get("subsets") or (), shown.get("subsets") or (), strict=True
+    for mine, subset in zip(
+        raw.get("subsets") or (), normalised.get("subsets") or (), strict=True
     ):
         for state in ("addresses", "notReadyAddresses"):
             for address, entry in zip(
-                mine.get(state) or (), told.get(state) or (), strict=True
+                mine.get(state) or (), subset.get(state) or (), strict=True
             ):
-                found[f"{where} {address['ip']}"] = {
+                endpoints[f"{where} {address['ip']}"] = {
                     "of": str((entry.get("targetRef") or {}).get("name", "")),
                     "state": state,
                     "endpoint": _firm(entry),
                 }
-    return found
+    return endpoints
 
 
 def _sequences(story: list[tuple[int, str, Any]]) -> Values:
@@ -159,9 +161,9 @@ def _sequences(story: list[tuple[int, str, Any]]) -> Values:
                 values[where].append(value)
             last[path] = value
     return {
-        where: found
-        for where, found in values.items()
-        if len(found) > 1 or found[0] != ABSENT
+        where: sequence
+        for where, sequence in values.items()
+        if len(sequence) > 1 or sequence[0] != ABSENT
     }
 
 

@@ -177,14 +177,14 @@ class CriClient(NodeAccess):
             *(self.pod_sandbox_status(item["id"]) for item in items),
             return_exceptions=True,
         )
-        found: list[PodSandboxStatus] = []
+        pod_sandboxes: list[PodSandboxStatus] = []
         for status in statuses:
             if isinstance(status, RuntimeServiceError) and status.code == "NotFound":
                 continue  # removed in between
             if isinstance(status, BaseException):
                 raise status
-            found.append(status)
-        return found
+            pod_sandboxes.append(status)
+        return pod_sandboxes
 
     # -- containers --------------------------------------------------------------------
 
@@ -230,14 +230,14 @@ class CriClient(NodeAccess):
             *(self._status(item["id"], item["pod_sandbox_id"]) for item in items),
             return_exceptions=True,
         )
-        found: list[ContainerStatus] = []
+        containers: list[ContainerStatus] = []
         for status in statuses:
             if isinstance(status, RuntimeServiceError) and status.code == "NotFound":
                 continue
             if isinstance(status, BaseException):
                 raise status
-            found.append(status)
-        return found
+            containers.append(status)
+        return containers
 
     async def _status(self, container_id: str, pod_sandbox_id: str) -> ContainerStatus:
         answer = await self.call("ContainerStatus", {"container_id": container_id})
@@ -407,10 +407,10 @@ class CriClient(NodeAccess):
 
     async def image_status(self, image: str) -> Image | None:
         """An answer without an image says that it is not here."""
-        found = (await self.call("ImageStatus", {"image": {"image": image}})).get(
+        fields = (await self.call("ImageStatus", {"image": {"image": image}})).get(
             "image"
         )
-        return translate.read_image(found) if found else None
+        return translate.read_image(fields) if fields else None
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
         """Without a deadline of its own, as upstream: large images take long."""

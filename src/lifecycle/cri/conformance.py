@@ -88,8 +88,8 @@ async def a_container_goes_from_created_to_running_to_exited(subject: Subject) -
     """Times in order, names kept, and its exit code at the end."""
     runtime, config = subject.runtime, subject.sandbox_config("states")
     sandbox_id = await subject.sandbox(config)
-    wanted = subject.container_config(("sh", "-c", "sleep 0.3; exit 3"))
-    container_id = await runtime.create_container(sandbox_id, wanted, config)
+    container_config = subject.container_config(("sh", "-c", "sleep 0.3; exit 3"))
+    container_id = await runtime.create_container(sandbox_id, container_config, config)
     status = await runtime.container_status(container_id)
     assert status.state is ContainerState.CREATED, status
     assert status.pod_sandbox_id == sandbox_id, status
@@ -97,7 +97,7 @@ async def a_container_goes_from_created_to_running_to_exited(subject: Subject) -
     status = await runtime.container_status(container_id)
     assert status.state is ContainerState.RUNNING, status
     assert (status.metadata, dict(status.labels)) == (
-        wanted.metadata,
+        container_config.metadata,
         {"container": "c"},
     ), status
     assert status.log_path == f"{config.log_directory}/c/0.log", status.log_path
@@ -130,8 +130,10 @@ async def what_cannot_be_started_says_why(subject: Subject) -> None:
     """The container has ended with 128 before it began."""
     config = subject.sandbox_config("absent")
     sandbox_id = await subject.sandbox(config)
-    wanted = subject.container_config(("/no/such/program",))
-    container_id = await subject.runtime.create_container(sandbox_id, wanted, config)
+    container_config = subject.container_config(("/no/such/program",))
+    container_id = await subject.runtime.create_container(
+        sandbox_id, container_config, config
+    )
     async with refused(
         "", 'exec: "/no/such/program": stat /no/such/program: no such file or directory'
     ):
@@ -148,10 +150,10 @@ async def what_is_not_there_is_not_found(subject: Subject) -> None:
     config = subject.sandbox_config("missing")
     sandbox_id = await subject.sandbox(config)
     async with refused("", "not found"):
-        wanted = replace(
+        container_config = replace(
             subject.container_config(("sh",)), image="no.invalid/such/image:1"
         )
-        await subject.runtime.create_container(sandbox_id, wanted, config)
+        await subject.runtime.create_container(sandbox_id, container_config, config)
     assert await subject.runtime.image_status("no.invalid/such/image:1") is None
 
 
@@ -217,10 +219,10 @@ async def a_command_can_be_talked_to(subject: Subject) -> None:
     config = subject.sandbox_config("talk")
     sandbox_id = await subject.sandbox(config)
     container_id = await subject.container(sandbox_id, config, "sleep 1000")
-    said: list[bytes] = []
+    output: list[bytes] = []
 
     async def hear(data: bytes) -> None:
-        said.append(data)
+        output.append(data)
 
     async def speak() -> AsyncIterator[bytes]:
         yield b"one line\n"
@@ -228,7 +230,7 @@ async def a_command_can_be_talked_to(subject: Subject) -> None:
     code = await asyncio.wait_for(
         subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10
     )
-    assert (code, b"".join(said)) == (0, b"one line\n"), (code, said)
+    assert (code, b"".join(output)) == (0, b"one line\n"), (code, output)
     code = await asyncio.wait_for(
         subject.runtime.exec(container_id, ("sh", "-c", "exit 5"), Streams(None, hear)),
         10,
@@ -241,15 +243,15 @@ async def images_are_pulled_listed_and_removed(subject: Subject) -> None:
     """By name, by id, and gone."""
     runtime = subject.runtime
     reference = await runtime.pull_image(subject.image)
-    found = await runtime.image_status(subject.image)
-    assert found is not None, "the image just pulled"
-    assert reference in (found.id, *found.repo_digests), (reference, found)
-    assert await runtime.image_status(found.id) == found
-    assert found.size > 0, found
-    assert found.id in [image.id for image in await runtime.list_images()]
+    pulled = await runtime.image_status(subject.image)
+    assert pulled is not None, "the image just pulled"
+    assert reference in (pulled.id, *pulled.repo_digests), (reference, pulled)
+    assert await runtime.image_status(pulled.id) == pulled
+    assert pulled.size > 0, pulled
+    assert pulled.id in [image.id for image in await runtime.list_images()]
     assert (await runtime.image_fs_info())[0]["fs_id"]["mountpoint"]
-    await runtime.remove_image(found.id)
-    await runtime.remove_image(found.id)
+    await runtime.remove_image(pulled.id)
+    await runtime.remove_image(pulled.id)
     assert await runtime.image_status(subject.image) is None
     await runtime.pull_image(subject.image)
 

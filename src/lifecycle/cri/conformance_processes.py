@@ -298,10 +298,10 @@ async def a_port_of_the_pod_is_reached_through_the_runtime(subject: Subject) -> 
             )
         ).exit_code == 0:
             break
-    said: list[bytes] = []
+    output: list[bytes] = []
 
     async def hear(data: bytes) -> None:
-        said.append(data)
+        output.append(data)
 
     async def ask() -> AsyncIterator[bytes]:
         yield b"GET /index.html HTTP/1.0\r\n\r\n"
@@ -310,7 +310,7 @@ async def a_port_of_the_pod_is_reached_through_the_runtime(subject: Subject) -> 
     await asyncio.wait_for(
         subject.runtime.port_forward(sandbox_id, 8080, Streams(ask(), hear)), 10
     )
-    assert b"It works.\n" in b"".join(said), said
+    assert b"It works.\n" in b"".join(output), output
     async with refused("", "connection refused"):
         await asyncio.wait_for(
             subject.runtime.port_forward(sandbox_id, 81, Streams(None, hear)), 10
@@ -324,11 +324,11 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
     sandbox_id = await subject.sandbox(config)
     script = "read line; echo heard $line; exit 6"
     container_id = await subject.container(sandbox_id, config, script, stdin=True)
-    said: list[bytes] = []
+    output: list[bytes] = []
     answered = asyncio.Event()
 
     async def hear(data: bytes) -> None:
-        said.append(data)
+        output.append(data)
         answered.set()
 
     async def speak() -> AsyncIterator[bytes]:
@@ -340,7 +340,7 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
     await asyncio.wait_for(
         subject.runtime.attach(container_id, Streams(speak(), hear)), 10
     )
-    assert b"".join(said) == b"heard something\n", said
+    assert b"".join(output) == b"heard something\n", output
     assert (await subject.ended(container_id)).exit_code == 6
 
 
@@ -366,10 +366,10 @@ async def a_terminal_is_a_terminal(subject: Subject) -> None:
     config = subject.sandbox_config("terminal")
     sandbox_id = await subject.sandbox(config)
     container_id = await subject.container(sandbox_id, config, "sleep 1000")
-    said: list[bytes] = []
+    output: list[bytes] = []
 
     async def hear(data: bytes) -> None:
-        said.append(data)
+        output.append(data)
 
     async def silence() -> AsyncIterator[bytes]:
         await asyncio.sleep(10)
@@ -380,4 +380,4 @@ async def a_terminal_is_a_terminal(subject: Subject) -> None:
         container_id, ("sh", "-c", script), Streams(silence(), hear), True
     )
     code = await asyncio.wait_for(call, 10)
-    assert (code, b"".join(said)) == (2, b"yes\r\nalso here\r\n"), (code, said)
+    assert (code, b"".join(output)) == (2, b"yes\r\nalso here\r\n"), (code, output)

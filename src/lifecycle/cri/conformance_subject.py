@@ -111,16 +111,16 @@ class Subject:
         """Stream and text of the first `lines` lines of a log, once they are there."""
         for _ in range(500):
             try:
-                found = [
+                entries = [
                     (entry.stream, entry.text.decode())
                     for entry in parse_entries(self.runtime.read_log(path))
                 ]
             except FileNotFoundError:
-                found = []
-            if len(found) >= lines:
-                return found
+                entries = []
+            if len(entries) >= lines:
+                return entries
             await asyncio.sleep(0.02)
-        raise AssertionError(f"{path} did not get {lines} lines: {found}")
+        raise AssertionError(f"{path} did not get {lines} lines: {entries}")
 
 
 Check = Callable[[Subject], Awaitable[None]]

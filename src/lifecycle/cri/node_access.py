@@ -52,14 +52,14 @@ async def open_connection(
     from lifecycle.cri.sandbox.network import in_network
 
     with in_network(host_netns):
-        made = socket.socket()
-    made.setblocking(False)
+        sock = socket.socket()
+    sock.setblocking(False)
     try:
-        await asyncio.get_running_loop().sock_connect(made, (host, port))
+        await asyncio.get_running_loop().sock_connect(sock, (host, port))
     except BaseException:
-        made.close()
+        sock.close()
         raise
-    return await asyncio.open_connection(sock=made)
+    return await asyncio.open_connection(sock=sock)
 
 
 async def read_at_most(content: aiohttp.StreamReader, size: int) -> bytes:

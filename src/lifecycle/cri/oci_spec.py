@@ -66,14 +66,14 @@ def capabilities(security: Fields) -> list[str]:
     """
     if security.get("privileged"):
         return ["CAP_" + name for name in ALL_CAPABILITIES]
-    wanted = security.get("capabilities") or {}
+    requested = security.get("capabilities") or {}
     add = [
         name.upper().removeprefix("CAP_")
-        for name in wanted.get("add_capabilities") or ()
+        for name in requested.get("add_capabilities") or ()
     ]
     drop = [
         name.upper().removeprefix("CAP_")
-        for name in wanted.get("drop_capabilities") or ()
+        for name in requested.get("drop_capabilities") or ()
     ]
     kept = list(DEFAULT_CAPABILITIES)
     if "ALL" in add:

@@ -309,10 +309,10 @@ class CriServer:
     # -- ImageService ------------------------------------------------------------------
 
     async def _list_images(self, request: Fields) -> Answer:
-        wanted = ((request.get("filter") or {}).get("image") or {}).get("image", "")
-        if wanted:
-            found = await self._runtime.image_status(wanted)
-            return {"images": [translate.image(found)] if found else []}
+        reference = ((request.get("filter") or {}).get("image") or {}).get("image", "")
+        if reference:
+            image = await self._runtime.image_status(reference)
+            return {"images": [translate.image(image)] if image else []}
         return {
             "images": [
                 translate.image(image) for image in await self._runtime.list_images()
@@ -320,10 +320,10 @@ class CriServer:
         }
 
     async def _image_status(self, request: Fields) -> Answer:
-        found = await self._runtime.image_status(
+        image = await self._runtime.image_status(
             (request.get("image") or {}).get("image", "")
         )
-        return {"image": translate.image(found)} if found else {}
+        return {"image": translate.image(image)} if image else {}
 
     async def _pull_image(self, request: Fields) -> Answer:
         auth = translate.read_auth_config(request.get("auth"))
@@ -345,20 +345,22 @@ def _snake(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
-def _matches(wanted: Fields, item: Answer, first_state: str) -> bool:
+def _matches(conditions: Fields, item: Answer, first_state: str) -> bool:
     """Every condition of a list's filter holds. `first_state` is the state that an
     empty message stands for.
     """
-    if not item["id"].startswith(wanted.get("id", "")):  # a short id will do
+    if not item["id"].startswith(conditions.get("id", "")):  # a short id will do
         return False
-    if "state" in wanted and item["state"] != wanted["state"].get("state", first_state):
-        return False
-    if (
-        wanted.get("pod_sandbox_id")
-        and item["pod_sandbox_id"] != wanted["pod_sandbox_id"]
+    if "state" in conditions and item["state"] != conditions["state"].get(
+        "state", first_state
     ):
         return False
-    selector = wanted.get("label_selector") or {}
+    if (
+        conditions.get("pod_sandbox_id")
+        and item["pod_sandbox_id"] != conditions["pod_sandbox_id"]
+    ):
+        return False
+    selector = conditions.get("label_selector") or {}
     return all(item["labels"].get(key) == value for key, value in selector.items())
 
 

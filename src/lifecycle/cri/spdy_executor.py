@@ -121,8 +121,8 @@ async def run_streams_over_spdy(
                 _receive(await spdy.open({"streamtype": "stderr"}), streams.stderr)
             )
         await asyncio.gather(*receivers)
-        said = b"".join([data async for data in error])
-        return exit_code(said) if said else 0
+        status = b"".join([data async for data in error])
+        return exit_code(status) if status else 0
     except ConnectionError as failure:
         raise RuntimeServiceError(
             f"rpc error: code = Unknown desc = {failure}"

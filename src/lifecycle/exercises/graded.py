@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lifecycle.compare import AgreementTable
-from lifecycle.compare.agreement import SHOWN_DIFFERENCES
+from lifecycle.compare.agreement import MAX_DIFFERENCES
 from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT
 
@@ -81,10 +81,10 @@ class GradedTable(AgreementTable):
         ]
         lines = [
             f"wrong: {_describe(group, difference)}"
-            for group, difference in wrong[:SHOWN_DIFFERENCES]
+            for group, difference in wrong[:MAX_DIFFERENCES]
         ]
-        if len(wrong) > SHOWN_DIFFERENCES:
-            lines.append(f"… and {len(wrong) - SHOWN_DIFFERENCES:,} more")
+        if len(wrong) > MAX_DIFFERENCES:
+            lines.append(f"… and {len(wrong) - MAX_DIFFERENCES:,} more")
         return lines
 
     def __rich__(self) -> Group:

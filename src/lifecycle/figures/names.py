@@ -21,15 +21,15 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
         (name, [(r.type, r.data) for r in answer.answer] or [("", answer.rcode)])
         for name, answer in asked
     ]
-    height = sum(len(found) for _, found in rows)
+    height = sum(len(records) for _, records in rows)
     figure, axes = plt.subplots(figsize=(7, 0.42 * height + 0.3))
     for patch in (figure.patch, axes.patch):
         patch.set_alpha(0)
     y = 0.0
-    for name, found in rows:
-        middle = y - (len(found) - 1) / 2
+    for name, records in rows:
+        middle = y - (len(records) - 1) / 2
         _box(axes, 0.0, middle, name, NAME, "left")
-        for kind, data in found:
+        for kind, data in records:
             _box(axes, 4.6, y, f"{kind} {data}".strip(), COLOURS.get(kind, NO), "left")
             axes.annotate(
                 "",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from lifecycle.figures.picture import INK, empty_axes, figure_of
 
-TOLD = "#3d6fa8"
+REPORTED = "#3d6fa8"
 
 
 class Change(NamedTuple):
@@ -24,14 +24,14 @@ class Change(NamedTuple):
 
 
 def draw_revisions(
-    changes: Sequence[Change], told: Collection[int], *, width: float = 6.4
+    changes: Sequence[Change], reported: Collection[int], *, width: float = 6.4
 ) -> Figure:
-    """`told` are the revisions that a watch reported. The first key is on top."""
+    """`reported` are the revisions that a watch reported. The first key is on top."""
     keys = list(dict.fromkeys(change.key for change in changes))
     [axes] = empty_axes(width, 0.8 * len(keys) + 0.6)
     for revision, key, what in changes:
         lane = keys.index(key)
-        colour = TOLD if revision in told else INK
+        colour = REPORTED if revision in reported else INK
         axes.scatter(revision, lane, s=160, color=colour)
         axes.annotate(
             f"{what} {key}\nrevision {revision}",

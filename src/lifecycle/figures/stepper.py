@@ -53,11 +53,11 @@ def _step(write: Write, group: str) -> str:
         f"{html.escape(write.component)}</span>"
         f" {html.escape(write.stage)} <code>{html.escape(write.about)}</code>"
         f' <span class="took">{milliseconds(write.duration)}</span></summary>'
-        f'<pre tabindex="0">{"".join(_shown(write.lines))}</pre></details>'
+        f'<pre tabindex="0">{"".join(_excerpt(write.lines))}</pre></details>'
     )
 
 
-def _shown(lines: Sequence[Line]) -> Iterator[str]:
+def _excerpt(lines: Sequence[Line]) -> Iterator[str]:
     """The changed lines with what they stand in; the rest is counted."""
     kept = _kept(lines)
     for is_kept, run in groupby(range(len(lines)), key=lambda index: index in kept):

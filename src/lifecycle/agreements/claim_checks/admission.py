@@ -129,12 +129,12 @@ def recorded_between(recording: Recording) -> bool:
     refused. Before storage: the deletion of a namespace that admission refused left no
     trace, pods are still made in it; the one that it let pass is felt by the next pod.
     """
-    found = refusals(recording)
-    authorized = bool(found) and not any(
-        BY_AUTHORIZERS.search(each.response["message"]) for each in found
+    refused = refusals(recording)
+    authorized = bool(refused) and not any(
+        BY_AUTHORIZERS.search(each.response["message"]) for each in refused
     )
     after = {
-        each.status: _pods_made_later(recording, each)
+        each.status: _later_pod_creations(recording, each)
         for each in recording.exchanges("admission")
         if each.method == "DELETE"
         and each.path.count("/") == 4
@@ -143,7 +143,7 @@ def recorded_between(recording: Recording) -> bool:
     return authorized and 201 in after.get(403, set()) and after.get(200) == {403}
 
 
-def _pods_made_later(recording: Recording, deletion: Exchange) -> set[int]:
+def _later_pod_creations(recording: Recording, deletion: Exchange) -> set[int]:
     """How creations of pods were answered after somebody tried to delete their
     namespace.
     """
@@ -339,9 +339,9 @@ def compiled_in() -> Partly:
         await _put(stage, "none", "false")
         return Partly(built_in, await _refused(stage.client, pod()) is not None)
 
-    found = _play(scene)
-    assert isinstance(found, Partly)
-    return found
+    verdict = _play(scene)
+    assert isinstance(verdict, Partly)
+    return verdict
 
 
 @rebuilt("admission-small-interface")
@@ -358,8 +358,8 @@ def one_method() -> bool:
 
     async def scene(stage: Stage) -> bool:
         _with(stage, Small())
-        made = await stage.client.create(POD, pod(), "default")
-        return bool(made["metadata"].get("labels") == {"small": "yes"})
+        created = await stage.client.create(POD, pod(), "default")
+        return bool(created["metadata"].get("labels") == {"small": "yes"})
 
     return bool(_play(scene))
 
@@ -432,9 +432,9 @@ def _restricted() -> PodSecurity:
 
 
 def _privileged() -> Object:
-    made = pod()
-    made["spec"]["containers"][0]["securityContext"] = {"privileged": True}
-    return made
+    privileged = pod()
+    privileged["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+    return privileged
 
 
 def limits_of(**item: Object) -> LimitRanger:

@@ -60,7 +60,7 @@ ACCOUNT = {
 }
 
 
-def told(recording: Recording, moment: str) -> Exchange:
+def exchange_at(recording: Recording, moment: str) -> Exchange:
     """What was answered at a moment of the recorded scenario."""
     return next(each for each in recording.exchanges("authn") if each.moment == moment)
 
@@ -182,21 +182,21 @@ def chain_at_startup() -> Partly:
 def client_ca_adds_x509() -> bool:
     """With it a certificate is a user, without it nobody looks."""
     der = certificate(CertificateAuthority(), "jane")
-    found = []
+    users = []
     for believed in (True, False):
         ours = build_authentication(AuthenticationOptions(x509=believed), Clock(), ())
         answer = identity(ours.authenticator, der=der)
-        found.append(answer.user.name if answer else "")
-    return found == ["jane", "system:anonymous"]
+        users.append(answer.user.name if answer else "")
+    return users == ["jane", "system:anonymous"]
 
 
 @rebuilt("authn-union-first-success-wins")
 def first_success_wins() -> bool:
     """A good certificate beside a bad token."""
-    found = identity(
+    answer = identity(
         standard(), "Bearer guess", certificate(CertificateAuthority(), "joe")
     )
-    return found is not None and found.user.name == "joe"
+    return answer is not None and answer.user.name == "joe"
 
 
 @rebuilt("authn-all-fail-aggregate-error")
@@ -235,14 +235,14 @@ def verifies_against_ca() -> Partly:
         certificate(authority, "alice", "devs"),
         certificate(stranger, "alice", "devs"),
     )
-    found = identity(ours, der=good)
+    answer = identity(ours, der=good)
     verified = (
-        found is not None
-        and found.user.groups[0] == "devs"
+        answer is not None
+        and answer.user.groups[0] == "devs"
         and identity(ours, der=bad) is None
     )
     other = identity(ours, "anything", good, "/another/path")
-    return Partly(verified, other == found)
+    return Partly(verified, other == answer)
 
 
 @rebuilt("authn-static-token-file")
@@ -272,7 +272,7 @@ def static_token_file() -> Partly:
 @check("authn-password-authenticator")
 def password(recording: Recording) -> bool:
     """Whoever sends a password would have to be somebody."""
-    return "system:anonymous" not in words(told(recording, "basic auth"))
+    return "system:anonymous" not in words(exchange_at(recording, "basic auth"))
 
 
 @rebuilt("authn-password-authenticator", model=True)
@@ -286,7 +286,7 @@ def password_of_old() -> bool:
 @check("authn-approval-yields-unauthorized")
 def approval_is_unauthorized(recording: Recording) -> bool:
     """An approved administrator would have to be turned away."""
-    return told(recording, "impersonation by admin").status == 401
+    return exchange_at(recording, "impersonation by admin").status == 401
 
 
 @rebuilt("authn-approval-yields-unauthorized")
@@ -301,8 +301,8 @@ def ours_approve() -> bool:
 def failure_stops(recording: Recording) -> bool:
     """A bad token is a 401, where no token at all got as far as a 403."""
     return (
-        told(recording, "bad token").status,
-        told(recording, "anonymous list").status,
+        exchange_at(recording, "bad token").status,
+        exchange_at(recording, "anonymous list").status,
     ) == (401, 403)
 
 
@@ -339,8 +339,8 @@ def later_stages(recording: Recording) -> bool:
     judged as the other user.
     """
     refused, judged = (
-        told(recording, "SA may not impersonate"),
-        told(recording, "impersonated user without rights"),
+        exchange_at(recording, "SA may not impersonate"),
+        exchange_at(recording, "impersonated user without rights"),
     )
     return "system:serviceaccount:default:default" in words(
         refused
@@ -398,10 +398,10 @@ def users_and_accounts(recording: Recording) -> Partly:
     """A service account is recognised as one; and whoever showed nothing is somebody,
     too.
     """
-    account = words(told(recording, "service account lists pods"))
+    account = words(exchange_at(recording, "service account lists pods"))
     return Partly(
         "system:serviceaccount:default:default" in account,
-        "system:anonymous" in words(told(recording, "anonymous list")),
+        "system:anonymous" in words(exchange_at(recording, "anonymous list")),
     )
 
 

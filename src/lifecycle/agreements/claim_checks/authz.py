@@ -299,15 +299,15 @@ def roles_are_objects(recording: Recording) -> bool:
 @check("authz-node-limited-to-own-resources")
 def node_limits(recording: Recording) -> Partly:
     """A node may not read some secret; but services it may list, all of them."""
-    said: dict[tuple[str, str], set[bool]] = {}
+    decisions: dict[tuple[str, str], set[bool]] = {}
     for user, info, answer in questions(recording):
         if user.name.startswith("system:node:") and "system:nodes" in user.groups:
-            said.setdefault((info.verb, info.resource), set()).add(
+            decisions.setdefault((info.verb, info.resource), set()).add(
                 bool(answer["allowed"])
             )
     return Partly(
-        False in said.get(("get", "secrets"), set()),
-        True in said.get(("list", "services"), set()),
+        False in decisions.get(("get", "secrets"), set()),
+        True in decisions.get(("list", "services"), set()),
     )
 
 
@@ -355,7 +355,7 @@ def identity_decides(recording: Recording) -> bool:
     """Every reason names the very user who was asked about, or one of their groups, or
     the account that the name stands for.
     """
-    found = 0
+    explained = 0
     for user, _, answer in questions(recording):
         subject = answer.get("reason", "").rpartition('" to ')[2]
         if not subject.startswith(("User", "Group", "ServiceAccount")):
@@ -370,8 +370,8 @@ def identity_decides(recording: Recording) -> bool:
         }
         if name not in own[kind]:
             return False
-        found += 1
-    return found > 100
+        explained += 1
+    return explained > 100
 
 
 @rebuilt("authz-rbac-uses-identity-from-authn")

@@ -34,8 +34,8 @@ def written(pods: list[Object], **settings: Any) -> dict[str, dict[str, str]]:
     """Files by group after these pods' groups were made, in a tree of ordinary
     directories.
     """
-    with TemporaryDirectory() as made:
-        root = Path(made)
+    with TemporaryDirectory() as directory:
+        root = Path(directory)
         for controller in ("cpu", "memory"):
             (root / controller).mkdir()
         groups = PodContainerManager(
@@ -43,14 +43,14 @@ def written(pods: list[Object], **settings: Any) -> dict[str, dict[str, str]]:
         )
         for each in pods:
             groups.ensure_exists(each)
-        found: dict[str, dict[str, str]] = {}
+        files: dict[str, dict[str, str]] = {}
         for path in root.rglob("*"):
             if path.is_dir() and path.parent != root:
                 group = str(path.relative_to(root)).partition("/")[2]
-                found.setdefault(group, {}).update(
+                files.setdefault(group, {}).update(
                     {f.name: f.read_text() for f in path.iterdir() if f.is_file()}
                 )
-        return found
+        return files
 
 
 def group_of(recording: Recording, name: str) -> tuple[str, dict[str, str]] | None:
@@ -138,7 +138,7 @@ def serve_qos(recording: Recording) -> bool | None:
         "Burstable": "burstable.slice/",
         "BestEffort": "besteffort.slice/",
     }
-    found = [
+    placed = [
         (
             recorded["status"]["qosClass"],
             group_of(recording, recorded["metadata"]["name"]),
@@ -147,7 +147,7 @@ def serve_qos(recording: Recording) -> bool | None:
     ]
     seen = [
         (qos, group[0].rpartition("/")[0] + "/")
-        for qos, group in found
+        for qos, group in placed
         if group is not None
     ]
     return {qos for qos, _ in seen} == set(places) and all(
@@ -187,9 +187,9 @@ def ours_govern() -> bool:
     """A limit written can be read back where the kernel would: it is a setting of the
     group, not of a process.
     """
-    with TemporaryDirectory() as made:
-        (Path(made) / "memory").mkdir()
-        tree = CgroupManager(Path(made), version=1)
+    with TemporaryDirectory() as directory:
+        (Path(directory) / "memory").mkdir()
+        tree = CgroupManager(Path(directory), version=1)
         groups = PodContainerManager(tree)
         groups.ensure_exists(pod("g", LIMITED))
         name = groups.pod_container_name(pod("g", LIMITED))

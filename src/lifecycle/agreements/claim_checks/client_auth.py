@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from lifecycle.agreements.claim_checks.authn import told, words
+from lifecycle.agreements.claim_checks.authn import exchange_at, words
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Request
@@ -63,12 +63,15 @@ def inside_the_request() -> Partly:
                 await sent(service, token="t"),
                 await sent(service, username="u", password="p"),
             )
-            shown = await sent(service, client_certificate=certificate, client_key=key)
+            with_certificate = await sent(
+                service, client_certificate=certificate, client_key=key
+            )
         inside = (
             "authorization" in token.headers and "authorization" in password.headers
         )
         outside = (
-            "authorization" not in shown.headers and shown.peer_certificate is not None
+            "authorization" not in with_certificate.headers
+            and with_certificate.peer_certificate is not None
         )
         plain, _ = await Credentials(
             ClientConfig("http://x", token="t")
@@ -88,8 +91,8 @@ def through_tls() -> bool:
             request = await sent(
                 service, client_certificate=certificate, client_key=key
             )
-        found = X509Authenticator().authenticate_request(request)
-        return found is not None and (found.user.name, found.user.groups[0]) == (
+        answer = X509Authenticator().authenticate_request(request)
+        return answer is not None and (answer.user.name, answer.user.groups[0]) == (
             "jane",
             "devs",
         )
@@ -113,7 +116,7 @@ def bearer_header() -> bool:
 @check("client-auth-basic-auth-header")
 def basic_is_ignored(recording: Recording) -> Partly:
     """The recorded request carried the header, and was nobody's."""
-    exchange = told(recording, "basic auth")
+    exchange = exchange_at(recording, "basic auth")
     header = exchange.headers_sent.get("Authorization", "")
     return Partly(header.startswith("Basic "), "system:anonymous" in words(exchange))
 
@@ -207,9 +210,9 @@ def openid_is_bearer() -> bool:
             ours = build_authentication(
                 AuthenticationOptions(configuration={"jwt": [issuer]}), Clock(), ()
             ).authenticator
-            found = await ours.authenticate_request(request)
+            answer = await ours.authenticate_request(request)
         return (
-            found.user.name == "jane"
+            answer.user.name == "jane"
             and service.requests[0].headers["authorization"] == f"Bearer {token}"
         )
 

@@ -143,10 +143,13 @@ def providers() -> bool:
 @check("cni-json-config-on-stdin")
 def kept_config_is_json(recording: Recording) -> bool | None:
     """Each kept result holds the JSON that came from the file."""
-    found = list(pods_results(recording))
+    results = list(pods_results(recording))
     return (
-        all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found)
-        if found
+        all(
+            "config" in one and one["result"]["cniVersion"] == "0.3.1"
+            for one in results
+        )
+        if results
         else None
     )
 
@@ -163,11 +166,11 @@ def programs_that_ran() -> list[tuple[str, dict[str, Any]]]:
             network, runtime_conf(SANDBOX, "/x", "eth0")
         )
 
-    with tempfile.TemporaryDirectory() as made:
-        folder, said = Path(made), json.dumps(GIVEN)
+    with tempfile.TemporaryDirectory() as directory:
+        folder, output = Path(directory), json.dumps(GIVEN)
         for name in ("portmap", "ptp"):
             (folder / name).write_text(
-                f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n"
+                f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{output}'\n"
             )
             (folder / name).chmod(0o755)
         on_a_loop(added(folder))
@@ -275,10 +278,10 @@ def our_first_file() -> bool:
 @check("cni-plugin-list-runs-in-order")
 def plugins_in_order(recording: Recording) -> bool | None:
     """portmap, the second one, passed on what ptp, the first one, had made."""
-    found = list(pods_results(recording))
+    results = list(pods_results(recording))
     return (
-        all(one["result"]["interfaces"][1]["name"] == "eth0" for one in found)
-        if found
+        all(one["result"]["interfaces"][1]["name"] == "eth0" for one in results)
+        if results
         else None
     )
 
@@ -297,8 +300,8 @@ def our_plugins_in_order() -> bool:
 @check("cni-add-parameters")
 def add_parameters(recording: Recording) -> bool | None:
     """Each kept result knows container, namespace, interface, and the pod."""
-    found = list(pods_results(recording))
-    told = {
+    results = list(pods_results(recording))
+    expected_args = {
         "K8S_POD_NAME",
         "K8S_POD_NAMESPACE",
         "K8S_POD_UID",
@@ -307,10 +310,12 @@ def add_parameters(recording: Recording) -> bool | None:
     }
     return (
         all(
-            one["containerId"] and one["netns"] and set(dict(one["cniArgs"])) == told
-            for one in found
+            one["containerId"]
+            and one["netns"]
+            and set(dict(one["cniArgs"])) == expected_args
+            for one in results
         )
-        if found
+        if results
         else None
     )
 
@@ -324,9 +329,9 @@ def our_add_parameters() -> bool:
     try:
         cmd_args_from_env({"CNI_COMMAND": "ADD"}, lambda: "")
     except CNIError as why:
-        wanted = "CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME,CNI_PATH"
-        return f"[{wanted}]" in str(why) and set(env) == {
-            *wanted.split(","),
+        missing = "CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME,CNI_PATH"
+        return f"[{missing}]" in str(why) and set(env) == {
+            *missing.split(","),
             "CNI_COMMAND",
             "CNI_ARGS",
         }
@@ -385,13 +390,13 @@ def our_resolv_conf() -> bool:
         "metadata": {"name": "p", "namespace": "shop"},
         "spec": {"dnsPolicy": "ClusterFirst"},
     }
-    made = pod_dns(
+    dns_config = pod_dns(
         pod,
         DNSConfig(("8.8.8.8",)),
         cluster_dns=("10.96.0.10",),
         cluster_domain="cluster.local",
     )
     return (
-        "nameserver 10.96.0.10" in made.resolv_conf()
-        and "8.8.8.8" not in made.resolv_conf()
+        "nameserver 10.96.0.10" in dns_config.resolv_conf()
+        and "8.8.8.8" not in dns_config.resolv_conf()
     )

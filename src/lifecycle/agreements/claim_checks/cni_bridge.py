@@ -36,8 +36,8 @@ def veth(recording: Recording) -> bool | None:
     """Of each result the first interface is on the host, the second in the sandbox; and
     `ip addr` in there shows it.
     """
-    found = list(pods_results(recording))
-    if not found:
+    results = list(pods_results(recording))
+    if not results:
         return None
     seen = {
         name: lines
@@ -47,11 +47,11 @@ def veth(recording: Recording) -> bool | None:
     ends = all(
         not r["result"]["interfaces"][0].get("sandbox")
         and r["result"]["interfaces"][1]["sandbox"] == r["netns"]
-        for r in found
+        for r in results
     )
     inside = [
         set(expected_in_pod(r)) <= set(seen.get(r["netns"].rpartition("/")[2], ()))
-        for r in found
+        for r in results
     ]
     return ends and all(inside)
 

@@ -209,7 +209,7 @@ def our_order() -> bool:
         if p["metadata"]["name"] == "plain"
     ]
     container_id = ours["containerID"].partition("://")[2]
-    made, started = (
+    created, started = (
         calls.index(("created", container_id)),
         calls.index(("start_container", container_id)),
     )
@@ -217,7 +217,7 @@ def our_order() -> bool:
     if not hooks:
         return False
     first_hook = calls[hooks[0]][1]
-    return made < started and calls.index(("start_container", first_hook)) < hooks[0]
+    return created < started and calls.index(("start_container", first_hook)) < hooks[0]
 
 
 @check("container-start-containerconfig-from-podspec")

@@ -25,8 +25,8 @@ MANY = 10
 
 
 def _pod(name: str, cpu: str, limit: str = "") -> Object:
-    wanted = {"cpu": cpu, "memory": "1Gi"}
-    resources = {"requests": wanted, "limits": {**wanted, "cpu": limit or cpu}}
+    requests = {"cpu": cpu, "memory": "1Gi"}
+    resources = {"requests": requests, "limits": {**requests, "cpu": limit or cpu}}
     container = {
         "name": "c",
         "image": "busybox",

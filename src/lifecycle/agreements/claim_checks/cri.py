@@ -96,11 +96,11 @@ def kubelet_calls() -> list[str]:
         asked: list[str] = []
 
         def listened(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-            def told(*arguments: Any, **options: Any) -> Any:
+            def recorded(*arguments: Any, **options: Any) -> Any:
                 asked.append("".join(part.capitalize() for part in name.split("_")))
                 return call(*arguments, **options)
 
-            return told
+            return recorded
 
         for name, call in inspect.getmembers(node.runtime, inspect.iscoroutinefunction):
             if not name.startswith("_"):
@@ -258,11 +258,11 @@ def are_cri(recording: Recording) -> Partly | None:
         return None
     served = launched = False
     for node in recording.nodes():
-        found = list(documents(recording, node, CONTAINERS))
-        served |= bool(found)
+        containers = list(documents(recording, node, CONTAINERS))
+        served |= bool(containers)
         launched |= any(
             document["info"]["runtimeType"] == "io.containerd.runc.v2"
-            for document in found
+            for document in containers
         )
     tree = recording.node(recording.nodes()[0]).run("ps")
     return Partly(
@@ -294,12 +294,12 @@ def first_calls(recording: Recording) -> list[list[str]]:
         except InspectorError:
             continue
         for line in text.splitlines():
-            made = re.search(
+            sandbox_run = re.search(
                 r'RunPodSandbox for .* returns sandbox id \\"(\w+)\\"', line
             )
             inside = re.search(r'CreateContainer within sandbox \\"(\w+)\\"', line)
-            if made:
-                stories.setdefault(made[1], []).append("RunPodSandbox")
+            if sandbox_run:
+                stories.setdefault(sandbox_run[1], []).append("RunPodSandbox")
             elif inside:
                 stories.setdefault(inside[1], []).append("CreateContainer")
     return [calls for calls in stories.values() if "RunPodSandbox" in calls]

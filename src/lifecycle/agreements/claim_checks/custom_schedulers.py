@@ -41,13 +41,13 @@ def left_alone(recording: Recording) -> bool:
     """The recorded pod of another scheduler stays without a node, and without a
     word.
     """
-    found = [
+    pods = [
         e.response
         for e in recording.exchanges("scheduling")
         if e.path.endswith(f"/pods/{NOBODYS}")
     ]
-    return bool(found) and not any(
-        p["spec"].get("nodeName") or p["status"].get("conditions") for p in found
+    return bool(pods) and not any(
+        p["spec"].get("nodeName") or p["status"].get("conditions") for p in pods
     )
 
 

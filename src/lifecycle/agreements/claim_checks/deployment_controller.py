@@ -126,12 +126,12 @@ def life() -> Life:
 @cache
 def journey(recording: Recording) -> tuple[list[Object], list[Object]]:
     """Every state of the recorded Deployment and of its ReplicaSets, in order."""
-    found: dict[str, list[Object]] = {"deployments": [], "replicasets": []}
+    states: dict[str, list[Object]] = {"deployments": [], "replicasets": []}
     for line in recording.watch("journey"):
         kind, event = line["path"].partition("?")[0].rpartition("/")[2], line["event"]
-        if kind in found and event.get("type") in ("ADDED", "MODIFIED"):
-            found[kind].append(event["object"])
-    return found["deployments"], found["replicasets"]
+        if kind in states and event.get("type") in ("ADDED", "MODIFIED"):
+            states[kind].append(event["object"])
+    return states["deployments"], states["replicasets"]
 
 
 def _bare(template: Object) -> Object:
@@ -313,9 +313,9 @@ def revision(recording: Recording) -> bool:
 @rebuilt("deployment-controller-first-revision-is-one")
 def revision_here() -> bool:
     """On both objects."""
-    found = [*life().first, life().created]
-    return len(found) == 2 and all(
-        (o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found
+    objects = [*life().first, life().created]
+    return len(objects) == 2 and all(
+        (o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in objects
     )
 
 

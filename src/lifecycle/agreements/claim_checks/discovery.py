@@ -120,14 +120,14 @@ def versions_saved() -> bool:
         groups, _ = now(
             groups_and_resources(DiscoveryClient(Client(server, "kubectl")))
         )
-        wanted = {
+        expected = {
             version["groupVersion"] for group in groups for version in group["versions"]
         }
         [top] = [path.parent for path in home.rglob("servergroups.json")]
         return {
             str(path.parent.relative_to(top))
             for path in home.rglob("serverresources.json")
-        } == wanted
+        } == expected
 
 
 @rebuilt("discovery-cache-mirrors-current-server")
@@ -165,10 +165,10 @@ def only_api_root(recording: Recording) -> Partly:
     core = recorded_groups(recording)[""]
     below_api = {row["name"] for row in _list(recording, "/api/v1")}
     below_apis = {row["name"] for row in _list(recording, "/apis/apps/v1")}
-    found = "pods" in below_api and [
+    pods_below_api = "pods" in below_api and [
         version["version"] for version in core["versions"]
     ] == ["v1"]
-    return Partly(found, "deployments" in below_apis - below_api)
+    return Partly(pods_below_api, "deployments" in below_apis - below_api)
 
 
 def _list(recording: Recording, path: str) -> list[Any]:
@@ -198,8 +198,8 @@ def folder_per_server() -> bool:
     """Two servers, two folders; the colon of the port has become an underscore."""
     with filled_home() as (home, server):
         everything(cached(server, home, "https://127.0.0.1:7443"))
-        found = {path.name for path in home.glob(".kube/cache/discovery/*")}
-        return found == {"127.0.0.1_6443", "127.0.0.1_7443"}
+        folders = {path.name for path in home.glob(".kube/cache/discovery/*")}
+        return folders == {"127.0.0.1_6443", "127.0.0.1_7443"}
 
 
 @rebuilt("discovery-openapi-cached-in-discovery-folder")

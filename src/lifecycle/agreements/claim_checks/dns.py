@@ -48,12 +48,12 @@ def a_record(recording: Recording) -> bool | None:
     }
     if not answers:
         return None
-    found = {
+    resolved = {
         name: answers[f"{name}.svc.svc.cluster.local", "A"].sections["answer"]
         for name in services
     }
     return all(
-        [line.split()[-1] for line in found[name]] == [ip]
+        [line.split()[-1] for line in resolved[name]] == [ip]
         for name, ip in services.items()
     )
 

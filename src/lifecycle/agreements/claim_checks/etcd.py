@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.agreements.etcd import recorded_keys, recorded_values, shown_by_api
+from lifecycle.agreements.etcd import objects_from_api, recorded_keys, recorded_values
 from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -65,11 +65,11 @@ class CountingStore(MemoryStore):
 @check("etcd-object-is-persisted")
 def recorded_persisted(recording: Recording) -> bool | None:
     """What the API showed is what etcd held, byte by byte."""
-    shown = shown_by_api(recording)
+    answers = objects_from_api(recording)
     same = []
     for kept in recorded_values(recording):
         obj = decode_value(kept.value, kept.mod_revision)
-        answer = shown.get((obj["metadata"].get("uid", ""), str(kept.mod_revision)))
+        answer = answers.get((obj["metadata"].get("uid", ""), str(kept.mod_revision)))
         if answer is not None:
             same.append(encode_value(answer, PROTOBUF) == kept.value)
     return all(same) if same else None
@@ -80,9 +80,11 @@ def persisted() -> bool:
     """Under the key, through the store's protocol."""
 
     async def scene(server: GenericAPIServer, client: Client) -> bool:
-        made = await client.create(MAPS, config_map(), "default")
+        created = await client.create(MAPS, config_map(), "default")
         kept = await server.store.get("/registry/configmaps/default/m")
-        return kept is not None and decode_value(kept.value, kept.mod_revision) == made
+        return (
+            kept is not None and decode_value(kept.value, kept.mod_revision) == created
+        )
 
     return on_a_server(scene)
 
@@ -138,14 +140,14 @@ def configurable() -> Partly:
 @check("etcd-create-errors-are-checked")
 def recorded_create_error(recording: Recording) -> bool:
     """The same name twice is a 409."""
-    found = [
+    conflicts = [
         each
         for each in recording.exchanges("storage")
         if each.moment == "already exists"
     ]
-    return bool(found) and all(
+    return bool(conflicts) and all(
         each.status == 409 and each.response["reason"] == "AlreadyExists"
-        for each in found
+        for each in conflicts
     )
 
 
@@ -165,9 +167,9 @@ def create_error() -> bool:
         await client.create(MAPS, config_map("taken-1"), "default")
         names = iter(["taken-1", "taken-1", "taken-2"])
         server.names.generate_name = lambda base: next(names)  # type: ignore[method-assign]
-        told = await _created(client, config_map("taken-1"))
+        refusal = await _created(client, config_map("taken-1"))
         return (
-            told,
+            refusal,
             await _created(client, config_map("", generateName="taken-")),
         ) == ("AlreadyExists", "taken-2")
 
@@ -197,7 +199,7 @@ def recorded_hooks(recording: Recording) -> bool:
     """A Service comes back with an address that nobody sent: its registry allocated it
     around the write.
     """
-    made = [
+    creations = [
         each
         for each in recording.exchanges("services")
         if each.method == "POST"
@@ -205,7 +207,8 @@ def recorded_hooks(recording: Recording) -> bool:
         and each.response.get("kind") == "Service"
     ]
     return any(
-        (each.response["spec"].get("clusterIP") or "None") != "None" for each in made
+        (each.response["spec"].get("clusterIP") or "None") != "None"
+        for each in creations
     )
 
 
@@ -230,10 +233,10 @@ def hooks() -> bool:
             return {**obj, "data": {**obj["data"], "shown": "yes"}}
 
         store.begin_create, store.after_create, store.decorate = begin, after, decorate  # type: ignore[method-assign]
-        made = await client.create(MAPS, config_map(), "default")
+        created = await client.create(MAPS, config_map(), "default")
         kept = await server.store.get(registry_key(MAPS, "default", "m"))
         return (
-            made["data"].get("shown") == "yes"
+            created["data"].get("shown") == "yes"
             and kept is not None
             and b"shown" not in kept.value
         )

@@ -55,15 +55,15 @@ def _ownership() -> dict[str, Any]:
 
     async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
         client = cluster.client("test")
-        found: dict[str, Any] = {}
+        observed: dict[str, Any] = {}
         await client.create(PODS, orphan("lost"), "default")
         await client.create(SETS, replica_set("one", 1), "default")
         await asyncio.sleep(5)
         pods = await cluster.items("pods")
-        found["adopted"] = [(p["metadata"]["name"], _owner(p)) for p in pods]
+        observed["adopted"] = [(p["metadata"]["name"], _owner(p)) for p in pods]
         await client.create(SETS, replica_set("two", 1), "default")
         await asyncio.sleep(5)
-        found["beside"] = sorted(_owner(p) for p in await cluster.items("pods"))
+        observed["beside"] = sorted(_owner(p) for p in await cluster.items("pods"))
         two = await client.get(SETS, "two", "default")
         reference = {
             "apiVersion": "apps/v1",
@@ -77,16 +77,16 @@ def _ownership() -> dict[str, Any]:
             await client.patch(
                 PODS, "lost", "default", patch, patch_type=STRATEGIC_MERGE_PATCH
             )
-            found["second"] = 200
+            observed["second"] = 200
         except StatusError as error:
-            found["second"], found["message"] = error.code, error.message
+            observed["second"], observed["message"] = error.code, error.message
         await client.delete(SETS, "one", "default", propagation="Orphan")
         await client.delete(SETS, "two", "default", propagation="Background")
         await asyncio.sleep(60)
-        found["left"] = [
+        observed["left"] = [
             (p["metadata"]["name"], _owner(p)) for p in await cluster.items("pods")
         ]
-        return found
+        return observed
 
     return rehearse(scene)
 
@@ -164,9 +164,9 @@ def ignore() -> Partly:
     """What is another's is neither touched nor counted; what is nobody's is taken and
     counted.
     """
-    found = _ownership()
+    observed = _ownership()
     return Partly(
-        found["beside"] == ["one", "two"], found["adopted"] == [("lost", "one")]
+        observed["beside"] == ["one", "two"], observed["adopted"] == [("lost", "one")]
     )
 
 
@@ -179,10 +179,10 @@ def adopted() -> bool:
 @rebuilt("garbage-collection-adoption-race-has-one-winner")
 def one_winner() -> bool:
     """A second controller is refused by validation."""
-    found = _ownership()
+    observed = _ownership()
     return (
-        found["second"] == 422
-        and "Only one reference can have Controller set to true" in found["message"]
+        observed["second"] == 422
+        and "Only one reference can have Controller set to true" in observed["message"]
     )
 
 

@@ -74,7 +74,7 @@ def injected() -> bool:
             "a", container={"image": IMAGE}, imagePullSecrets=[{"name": "right"}]
         )
         assert pod["status"]["phase"] == "Running"
-        told = repr(
+        configs = repr(
             (
                 node.runtime.container_configs["a", "c"],
                 node.runtime.sandbox_configs["a"],
@@ -83,7 +83,7 @@ def injected() -> bool:
         files = [
             p.read_bytes() for p in node.pod_directory(pod).rglob("*") if p.is_file()
         ]
-        return PASSWORD in told or any(PASSWORD.encode() in data for data in files)
+        return PASSWORD in configs or any(PASSWORD.encode() in data for data in files)
 
     return on_one_node(scene)
 

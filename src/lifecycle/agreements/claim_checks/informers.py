@@ -92,21 +92,24 @@ async def _play() -> Seen:
     one, two = informers.informer(MAPS), informers.informer(MAPS)
     seen.shared = one is two
 
-    def note(where: list[Any], told: list[Object], kind: str) -> Any:
+    def note(where: list[Any], received: list[Object], kind: str) -> Any:
         def handler(*objects: Object) -> None:
             obj = objects[-1]
-            told.append(obj)
+            received.append(obj)
             where.append(
                 (kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"]))
             )
 
         return handler
 
-    for where, told in ((seen.first, seen.objects[0]), (seen.second, seen.objects[1])):
+    for where, received in (
+        (seen.first, seen.objects[0]),
+        (seen.second, seen.objects[1]),
+    ):
         one.add_event_handler(
-            note(where, told, "add"),
-            note(where, told, "update"),
-            note(where, told, "delete"),
+            note(where, received, "add"),
+            note(where, received, "update"),
+            note(where, received, "delete"),
         )
     informers.start()
     await one.wait_for_sync()
@@ -121,11 +124,11 @@ async def _play() -> Seen:
     lister = Lister(one.indexer)
     for _ in range(100):
         lister.get("late", "default")
-    found = [
+    from_cache = [
         lister.get("late", "default"),
         *lister.list("default", selector_from_labels({"n": "late"})),
     ]
-    seen.read = [obj["data"]["v"] for obj in found if obj is not None]
+    seen.read = [obj["data"]["v"] for obj in from_cache if obj is not None]
     seen.requests_for_reads = len(transport.requests) - before
     cached = one.indexer.get_by_key("default/late")
     assert cached is not None

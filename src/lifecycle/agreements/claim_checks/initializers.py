@@ -144,7 +144,7 @@ def custom_logic() -> bool:
             "metadata": {"name": "web"},
             "spec": {"selector": {"matchLabels": labels}, "template": template},
         }
-        made = await stage.client.create(DEPLOYMENTS, web, "default")
+        deployment = await stage.client.create(DEPLOYMENTS, web, "default")
         secret = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -154,7 +154,7 @@ def custom_logic() -> bool:
         try:
             await stage.client.create(SECRETS, secret, "default")
         except StatusError:
-            return len(made["spec"]["template"]["spec"]["containers"]) == 2
+            return len(deployment["spec"]["template"]["spec"]["containers"]) == 2
         return False
 
     work: Mapping[str, tuple[str, Work | None]] = {
@@ -194,9 +194,9 @@ def pending() -> bool:
     """The name is on the list."""
 
     async def scene(stage: Stage) -> bool:
-        made = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
+        created = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         return bool(
-            made["metadata"].get("initializers")
+            created["metadata"].get("initializers")
             == {"pending": [{"name": "a.example.com"}]}
         )
 
@@ -220,10 +220,10 @@ def in_sequence() -> bool:
         )
 
     async def scene(stage: Stage) -> bool:
-        made = await stage.client.create(MAPS, CONFIG_MAP, "default")
+        created = await stage.client.create(MAPS, CONFIG_MAP, "default")
         await asyncio.sleep(0.1)
         return (
-            "initializers" not in made["metadata"]
+            "initializers" not in created["metadata"]
             and len((await stage.client.list(MAPS, "default"))["items"]) == 1
         )
 
@@ -241,12 +241,12 @@ def pod_initializing() -> bool:
     """
 
     async def scene(stage: Stage) -> bool:
-        made = await stage.all_seeing.create(PODS, pod(), "default")
-        assert made["metadata"].get("initializers"), "they have not run yet"
+        created = await stage.all_seeing.create(PODS, pod(), "default")
+        assert created["metadata"].get("initializers"), "they have not run yet"
         return any(
             (each.get("state") or {}).get("waiting", {}).get("reason")
             == "PodInitializing"
-            for each in (made.get("status") or {}).get("containerStatuses") or ()
+            for each in (created.get("status") or {}).get("containerStatuses") or ()
         )
 
     return _play(scene, {"a.example.com": ("pods", None)})
@@ -280,9 +280,9 @@ def include_parameter() -> bool:
 
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
-        shown = (await stage.all_seeing.list(MAPS, "default"))["items"]
+        listed = (await stage.all_seeing.list(MAPS, "default"))["items"]
         return (
-            len(shown) == 1
+            len(listed) == 1
             and (await stage.client.list(MAPS, "default"))["items"] == []
         )
 

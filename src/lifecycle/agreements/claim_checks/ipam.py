@@ -49,22 +49,22 @@ def delegated() -> bool:
         )
         program.chmod(0o755)
         path = find_in_path(ARTICLES["ipam"]["type"], ["/none", folder])
-        said = json.loads(
+        output = json.loads(
             exec_plugin_now(path, '{"name":"x"}', {**os.environ, "CNI_COMMAND": "ADD"})
         )
-        return bool(said == {"told": "ADD", "read": {"name": "x"}})
+        return bool(output == {"told": "ADD", "read": {"name": "x"}})
 
 
 @check("ipam-returns-address-gateway-routes")
 def recorded_decision(recording: Recording) -> bool | None:
     """Address with mask, gateway, routes: all in each result."""
-    found = [one["result"] for one in pods_results(recording)]
+    results = [one["result"] for one in pods_results(recording)]
     return (
         all(
             r["ips"][0]["address"] and r["ips"][0]["gateway"] and r["routes"]
-            for r in found
+            for r in results
         )
-        if found
+        if results
         else None
     )
 
@@ -75,14 +75,14 @@ def our_decision() -> bool:
     with tempfile.TemporaryDirectory() as directory:
         result = ask(directory, "c1")
     pod, _ = attach_on_paper(PaperNetlink(), ARTICLES, result)
-    said = result["ips"] == [
+    decided = result["ips"] == [
         {"interface": 2, "address": "10.244.1.2/24", "gateway": "10.244.1.1"}
     ]
     applied = [str(address) for address in pod.addrs(pod.link("eth0").index)] == [
         "10.244.1.2/24"
     ]
     return (
-        said
+        decided
         and applied
         and any(str(route.gateway) == "10.244.1.1" for route in pod.routes())
     )
@@ -93,8 +93,8 @@ def recorded_ranges(recording: Recording) -> bool | None:
     """Each recorded address lies in the range that stands in the same file's
     configuration.
     """
-    found = list(pods_results(recording))
-    return all(_in_its_range(one) for one in found) if found else None
+    results = list(pods_results(recording))
+    return all(_in_its_range(one) for one in results) if results else None
 
 
 def _in_its_range(kept: dict[str, Any]) -> bool:
@@ -144,17 +144,19 @@ def on_disk() -> bool:
 @check("ipam-unique-ip-from-global-pod-subnet")
 def recorded_unique(recording: Recording) -> bool | None:
     """All addresses differ, and each lies in its node's piece of one /16."""
-    found = [
+    addresses = [
         ipaddress.ip_interface(one["result"]["ips"][0]["address"])
         for one in pods_results(recording)
     ]
-    if not found:
+    if not addresses:
         return None
     pieces = [
         ipaddress.ip_network(node["spec"]["podCIDR"])
         for node in recorded_nodes(recording)
     ]
-    return len(set(found)) == len(found) and all(one.network in pieces for one in found)
+    return len(set(addresses)) == len(addresses) and all(
+        one.network in pieces for one in addresses
+    )
 
 
 @rebuilt("ipam-unique-ip-from-global-pod-subnet")

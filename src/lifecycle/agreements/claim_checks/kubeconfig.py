@@ -47,7 +47,9 @@ class _Files:
         )
         return path
 
-    def found(self, flag: str = "", kubeconfig: str = "", **flags: Any) -> ClientConfig:
+    def config(
+        self, flag: str = "", kubeconfig: str = "", **flags: Any
+    ) -> ClientConfig:
         environ = {"HOME": str(self.folder), "KUBECONFIG": kubeconfig}
         loaded = load(loading_precedence(flag, environ), explicit=bool(flag))
         return client_config(loaded, environ={}, **flags)
@@ -60,11 +62,11 @@ def flag_first() -> bool:
         flag, env = files.put("flag"), files.put("env")
         files.put(".kube/config")
         try:
-            files.found(str(files.folder / "missing"), str(env))
+            files.config(str(files.folder / "missing"), str(env))
             refused = False
         except CommandError as error:
             refused = str(error).endswith("no such file or directory")
-        return refused and files.found(str(flag), str(env)).token == "token-flag"
+        return refused and files.config(str(flag), str(env)).token == "token-flag"
 
 
 @rebuilt("kubeconfig-env-var-has-second-priority")
@@ -73,7 +75,7 @@ def variable_second() -> bool:
     with _Files() as files:
         env = files.put("env")
         files.put(".kube/config")
-        return files.found(kubeconfig=str(env)).token == "token-env"
+        return files.config(kubeconfig=str(env)).token == "token-env"
 
 
 @rebuilt("kubeconfig-home-directory-fallback")
@@ -81,11 +83,11 @@ def home_last() -> bool:
     """With neither, the file at home."""
     with _Files() as files:
         files.put(".kube/config")
-        return files.found().token == "token-config"
+        return files.config().token == "token-config"
 
 
 @rebuilt("kubeconfig-first-file-found-in-home")
-def first_file_found() -> bool:
+def first_file_only() -> bool:
     """If the first file found were taken alone, a list of two halves would be of no
     use.
     """
@@ -94,7 +96,7 @@ def first_file_found() -> bool:
         one = files.put("one", {**whole, "users": []})
         two = files.put("two", {"users": whole["users"]})
         missing = files.folder / "missing"
-        merged = files.found(kubeconfig=f"{missing}:{one}:{two}").token == "merged"
+        merged = files.config(kubeconfig=f"{missing}:{one}:{two}").token == "merged"
         candidates = loading_precedence("", {"HOME": str(files.folder)})
         return not merged or len(candidates) > 1
 
@@ -115,8 +117,8 @@ def context_selects() -> bool:
     ]
     seen = []
     for current in ("x", "y"):
-        found = client_config({**both, "current-context": current}, environ={})
-        seen.append((found.server, found.token, found.namespace))
+        config = client_config({**both, "current-context": current}, environ={})
+        seen.append((config.server, config.token, config.namespace))
     return seen == [("https://a", "tb", "n1"), ("https://b", "ta", "default")]
 
 

@@ -29,14 +29,14 @@ def printed(recording: Recording, name: str) -> Transcript:
     return parse_transcript(recording.kubectl(f"dry-run/{name}"))
 
 
-def made(recording: Recording, name: str) -> list[Any]:
+def created_objects(recording: Recording, name: str) -> list[Any]:
     """The objects that a recorded line made; none if it was refused."""
     return printed(recording, name).objects
 
 
 def kinds(recording: Recording, *names: str) -> set[str]:
     """The kinds of all objects that some lines made."""
-    return {obj["kind"] for name in names for obj in made(recording, name)}
+    return {obj["kind"] for name in names for obj in created_objects(recording, name)}
 
 
 def _refused_locally(recording: Recording, name: str) -> bool:
@@ -83,7 +83,10 @@ def name_is_optional(recording: Recording) -> bool:
 @check("client-validation-run-replicas-flag")
 def run_replicas(recording: Recording) -> bool:
     """Some object with three replicas would have to come out."""
-    return any(obj["spec"].get("replicas") == 3 for obj in made(recording, "run-seed"))
+    return any(
+        obj["spec"].get("replicas") == 3
+        for obj in created_objects(recording, "run-seed")
+    )
 
 
 @check("client-validation-create-deployment-replicas-flag")
@@ -91,7 +94,7 @@ def create_replicas(recording: Recording) -> bool:
     """A Deployment, three replicas."""
     return [
         (obj["kind"], obj["spec"]["replicas"])
-        for obj in made(recording, "create-deployment")
+        for obj in created_objects(recording, "create-deployment")
     ] == [("Deployment", 3)]
 
 
@@ -115,8 +118,8 @@ def several_kinds(recording: Recording) -> bool | None:
         "run-generator",
         "run-expose",
     )
-    found = kinds(recording, *names) & CONTROLLERS
-    return len(found) > 1 if found else None
+    workload_kinds = kinds(recording, *names) & CONTROLLERS
+    return len(workload_kinds) > 1 if workload_kinds else None
 
 
 @check("generators-generator-flag-selects-kind")
@@ -128,15 +131,15 @@ def generator_flag(recording: Recording) -> bool:
 @check("generators-kind-inferred-when-unspecified")
 def kind_inferred(recording: Recording) -> bool | None:
     """Three restart policies would have to make different kinds."""
-    found = kinds(recording, "run-pod", "run-onfailure", "run-pod-never")
-    return len(found) > 1 if found else None
+    created_kinds = kinds(recording, "run-pod", "run-onfailure", "run-pod-never")
+    return len(created_kinds) > 1 if created_kinds else None
 
 
 @check("generators-restart-policy-always-is-deployment")
 def always_is_deployment(recording: Recording) -> bool | None:
     """`run` without `--restart` means Always."""
-    found = kinds(recording, "run-pod")
-    return found == {"Deployment"} if found else None
+    created_kinds = kinds(recording, "run-pod")
+    return created_kinds == {"Deployment"} if created_kinds else None
 
 
 @check("generators-restart-policy-never-is-pod")
@@ -151,7 +154,7 @@ def never_is_pod(recording: Recording) -> bool | None:
 @check("generators-expose-adds-service-object")
 def expose_adds_service(recording: Recording) -> bool:
     """A Service whose selector finds the Pod made with it."""
-    objects = {obj["kind"]: obj for obj in made(recording, "run-expose")}
+    objects = {obj["kind"]: obj for obj in created_objects(recording, "run-expose")}
     return (
         objects["Service"]["spec"]["selector"] == objects["Pod"]["metadata"]["labels"]
     )

@@ -141,12 +141,12 @@ def our_volumes_and_gc() -> bool:
 
     async def scene(node: OneNode) -> bool:
         pod = await node.run_pod("a")
-        made = any(node.pod_directory(pod).glob("volumes/*/*"))
+        mounted = any(node.pod_directory(pod).glob("volumes/*/*"))
         config = node.runtime.container_configs.get(("a", "c"))
         logged = config is not None and config.log_path == "c/0.log"
         await node.delete_pod("a")
         return (
-            made
+            mounted
             and logged
             and not node.pod_directory(pod).exists()
             and not await node.runtime.list_containers()

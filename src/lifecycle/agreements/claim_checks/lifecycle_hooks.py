@@ -167,13 +167,13 @@ def only_two(recording: Recording) -> bool | None:
     """
     if "kubelet" not in recording.scenarios():
         return None
-    made = [
+    pods = [
         e.response
         for e in recording.exchanges("kubelet")
         if e.method == "POST" and e.path.endswith("/pods")
     ]
     hooks = [
-        c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]
+        c.get("lifecycle") or {} for pod in pods for c in pod["spec"]["containers"]
     ]
     return not any("sleep" in handler for hook in hooks for handler in hook.values())
 
@@ -241,7 +241,7 @@ def runtime_interprets(recording: Recording) -> bool | None:
     """
     if not recording.nodes():
         return None
-    told = [
+    containers = [
         d
         for d in configs(recording)
         if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith(
@@ -249,8 +249,8 @@ def runtime_interprets(recording: Recording) -> bool | None:
         )
     ]
     return (
-        any(b"postStart" in orjson.dumps(document["info"]) for document in told)
-        if told
+        any(b"postStart" in orjson.dumps(document["info"]) for document in containers)
+        if containers
         else None
     )
 

@@ -157,9 +157,9 @@ def run_in_sequence(answers: ProgramAnswers) -> bool:
 @live("initializers-block-scheduling-until-finished")
 def block_scheduling(answers: ProgramAnswers) -> bool:
     """A pod would keep its pending initializers, for the scheduler to see."""
-    made = answers["initializers/configurations"]
-    assert made["pod"] == 201, "it was made"
-    return bool(made["kept"])
+    answer = answers["initializers/configurations"]
+    assert answer["pod"] == 201, "it was made"
+    return bool(answer["kept"])
 
 
 @live("initializers-include-uninitialized-parameter")

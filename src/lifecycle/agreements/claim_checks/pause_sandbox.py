@@ -35,15 +35,15 @@ OWN_PID = {"namespace_options": {"pid": "CONTAINER"}}
 
 def pauses(recording: Recording) -> list[Object]:
     """Every recorded sandbox whose pause process ran."""
-    found = [
+    sandboxes = [
         document
         for node in recording.nodes()
         for document in documents(recording, node, PODS)
     ]
-    return [document for document in found if document["info"].get("runtimeSpec")]
+    return [document for document in sandboxes if document["info"].get("runtimeSpec")]
 
 
-def made(spec: Object) -> set[str]:
+def created_namespaces(spec: Object) -> set[str]:
     """Kinds of namespaces that a process makes for itself."""
     return {n["type"] for n in spec["linux"]["namespaces"] if not n.get("path")}
 
@@ -122,10 +122,10 @@ def parent(recording: Recording) -> Partly | None:
     """
     if not has_nodes(recording):
         return None
-    found = all_documents(recording)
+    containers = all_documents(recording)
     hosts = all(
         {"network", "ipc"} <= joined(d["info"]["runtimeSpec"], p["info"]["pid"])
-        for _, d, p in found
+        for _, d, p in containers
     )
     childless = True
     for node in recording.nodes():
@@ -146,9 +146,9 @@ def parent_here() -> Partly:
     child = subprocess.Popen(
         [sys.executable, "-c", "import os; print(os.getppid())"], stdout=subprocess.PIPE
     )
-    said, _ = child.communicate()
+    output, _ = child.communicate()
     return Partly(
-        {"network", "ipc"} <= joined(our_container(), 42), int(said) == os.getpid()
+        {"network", "ipc"} <= joined(our_container(), 42), int(output) == os.getpid()
     )
 
 
@@ -191,7 +191,7 @@ def reaps(recording: Recording) -> bool | None:
     own = [
         d
         for _, d, p in all_documents(recording)
-        if "pid" in made(d["info"]["runtimeSpec"])
+        if "pid" in created_namespaces(d["info"]["runtimeSpec"])
     ]
     return not own
 
@@ -245,7 +245,7 @@ def reaps_here() -> bool:
     """
     if zombies() not in ([], [2, 2, 0]):
         raise AssertionError("pause does not bury the dead")
-    return "pid" not in made(our_container())
+    return "pid" not in created_namespaces(our_container())
 
 
 @check("pause-sandbox-localhost-between-containers")

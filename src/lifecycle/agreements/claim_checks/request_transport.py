@@ -51,8 +51,9 @@ def success_after_response() -> bool:
     server = RememberingServer()
     server.refuse = (403, REFUSAL)
     refused = typed_at(server, RUN)
-    made = typed_at(RememberingServer(), [*RUN, "-o", "jsonpath={.metadata.uid}"])
-    return (refused.code, refused.out) == (1, "") and made.out == "made-by-the-server"
+    created = typed_at(RememberingServer(), [*RUN, "-o", "jsonpath={.metadata.uid}"])
+    silent = (refused.code, refused.out) == (1, "")
+    return silent and created.out == "made-by-the-server"
 
 
 @check("request-transport-message-follows-output-format")
@@ -67,12 +68,12 @@ def message_follows_format_recorded(recording: Recording) -> bool:
 @rebuilt("request-transport-message-follows-output-format")
 def message_follows_format() -> bool:
     """One command, four formats."""
-    said = [
+    outputs = [
         typed_at(RememberingServer(), [*RUN, *more]).out
         for more in ([], ["-o", "name"], ["-o", "json"], ["-o", "yaml"])
     ]
     return (
-        said[:2] == ["pod/nginx created\n", "pod/nginx\n"]
-        and said[2][:1] == "{"
-        and said[3].startswith("apiVersion:")
+        outputs[:2] == ["pod/nginx created\n", "pod/nginx\n"]
+        and outputs[2][:1] == "{"
+        and outputs[3].startswith("apiVersion:")
     )

@@ -223,7 +223,7 @@ def recorded_audit(recording: Recording) -> bool | None:
         events = list(recording.audit("journey"))
     except (InspectorError, FileNotFoundError):
         return None
-    made = [
+    creates = [
         each
         for each in events
         if each["verb"] == "create"
@@ -232,7 +232,7 @@ def recorded_audit(recording: Recording) -> bool | None:
     ]
     deployments = [
         each["requestObject"]
-        for each in made
+        for each in creates
         if each["objectRef"]["resource"] == "deployments"
     ]
     if not deployments:
@@ -267,7 +267,7 @@ def recorded_response(recording: Recording) -> bool:
     """
     same = []
     for scenario in ("storage", "services", "admission"):
-        made: dict[tuple[str, str], Object] = {}
+        created: dict[tuple[str, str], Object] = {}
         for each in recording.exchanges(scenario):
             answer = each.response
             if (
@@ -276,15 +276,15 @@ def recorded_response(recording: Recording) -> bool:
                 or "Partial" in each.accept
             ):
                 continue
-            found = answer.get("items") if "items" in answer else [answer]
-            for obj in found or ():
+            items = answer.get("items") if "items" in answer else [answer]
+            for obj in items or ():
                 metadata = obj.get("metadata") or {} if isinstance(obj, dict) else {}
                 version = (metadata.get("uid", ""), metadata.get("resourceVersion", ""))
                 if each.method == "POST" and each.status == 201 and all(version):
-                    made[version] = obj
-                elif each.method == "GET" and version in made:
+                    created[version] = obj
+                elif each.method == "GET" and version in created:
                     same.append(
-                        {k: v for k, v in made[version].items() if k in obj} == obj
+                        {k: v for k, v in created[version].items() if k in obj} == obj
                     )
     return bool(same) and all(same)
 
@@ -294,10 +294,10 @@ def response() -> bool:
     """A create's answer and a get right after it are the same."""
 
     async def scene(server: GenericAPIServer, client: Client) -> bool:
-        made = await client.create(MAPS, config_map(), "default")
-        found = await client.get(MAPS, "m", "default")
-        return orjson.dumps(made) == orjson.dumps(found) and bool(
-            made["metadata"]["resourceVersion"]
+        created = await client.create(MAPS, config_map(), "default")
+        fetched = await client.get(MAPS, "m", "default")
+        return orjson.dumps(created) == orjson.dumps(fetched) and bool(
+            created["metadata"]["resourceVersion"]
         )
 
     return on_a_server(scene)

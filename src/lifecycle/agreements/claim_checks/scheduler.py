@@ -105,13 +105,15 @@ def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
 
 def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
     """Pod → plugin → node → weighted score, however that version's log words it."""
-    found: dict[str, dict[str, dict[str, int]]] = {
+    scores_by_pod: dict[str, dict[str, dict[str, int]]] = {
         d.name: d.recorded_scores for d in decide_again(recording)
     }
     for plugin, name, scores in OLD_SCORES.findall(recording.log()):
         pairs = (entry.split() for entry in re.findall(r"\{([^}]*)\}", scores))
-        found.setdefault(name, {})[plugin] = {host: int(score) for host, score in pairs}
-    return {name: scores for name, scores in found.items() if scores}
+        scores_by_pod.setdefault(name, {})[plugin] = {
+            host: int(score) for host, score in pairs
+        }
+    return {name: scores for name, scores in scores_by_pod.items() if scores}
 
 
 @cache
@@ -165,16 +167,16 @@ def own_component(recording: Recording) -> bool:
     """Its log tells of a pod's event before each attempt to place it. Where the nodes
     were looked at, it is a process of its own.
     """
-    told, after_its_event = set(), []
+    announced, after_its_event = set(), []
     for line in recording.log().splitlines():
         if event := re.search(
             r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line
         ):
-            told.add(event[1])
+            announced.add(event[1])
         elif attempt := re.search(
             r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line
         ):
-            after_its_event.append(attempt[1] in told)
+            after_its_event.append(attempt[1] in announced)
     processes = [
         recording.node(name).run("ps")
         for name in recording.nodes()
@@ -282,13 +284,13 @@ def sampled() -> Partly:
 @check("scheduler-resource-requests-are-checked")
 def requests_checked(recording: Recording) -> bool:
     """The recorded pod that is too big for any node."""
-    found = next(
+    pod = next(
         settled
         for posted, settled in pods_of(recording)
         if posted["metadata"]["name"] == "too-big"
     )
-    messages = [c.get("message", "") for c in found["status"].get("conditions") or ()]
-    return not found["spec"].get("nodeName") and any(
+    messages = [c.get("message", "") for c in pod["status"].get("conditions") or ()]
+    return not pod["spec"].get("nodeName") and any(
         "Insufficient" in message for message in messages
     )
 
@@ -355,7 +357,7 @@ def infeasible_scored(recording: Recording) -> bool | None:
 @rebuilt("scheduler-scores-before-checking-fit")
 def score_sees() -> bool:
     """Whether a score plugin is ever shown a node that was filtered out."""
-    shown: set[str] = set()
+    nodes_scored: set[str] = set()
 
     class Refuse(FilterPlugin):
         name = "Refuse"
@@ -369,12 +371,12 @@ def score_sees() -> bool:
         name = "Look"
 
         def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-            shown.add(node.name)
+            nodes_scored.add(node.name)
             return 0
 
     decide([node("a"), node("b"), node("c")], [], pod("p"), Refuse(), Look())
-    assert {"a", "b"} <= shown, "nodes are scored"
-    return "c" in shown
+    assert {"a", "b"} <= nodes_scored, "nodes are scored"
+    return "c" in nodes_scored
 
 
 @check("scheduler-scores-use-usage-metrics")

@@ -34,18 +34,18 @@ def exposed_outside(recording: Recording) -> bool | None:
     service, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
     if service["kind"] != "Service" or "type" in service["spec"]:
         return None
-    made = [
+    specs = [
         exchange.response["spec"]
         for exchange in recording.exchanges("services")
         if exchange.method == "POST"
         and exchange.path.endswith("/services")
         and _plain(exchange.body["spec"])
     ]
-    if not made:
+    if not specs:
         return None
     return any(
         spec["type"] != "ClusterIP" or any("nodePort" in port for port in spec["ports"])
-        for spec in made
+        for spec in specs
     )
 
 

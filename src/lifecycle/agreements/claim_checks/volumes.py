@@ -42,12 +42,12 @@ def our_pod_directory_path() -> bool:
 def _every_pod_has(recording: Recording, name: str) -> bool | None:
     if not recording.nodes():
         return None
-    found = []
+    present = []
     for node in recording.nodes():
         tree = recorded_tree(recording, node)
         pods = {path.split("/")[1] for path in tree if path.count("/") == 1}
-        found += [f"pods/{pod}/{name}" in tree for pod in pods]
-    return bool(found) and all(found)
+        present += [f"pods/{pod}/{name}" in tree for pod in pods]
+    return bool(present) and all(present)
 
 
 @cache
@@ -137,10 +137,10 @@ def our_manager_attaches() -> Partly:
             "metadata": {"name": "data"},
             "spec": {**claim, "volumeName": "pv"},
         }
-        made = await node.create("persistentvolumeclaims", bound)
+        created = await node.create("persistentvolumeclaims", bound)
         await node.admin.update(
             resource("persistentvolumeclaims"),
-            {**made, "status": {"phase": "Bound"}},
+            {**created, "status": {"phase": "Bound"}},
             subresource="status",
         )
         disk_pod = await node.run_pod(
@@ -180,14 +180,14 @@ def ours_waits() -> bool:
         pod = await node.run_pod(
             "a", volumes=[{"name": "v", "secret": {"secretName": "absent"}}], seconds=20
         )
-        told = await node.events("FailedMount") == [
+        reported = await node.events("FailedMount") == [
             'MountVolume.SetUp failed for volume "v" : secret "absent" not found'
         ]
         nothing = not await node.runtime.list_pod_sandbox()
         await node.create("secrets", {"kind": "Secret", "metadata": {"name": "absent"}})
         await asyncio.sleep(60)
         return (
-            told
+            reported
             and nothing
             and pod["status"]["phase"] == "Pending"
             and (await node.pod("a"))["status"]["phase"] == "Running"

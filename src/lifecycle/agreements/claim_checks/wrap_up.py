@@ -37,8 +37,8 @@ def _after(line: str) -> dict[str, list[Object]]:
     return rehearse(scene)
 
 
-def _count(found: dict[str, list[Object]]) -> dict[str, int]:
-    return {name: len(items) for name, items in found.items()}
+def _count(objects: dict[str, list[Object]]) -> dict[str, int]:
+    return {name: len(items) for name, items in objects.items()}
 
 
 @rebuilt("wrap-up-one-command-three-pods")
@@ -55,10 +55,12 @@ def one_command() -> Partly:
 @check("wrap-up-one-command-three-pods")
 def one_recorded_command(recording: Recording) -> Partly:
     """The same two lines, as recorded kubectls took them."""
-    [made] = parse_transcript(recording.kubectl("dry-run/create-deployment")).objects
+    [deployment] = parse_transcript(
+        recording.kubectl("dry-run/create-deployment")
+    ).objects
     seed = parse_transcript(recording.kubectl("dry-run/run-seed")).objects
     return Partly(
-        made["spec"]["replicas"] == 3,
+        deployment["spec"]["replicas"] == 3,
         not any(obj.get("spec", {}).get("replicas") == 3 for obj in seed),
     )
 
@@ -76,12 +78,12 @@ def objects_in_store() -> bool:
     ]
     if len(bindings) != 3:
         return False
-    made = Counter(
+    created = Counter(
         one.path.rpartition("/")[2]
         for one in asked[: bindings[-1]]
         if one.method == "POST" and one.status == 201
     )
-    return {name: made[name.partition(".")[0]] for name in WORKLOADS} == STORED
+    return {name: created[name.partition(".")[0]] for name in WORKLOADS} == STORED
 
 
 @cache

@@ -60,18 +60,18 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
     is quicker.
     """
     try:
-        patch, found = orjson.loads(body), find_duplicate_fields(body)
+        patch, strict_errors = orjson.loads(body), find_duplicate_fields(body)
     except orjson.JSONDecodeError:
-        found = ["not JSON"]
-    if found:
+        strict_errors = ["not JSON"]
+    if strict_errors:
         try:
-            patch, found = from_yaml(body)
+            patch, strict_errors = from_yaml(body)
         except ValueError as error:
             raise ValueError(f"error converting YAML to JSON: {error}") from None
     if not isinstance(patch, dict | None):
         why = wrong_type(patch, "map[string]interface {}")
         raise ValueError(f"error unmarshaling JSON: while decoding JSON: {why}")
-    return as_go_values(patch or {}), found
+    return as_go_values(patch or {}), strict_errors
 
 
 def _parse_object(patch: Any, content_type: str) -> Object:

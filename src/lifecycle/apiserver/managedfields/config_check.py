@@ -40,12 +40,12 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
     namespace, own_name = _string(obj, "namespace"), _string(obj, "name")
     group, _, version = obj["apiVersion"].rpartition("/")
     name = f"{namespace}/{own_name}; {group}/{version}, Kind={obj['kind']}"
-    found = (
+    details = (
         errors[0]
         if len(errors) == 1
         else "errors:" + "".join(f"\n  {error}" for error in errors)
     )
-    raise failure(500, "", f"failed to create typed patch object ({name}): {found}")
+    raise failure(500, "", f"failed to create typed patch object ({name}): {details}")
 
 
 def _string(obj: Object, key: str) -> str:
@@ -102,14 +102,14 @@ def _check_list(schema: Schema, value: list[Any], path: str, errors: list[str]) 
             except ValueError as wrong:
                 errors.append(f"{path}: element {i}: {wrong}")
                 return
-            shown = path_text([element])
+            element_path = path_text([element])
             if element in seen:
-                errors.append(f"{path}: duplicate entries for key {shown}")
+                errors.append(f"{path}: duplicate entries for key {element_path}")
             seen.add(element)
         else:
-            shown = f"[{i}]"
+            element_path = f"[{i}]"
         if items is not None:
-            _check(items, item, path + shown, errors)
+            _check(items, item, path + element_path, errors)
 
 
 def _wrong_scalar(schema: Schema, value: Any) -> str:

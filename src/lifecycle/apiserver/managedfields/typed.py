@@ -79,19 +79,19 @@ class Type:
             value = item.get(only)
             if type(value) is str:
                 return name_key(only, value)
-        found = {}
+        key_fields = {}
         for key in self.keys:
             if key in item:
-                found[key] = item[key]
+                key_fields[key] = item[key]
             elif (default := self.defaults.get(key)) is not None:
-                found[key] = default
-        if not found:
+                key_fields[key] = default
+        if not key_fields:
             names = " ".join(f'"{key}"' for key in self.keys)
             raise ValueError(
                 "associative list with keys has an element that omits all key fields"
                 f" [{names}] (and doesn't have default values for any key fields)"
             )
-        return key_element(found)
+        return key_element(key_fields)
 
     def child(self, element: str) -> Type:
         """The type one step down a path."""
@@ -125,9 +125,11 @@ def _compile(schema: Schema) -> Type:
     if kind == "object":
         return Type(STRUCT, schema)
     if kind == "map":
-        made = Type(MAP)
-        made.element = type_of(schema.values) if schema.values is not None else DEDUCED
-        return made
+        compiled = Type(MAP)
+        compiled.element = (
+            type_of(schema.values) if schema.values is not None else DEDUCED
+        )
+        return compiled
     if schema.name.endswith(".RawExtension"):
         return LEAF_TYPE
     return DEDUCED if kind == "any" and not schema.format else LEAF_TYPE
@@ -142,12 +144,12 @@ def _list(schema: Schema) -> Type:
         return Type(SET)
     if list_type != "map" or schema.items is None:
         return LEAF_TYPE
-    made = Type(KEYED)
-    made.keys = keys
-    made.only_key = keys[0] if len(keys) == 1 else ""
-    made.defaults = schema.key_defaults
-    made.element = type_of(schema.items)
-    return made
+    compiled = Type(KEYED)
+    compiled.keys = keys
+    compiled.only_key = keys[0] if len(keys) == 1 else ""
+    compiled.defaults = schema.key_defaults
+    compiled.element = type_of(schema.items)
+    return compiled
 
 
 @cache

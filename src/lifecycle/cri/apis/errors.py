@@ -14,13 +14,15 @@ class RuntimeServiceError(Exception):
         """gRPC's name for the kind of failure, such as `NotFound`; `Unknown` if the
         text does not tell.
         """
-        _, found, rest = str(self).partition("code = ")
-        return rest.partition(" desc = ")[0] if found else "Unknown"
+        _, separator, rest = str(self).partition("code = ")
+        return rest.partition(" desc = ")[0] if separator else "Unknown"
 
     @property
     def message(self) -> str:
         """What the runtime itself said, without gRPC's words before it. Upstream:
         `status.FromError(err).Message()`.
         """
-        before, found, rest = str(self).partition(" desc = ")
-        return rest if found and before.startswith("rpc error: code = ") else str(self)
+        before, separator, rest = str(self).partition(" desc = ")
+        return (
+            rest if separator and before.startswith("rpc error: code = ") else str(self)
+        )

@@ -50,8 +50,8 @@ async def _each(
                 "rm": "can't remove ",
                 "mkdir": "can't create directory ",
             }.get(name, "")
-            shown = f"'{path}'" if verb else path
-            process.complain(f"{name}: {verb}{shown}: {error}")
+            operand = f"'{path}'" if verb else path
+            process.complain(f"{name}: {verb}{operand}: {error}")
             code = 1
     return code
 

@@ -307,13 +307,13 @@ class Parser:
         """All of it."""
         parsed = self._sequence()
         if self._peek() is not None:
-            raise ValueError(f"syntax error: unexpected {self._shown()}")
+            raise ValueError(f"syntax error: unexpected {self._describe()}")
         return parsed
 
     def _peek(self) -> Token | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         token = self._peek()
         if token is None:
             return "end of file"
@@ -337,7 +337,7 @@ class Parser:
             self._next()
         if self._reserved() != word and not self._is_operator(word):
             raise ValueError(
-                f'syntax error: unexpected {self._shown()} (expecting "{word}")'
+                f'syntax error: unexpected {self._describe()} (expecting "{word}")'
             )
         self._next()
 
@@ -479,5 +479,5 @@ class Parser:
         if not command.words and not command.redirects:
             if self._peek() is None:
                 self._next()
-            raise ValueError(f"syntax error: unexpected {self._shown()}")
+            raise ValueError(f"syntax error: unexpected {self._describe()}")
         return command

@@ -69,17 +69,17 @@ def layer(files: Mapping[str, File]) -> bytes:
     """A tar archive of these files, directories on the way included."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        made: set[str] = set()
+        directories: set[str] = set()
         for name, file in files.items():
             parts = name.strip("/").split("/")
             for depth in range(1, len(parts)):
                 directory = "/".join(parts[:depth])
                 if (
-                    directory not in made
+                    directory not in directories
                     and directory + "/" not in files
                     and directory not in files
                 ):
-                    made.add(directory)
+                    directories.add(directory)
                     archive.addfile(
                         _entry(directory, File(mode=0o755), tarfile.DIRTYPE)
                     )

@@ -102,17 +102,17 @@ class Registry:
             )
         if not repository.password:
             return None
-        said = request.headers.get("Authorization", "")
+        authorization = request.headers.get("Authorization", "")
         if repository.scheme == "basic":
             if (
-                said
+                authorization
                 == "Basic "
                 + base64.b64encode(f"reader:{repository.password}".encode()).decode()
             ):
                 return None
             challenge = 'Basic realm="registry"'
         else:
-            if self._tokens.get(said.removeprefix("Bearer ")) == name:
+            if self._tokens.get(authorization.removeprefix("Bearer ")) == name:
                 return None
             challenge = (
                 "Bearer"
@@ -129,11 +129,12 @@ class Registry:
         _, _, rest = request.query.get("scope", "").partition("repository:")
         name = rest.rpartition(":")[0]
         repository = self._repositories.get(name)
-        said = request.headers.get("Authorization", "")
-        wanted = "" if repository is None else f"reader:{repository.password}"
+        authorization = request.headers.get("Authorization", "")
+        credentials = "" if repository is None else f"reader:{repository.password}"
         if (
             repository is None
-            or said != "Basic " + base64.b64encode(wanted.encode()).decode()
+            or authorization
+            != "Basic " + base64.b64encode(credentials.encode()).decode()
         ):
             return _problem(401, "UNAUTHORIZED", "incorrect username or password")
         token = secrets.token_urlsafe(16)

@@ -70,12 +70,12 @@ class ImageStore:
         """
         manifest = orjson.loads(image.blobs[image.manifest])
         if "layers" not in manifest:  # an index: the manifest is another blob
-            wanted = [
+            documents = [
                 orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"
             ]
             manifest = next(
                 m
-                for m in wanted
+                for m in documents
                 if (m.get("config") or {}).get("digest") == image.config
             )
         directories = []

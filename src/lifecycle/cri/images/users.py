@@ -34,9 +34,9 @@ def resolve_user(
         for line in read("/etc/group").splitlines()
         if line.count(":") >= 3
     ]
-    wanted, group = security.get("run_as_user"), security.get("run_as_group")
-    if wanted is not None:
-        user, _, named_group = str(wanted.get("value", 0)), "", ""
+    run_as_user, group = security.get("run_as_user"), security.get("run_as_group")
+    if run_as_user is not None:
+        user, _, named_group = str(run_as_user.get("value", 0)), "", ""
     elif security.get("run_as_username"):
         user, named_group = security["run_as_username"], ""
     else:
@@ -52,15 +52,15 @@ def resolve_user(
     if group is not None:
         gid = group.get("value", 0)
     elif named_group:
-        found = next(
+        group_entry = next(
             (line for line in groups if named_group in (line[0], line[2])), None
         )
-        if found is None and not named_group.isdigit():
+        if group_entry is None and not named_group.isdigit():
             raise RuntimeServiceError(
                 "rpc error: code = Unknown desc = failed to generate spec: no matching"
                 f" entries in group file for {named_group}"
             )
-        gid = int(found[2]) if found else int(named_group)
+        gid = int(group_entry[2]) if group_entry else int(named_group)
     extra = [gid]
     if security.get("supplemental_groups_policy") != "Strict" and entry is not None:
         extra += [int(line[2]) for line in groups if entry[0] in line[3].split(",")]

@@ -36,19 +36,19 @@ def hierarchies() -> dict[str, str]:
     """Where each controller's tree is mounted; the key is empty for a version 2
     tree.
     """
-    found: dict[str, str] = {}
+    mount_points: dict[str, str] = {}
     with open("/proc/self/mounts") as mounts:
         for line in mounts:
             _, path, kind, options, *_ = line.split()
             if kind == "cgroup":
                 for option in options.split(","):
                     if option in CONTROLLERS:
-                        found[option] = path
-            elif kind == "cgroup2" and "" not in found:
-                found[""] = path
-    if len(found) > 1 and "" in found:
-        del found[""]  # mixed: the limits are in the version 1 trees
-    return found
+                        mount_points[option] = path
+            elif kind == "cgroup2" and "" not in mount_points:
+                mount_points[""] = path
+    if len(mount_points) > 1 and "" in mount_points:
+        del mount_points[""]  # mixed: the limits are in the version 1 trees
+    return mount_points
 
 
 def directory_of(cgroups_path: str) -> str:
@@ -221,11 +221,11 @@ class Cgroup:
 
     def members(self) -> set[int]:
         """Process ids, in this machine's numbers."""
-        found: set[int] = set()
+        pids: set[int] = set()
         for path in self._paths():
             with suppress(OSError):
-                found |= {int(line) for line in _read(f"{path}/cgroup.procs").split()}
-        return found
+                pids |= {int(line) for line in _read(f"{path}/cgroup.procs").split()}
+        return pids
 
     def kill(self) -> None:
         """SIGKILL to everyone in it, until nobody is left."""

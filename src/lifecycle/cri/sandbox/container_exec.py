@@ -160,14 +160,14 @@ class ContainerExec(RuntimeState):
         )
         os.close(slave)
         loop = asyncio.get_running_loop()
-        said: asyncio.Queue[bytes | None] = asyncio.Queue()
+        output: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def read() -> None:
             try:
                 data = os.read(master, 65536)
             except OSError:
                 data = b""
-            said.put_nowait(data or None)
+            output.put_nowait(data or None)
             if not data:
                 loop.remove_reader(master)
 
@@ -182,7 +182,7 @@ class ContainerExec(RuntimeState):
         loop.add_reader(master, read)
         tasks = [asyncio.ensure_future(feed()), asyncio.ensure_future(resize())]
         try:
-            while (data := await said.get()) is not None:
+            while (data := await output.get()) is not None:
                 await streams.stdout(data)
             await process.wait()
         finally:

@@ -111,7 +111,7 @@ class ContainerStreams(ContainerExec):
             else self.host_netns or "/proc/self/ns/net"
         )
         try:
-            made: socket.socket = await asyncio.to_thread(connect_inside, netns, port)
+            sock: socket.socket = await asyncio.to_thread(connect_inside, netns, port)
         except OSError as error:
             raise RuntimeServiceError(
                 f"rpc error: code = Unknown desc = error forwarding port {port} to pod"
@@ -121,8 +121,8 @@ class ContainerStreams(ContainerExec):
                 f'"{pod_sandbox_id}", IPv4: dial tcp4 127.0.0.1:{port}: connect:'
                 f" {(error.strerror or str(error)).lower()}"
             ) from None
-        made.settimeout(None)
-        reader, writer = await asyncio.open_connection(sock=made)
+        sock.settimeout(None)
+        reader, writer = await asyncio.open_connection(sock=sock)
         feeding = asyncio.ensure_future(send_input(writer, streams))
         try:
             await copy_output(reader, streams.stdout)

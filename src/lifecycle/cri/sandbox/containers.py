@@ -215,10 +215,10 @@ class Containers(RuntimeState):
 
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first."""
-        found = [c.status for c in self._containers.values()]
+        statuses = [c.status for c in self._containers.values()]
         return [
             status
-            for status in reversed(found)
+            for status in reversed(statuses)
             if not pod_sandbox_id or status.pod_sandbox_id == pod_sandbox_id
         ]
 

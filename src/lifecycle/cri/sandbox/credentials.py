@@ -38,8 +38,8 @@ def own_capabilities() -> int:
 def become(process: dict[str, Any]) -> None:
     """From root with everything to what the spec says. `process` is the spec's."""
     own = own_capabilities()
-    wanted = process.get("capabilities") or {}
-    bounding = capability_bits(wanted.get("bounding") or [])
+    capabilities = process.get("capabilities") or {}
+    bounding = capability_bits(capabilities.get("bounding") or [])
     for number in range(len(ALL_CAPABILITIES)):
         if own >> number & 1 and not bounding >> number & 1:
             sys.prctl(sys.PR_CAPBSET_DROP, number)
@@ -48,9 +48,9 @@ def become(process: dict[str, Any]) -> None:
     os.setgroups(user.get("additionalGids") or [])
     os.setresgid(user["gid"], user["gid"], user["gid"])
     os.setresuid(user["uid"], user["uid"], user["uid"])
-    permitted = capability_bits(wanted.get("permitted") or []) & own
+    permitted = capability_bits(capabilities.get("permitted") or []) & own
     sys.set_capabilities(
-        capability_bits(wanted.get("effective") or []) & own, permitted
+        capability_bits(capabilities.get("effective") or []) & own, permitted
     )
     if process.get("noNewPrivileges"):
         sys.prctl(sys.PR_SET_NO_NEW_PRIVS, 1)

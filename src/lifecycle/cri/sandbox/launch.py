@@ -86,8 +86,8 @@ def _enter_namespaces(spec: Spec) -> None:
     for kind, fd in joined:
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])
         os.close(fd)
-    made = [n["type"] for n in spec["linux"]["namespaces"] if not n.get("path")]
-    syscalls.unshare(sum(syscalls.NAMESPACE_FLAGS[kind] for kind in made))
+    created = [n["type"] for n in spec["linux"]["namespaces"] if not n.get("path")]
+    syscalls.unshare(sum(syscalls.NAMESPACE_FLAGS[kind] for kind in created))
 
 
 def _set_up(spec: Spec, bundle: str, cgroup: Cgroup) -> None:

@@ -102,7 +102,7 @@ def connect_inside(netns: str, port: int) -> socket.socket:
     A socket belongs to the namespace of the thread that made it, for ever, whoever uses
     it later.
     """
-    made: list[socket.socket] = []
+    connected: list[socket.socket] = []
     problems: list[OSError] = []
 
     def work() -> None:
@@ -112,7 +112,7 @@ def connect_inside(netns: str, port: int) -> socket.socket:
                 syscalls.setns(fd, syscalls.CLONE_NEWNET)
             finally:
                 os.close(fd)
-            made.append(socket.create_connection(("127.0.0.1", port), timeout=5))
+            connected.append(socket.create_connection(("127.0.0.1", port), timeout=5))
         except OSError as error:
             problems.append(error)
 
@@ -121,7 +121,7 @@ def connect_inside(netns: str, port: int) -> socket.socket:
     thread.join()
     if problems:
         raise problems[0]
-    return made[0]
+    return connected[0]
 
 
 @contextmanager

@@ -206,12 +206,12 @@ class PodSandboxes(Containers):
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[PodSandboxStatus]:
         """Newest first."""
-        found = [
+        sandboxes = [
             s
             for s in self._sandboxes.values()
             if not pod_uid or s.config.metadata.uid == pod_uid
         ]
-        return [self._sandbox_status(sandbox) for sandbox in reversed(found)]
+        return [self._sandbox_status(sandbox) for sandbox in reversed(sandboxes)]
 
 
 def _mounted() -> set[str]:

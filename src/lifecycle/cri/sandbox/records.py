@@ -136,7 +136,7 @@ def _is_shim(pid: int, directory: Path) -> bool:
 
 def load_sandboxes(root: Path) -> dict[str, Sandbox]:
     """All that have a record."""
-    found = {}
+    sandboxes = {}
     for directory in sorted(root.iterdir()):
         with suppress(FileNotFoundError):
             record = read_json(f"{directory}/record.json")
@@ -147,20 +147,20 @@ def load_sandboxes(root: Path) -> dict[str, Sandbox]:
                 record["addresses"],
             )
             sandbox.networked = record["networked"]
-            found[sandbox.id] = sandbox
-    return dict(sorted(found.items(), key=lambda item: item[1].created_at))
+            sandboxes[sandbox.id] = sandbox
+    return dict(sorted(sandboxes.items(), key=lambda item: item[1].created_at))
 
 
 def load_containers(root: Path) -> dict[str, Container]:
     """All that have a record."""
-    found = {}
+    containers = {}
     for directory in sorted(root.iterdir()):
         with suppress(FileNotFoundError):
             record = read_json(f"{directory}/record.json")
             status = translate.read_container_status(
                 record["status"], record["pod_sandbox_id"]
             )
-            found[status.id] = Container(
+            containers[status.id] = Container(
                 status, translate.read_container_config(record["config"]), directory
             )
-    return dict(sorted(found.items(), key=lambda item: item[1].status.created_at))
+    return dict(sorted(containers.items(), key=lambda item: item[1].status.created_at))

@@ -174,8 +174,8 @@ def mount_cgroups(mount: Spec, rootfs: str, cgroup: Cgroup) -> None:
 
 def _locked(target: str) -> int:
     """Flags of the mount underneath that a second mount of it must keep."""
-    found = os.statvfs(target).f_flag
-    return found & (sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC)
+    flags = os.statvfs(target).f_flag
+    return flags & (sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC)
 
 
 def make_devices(rootfs: str, extra: list[Spec]) -> None:

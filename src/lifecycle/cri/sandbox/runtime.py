@@ -135,8 +135,8 @@ class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
 
     async def image_status(self, image: str) -> Image | None:
         """By any name."""
-        found = self.images.find(image)
-        return self.images.describe(found) if found else None
+        stored = self.images.find(image)
+        return self.images.describe(stored) if stored else None
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
         """Its id, as containerd answers."""

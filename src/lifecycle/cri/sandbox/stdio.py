@@ -103,8 +103,8 @@ class Stdio:
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ, "output")
         while True:
-            found, status = _reap(pid)
-            if found:
+            reaped, status = _reap(pid)
+            if reaped:
                 return status
             for key, _ in self._selector.select():
                 if key.data == "wake":
@@ -201,24 +201,24 @@ class Stdio:
 
 def set_size(terminal: int, size: bytes) -> None:
     """`size`: JSON with `width` and `height`."""
-    wanted = json.loads(size)
+    winsize = json.loads(size)
     with suppress(OSError):
         fcntl.ioctl(
             terminal,
             termios.TIOCSWINSZ,
-            struct.pack("HHHH", wanted["height"], wanted["width"], 0, 0),
+            struct.pack("HHHH", winsize["height"], winsize["width"], 0, 0),
         )
 
 
 def _reap(pid: int) -> tuple[bool, int]:
     """Bury all dead children; whether `pid` was among them, and its status."""
-    found, result = False, 0
+    reaped, result = False, 0
     while True:
         try:
             dead, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return found, result
+            return reaped, result
         if not dead:
-            return found, result
+            return reaped, result
         if dead == pid:
-            found, result = True, status
+            reaped, result = True, status

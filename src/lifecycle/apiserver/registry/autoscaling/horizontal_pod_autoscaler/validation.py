@@ -173,8 +173,8 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
         if not name:
             errors.append(required(f"{path}.metric.name", "must specify a metric name"))
         else:
-            found = content.name_is_path_segment(name, False)
-            errors += [invalid(f"{path}.metric.name", name, why) for why in found]
+            messages = content.name_is_path_segment(name, False)
+            errors += [invalid(f"{path}.metric.name", name, why) for why in messages]
     errors += _validate_metric_target(target, f"{path}.target")
     value, average, utilization = (
         target.get("value"),

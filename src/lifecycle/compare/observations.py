@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from lifecycle.compare.entities import objects_in, told_alone
+from lifecycle.compare.entities import objects_in, standalone
 from lifecycle.compare.placements import Placements
 from lifecycle.inspector import Exchange, InspectorError, Recording
 
@@ -21,7 +21,7 @@ FRESH = "objects"
 
 
 @dataclass(slots=True, frozen=True)
-class Told:
+class Observations:
     """One side of a comparison. `before`: objects that were there from the start;
     `leftovers`: pods of the scenario before, which may have been on their way out.
     """
@@ -37,7 +37,7 @@ class Told:
         """
         placements = Placements()
         placements.seen(float("-inf"), self.before)
-        placements.told_continuously()
+        placements.watched_continuously()
         placements.seen(float("-inf"), self.leftovers)
         pods = [line for line in self.lines if _about_a_pod(line["event"])]
         for line in pods:
@@ -47,18 +47,18 @@ class Told:
             else:
                 placements.seen(line["t"], [event["object"]])
         if pods:
-            placements.told_continuously(since=pods[0]["t"])
+            placements.watched_continuously(since=pods[0]["t"])
         for exchange in self.exchanges:
-            found = list(_objects(exchange))
+            objects = list(_objects(exchange))
             if pods:
-                found = [obj for obj in found if obj["kind"] == "Node"]
-            placements.seen(exchange.t, found)
+                objects = [obj for obj in objects if obj["kind"] == "Node"]
+            placements.seen(exchange.t, objects)
         return placements
 
 
-def told_by(recording: Recording, scenario: str) -> Told:
+def observations_of(recording: Recording, scenario: str) -> Observations:
     """A recorded scenario, and what was recorded of the cluster around it."""
-    return Told(
+    return Observations(
         recording.exchanges(scenario),
         watched_lines(recording, scenario),
         settled_before(recording),
@@ -110,7 +110,7 @@ def watched_lines(recording: Recording, scenario: str) -> list[dict[str, Any]]:
 
 
 def _objects(exchange: Exchange) -> Iterable[dict[str, Any]]:
-    return (told_alone(*pair) for pair in objects_in(exchange.response))
+    return (standalone(*pair) for pair in objects_in(exchange.response))
 
 
 def _pods(exchange: Exchange) -> Iterable[dict[str, Any]]:
