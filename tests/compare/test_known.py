@@ -63,8 +63,11 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
     "constrained-impersonation": (
         "authn", (OURS, BARE),
         ("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/message",
-         "x is forbidden: User cannot impersonate-on:user-info: y",
-         'users "jane" is forbidden: User cannot impersonate resource'),
+         'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:serviceaccount:default:default" cannot'
+         ' impersonate-on:user-info:create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster'
+         " scope",
+         'users "jane" is forbidden: User "system:serviceaccount:default:default" cannot impersonate resource "users" in API'
+         ' group "" at the cluster scope'),
         [("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/message", "no", "yes"),
          ("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/code", 500, 403)],
     ),

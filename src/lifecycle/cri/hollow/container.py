@@ -19,6 +19,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
+    SIGKILLED,
     SIGTERMED,
     Input,
     Process,
@@ -105,9 +106,10 @@ class HollowContainer:
         return None
 
     async def use_all_memory(self) -> None:
-        """Without a limit there is enough."""
+        """Over its limit the container is killed; without one there is enough."""
         if self.config.memory_limit:
-            self._end(self, 137, "OOMKilled")
+            self._end(self, SIGKILLED, "OOMKilled")
+            return
         await asyncio.get_running_loop().create_future()
 
     def terminate(self) -> None:

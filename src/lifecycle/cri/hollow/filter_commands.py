@@ -13,7 +13,7 @@ from lifecycle.cri.hollow.commands import not_modelled, pause
 from lifecycle.cri.hollow.file_commands import options_and_paths
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import Input, Pipe, Process, Program
+from lifecycle.cri.hollow.process import SIGKILLED, Input, Pipe, Process, Program
 
 
 async def _inputs(process: Process, paths: list[str]) -> list[Input] | None:
@@ -102,6 +102,7 @@ async def tail(process: Process) -> int:
     words = process.argv[1:]
     if "/dev/zero" in words:
         await process.machine.use_all_memory()
+        return SIGKILLED
     if words in (("-f", "/dev/null"), ("-F", "/dev/null")):
         await pause(float("inf"))
     count, paths = _count(process)
