@@ -8,14 +8,14 @@ from lifecycle.figures.stepper import Stepper
 from lifecycle.trace.writes import Line, Write
 
 LINES = (
-    Line(0, "kind: Pod"),
-    Line(0, "metadata:"),
-    Line(1, "name: a"),
-    Line(0, "spec:"),
-    Line(1, "one: 1"),
-    Line(1, "two: 2"),
+    Line(0, "kind: Pod", "", ""),
+    Line(0, "metadata:", "", ""),
+    Line(1, "name: a", "", ""),
+    Line(0, "spec:", "", ""),
+    Line(1, "one: 1", "", ""),
+    Line(1, "two: 2", "", ""),
     Line(1, "nodeName: <worker>", "kube-scheduler", "+"),
-    Line(0, "status:"),
+    Line(0, "status:", "", ""),
 )
 
 

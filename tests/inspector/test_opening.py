@@ -20,9 +20,25 @@ def test_recorded_by_default(monkeypatch):
     assert cluster.name == "kind-1.36.2"
 
 
-def test_another_context_is_refused(monkeypatch):
-    monkeypatch.setenv("LIFECYCLE_CLUSTER", "production")
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+clusters: [{name: far, cluster: {server: "https://10.0.0.1:6443"}}]
+users: [{name: me, user: {}}]
+contexts: [{name: production, context: {cluster: far, user: me}}]
+"""
+
+
+def test_another_context_is_refused(tmp_path):
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(KUBECONFIG)
     with pytest.raises(InspectorError, match="refusing context 'production'"):
+        LiveCluster("production", config_file=str(kubeconfig))
+
+
+def test_the_named_context_is_the_one_that_is_opened(monkeypatch):
+    monkeypatch.setenv("LIFECYCLE_CLUSTER", "production")
+    with pytest.raises(InspectorError, match="context 'production'"):
         open_cluster()
 
 
