@@ -57,7 +57,7 @@ def refused(*words: str, cwd: Path, code: int, **env: str) -> str:
         (["compare", "nope"], 2, "has no stage 'nope'"),
         (["compare", "--recording", "text"], 1, "text"),
         (["record", "out"], 2, "Missing option '--context'"),
-        (["record", "--context", "production", "out"], 1, "refusing context"),
+        (["record", "--context", "production", "out"], 1, "context 'production'"),
         (["claims", "--stage", "nope"], 1, "there are: "),
         (["check", "nope", "x:y"], 2, "no exercise 'nope'"),
         (["check", "rbac", "nothing"], 1, "write module:object"),
