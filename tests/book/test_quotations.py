@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from mutants.quoted import lines_of
 
 from tests.conftest import ROOT
 
@@ -72,30 +73,7 @@ def test_no_quotation_is_a_wall(chapter: Path) -> None:
     walls = []
     for target, options in QUOTATION.findall(chapter.read_text()):
         file = (chapter.parent / target).resolve()
-        lines = quoted(file, options) if file.suffix == ".py" else []
+        lines = lines_of(file, options) if file.suffix == ".py" else range(0)
         if len(lines) > 30:
             walls.append((options.split()[1], len(lines)))
     assert walls == []
-
-
-def quoted(file: Path, options: str) -> list[str]:
-    """The lines that a quotation shows, as Sphinx picks them."""
-    lines = file.read_text().splitlines()
-    name = re.search(r"^:pyobject: (\S+)$", options, re.M)
-    if name:
-        body: list[ast.stmt] = ast.parse(file.read_text()).body
-        for part in name[1].split("."):
-            node = next(each for each in body if getattr(each, "name", None) == part)
-            body = getattr(node, "body", [])
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        lines = lines[first - 1 : node.end_lineno]
-    span = re.search(r"^:lines: (\d+)-(\d+)$", options, re.M)
-    if span:
-        lines = lines[int(span[1]) - 1 : int(span[2])]
-    start = re.search(r"^:start-at: '(.*)'$", options, re.M)
-    if start:
-        lines = lines[next(i for i, line in enumerate(lines) if start[1] in line) :]
-    end = re.search(r"^:end-before: '(.*)'$", options, re.M)
-    if end:
-        lines = lines[: next(i for i, line in enumerate(lines) if end[1] in line)]
-    return lines

@@ -12,7 +12,7 @@ from mutants.__main__ import CHECKOUT, PACKAGE, main, rooms
 from mutants.candidates import candidates, operators
 from mutants.coverage_map import measure
 from mutants.operators import AnswerNothing, LeaveOutCall, OtherText
-from mutants.quoted import quoted_lines
+from mutants.quoted import lines_of, quoted_lines
 from mutants.sample import sample
 from mutants.trial import Outcome, changed_lines, trial
 from mutants.workshop import Workshop
@@ -180,6 +180,14 @@ def test_quoted_lines_are_those_of_the_named_function(tmp_path, checkout):
     page.write_text(f"```{{literalinclude}} {module}\n:pyobject: gone\n```\n")
     with pytest.raises(LookupError, match="gone"):
         quoted_lines(tmp_path, module.parent)
+
+
+def test_a_quotation_may_begin_and_end_within_its_function(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    assert lines_of(module, ":pyobject: surge\n:start-at: 'if replicas'\n:end-before: 'record('\n") == range(9, 11)
+    assert lines_of(module, ":lines: 1-2\n") == range(1, 3)
+    with pytest.raises(LookupError, match="nowhere"):
+        lines_of(module, ":pyobject: surge\n:start-at: 'nowhere'\n")
 
 
 def test_every_quote_of_the_book_is_seen():
