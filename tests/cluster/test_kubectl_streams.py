@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Kubectl
+from tests.loopback import free_port
 
 SCRIPT = "echo hello; echo there; sleep 300"
 
@@ -47,13 +47,6 @@ def test_exec_carries_output_input_and_the_exit_code(talk: Kubectl) -> None:
     failed = talk("exec", "talk", "--", "sh", "-c", "exit 3", check=False)
     assert failed.returncode == 3
     assert "command terminated with exit code 3" in failed.stderr
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def test_a_forwarded_port_answers(

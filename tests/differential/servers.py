@@ -6,13 +6,12 @@ import asyncio
 import base64
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
@@ -21,7 +20,7 @@ import aiohttp
 import yaml
 import yarl
 
-from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from tests.live.real_programs import RealControlPlane
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 START = 60.0
@@ -86,21 +85,13 @@ class HTTPTarget:
             return 0, {}, b""
 
 
-def kube_apiserver() -> Path:
-    """The program. Raises NotAvailableError."""
+def check_available() -> None:
+    """Raises NotAvailableError where there is no real server to start."""
     folder = os.environ.get("KUBE_BIN", "")
-    program = Path(folder, "kube-apiserver")
-    if not folder or not program.exists():
+    if not folder or not Path(folder, "kube-apiserver").exists():
         raise NotAvailableError("KUBE_BIN is not set to a folder with Kubernetes' own kube-apiserver")
     if shutil.which("etcd") is None:
         raise NotAvailableError("etcd is not on PATH")
-    return program
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager
@@ -127,56 +118,10 @@ def _running(command: list[str], log: Path, **environment: str) -> Iterator[subp
 
 @contextmanager
 def real_server(folder: Path) -> Iterator[Path]:
-    """A bare kube-apiserver with an etcd of its own; the kubeconfig of an administrator."""
-    program = kube_apiserver()
-    authority = CertificateAuthority()
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {"ca.crt": authority.ca_pem}
-    files["admin.crt"], files["admin.key"] = authority.client_certificate("kubernetes-admin", ("system:masters",))
-    files["server.crt"], files["server.key"] = authority.server_certificate()
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    etcd, peer, port = _free_port(), _free_port(), _free_port()
-    kubeconfig = folder / "kubeconfig"
-    user = {"client-certificate": str(folder / "admin.crt"), "client-key": str(folder / "admin.key")}
-    kubeconfig.write_text(
-        yaml.safe_dump({
-            "apiVersion": "v1", "kind": "Config", "current-context": "real",
-            "clusters": [{"name": "real", "cluster": {"server": f"https://127.0.0.1:{port}"}}],
-            "users": [{"name": "admin", "user": user}],
-            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
-        })
-    )  # fmt: skip
-    flags = {
-        "etcd-servers": f"http://127.0.0.1:{etcd}",
-        "secure-port": port,
-        "bind-address": "127.0.0.1",
-        "tls-cert-file": folder / "server.crt",
-        "tls-private-key-file": folder / "server.key",
-        "client-ca-file": folder / "ca.crt",
-        "authorization-mode": "Node,RBAC",
-        "enable-admission-plugins": "NodeRestriction",
-        "service-account-key-file": folder / "server.crt",
-        "service-account-signing-key-file": folder / "server.key",
-        "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
-        "service-cluster-ip-range": "10.96.0.0/16",
-        "allow-privileged": "true",
-    }
-    urls = f"http://127.0.0.1:{etcd}", f"http://127.0.0.1:{peer}"
-    store = [
-        "etcd",
-        "--data-dir",
-        str(folder / "etcd"),
-        "--listen-client-urls",
-        urls[0],
-        "--advertise-client-urls",
-        urls[0],
-    ]
-    with ExitStack() as stack:
-        stack.enter_context(_running([*store, "--listen-peer-urls", urls[1]], folder / "etcd.log"))
-        command = [str(program), *(f"--{name}={value}" for name, value in flags.items())]
-        stack.enter_context(_running(command, folder / "kube-apiserver.log"))
-        yield kubeconfig
+    """A bare kube-apiserver with an etcd of its own; the kubeconfig of an administrator. Raises NotAvailableError."""
+    check_available()
+    with RealControlPlane(folder, "real", controllers=False) as plane:
+        yield plane.kubeconfig
 
 
 @contextmanager

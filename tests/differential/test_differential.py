@@ -22,8 +22,9 @@ from tests.differential.freedoms import FREEDOMS, explained
 from tests.differential.player import play
 from tests.differential.published import Published, published
 from tests.differential.scenes import Scenes
-from tests.differential.servers import HTTPTarget, NotAvailableError, ready, real_server
+from tests.differential.servers import HTTPTarget, ready, real_server
 from tests.differential.shrink import shrink
+from tests.live.real_programs import kube_bin
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +163,6 @@ def test_the_real_server_still_answers_as_was_kept(tmp_path: Path) -> None:
                     found += [f"{path.stem}: {line}" for line in differences(list(case.answers), answers)]
             return found
 
-    try:
-        with real_server(tmp_path) as kubeconfig:
-            assert asyncio.run(ask(kubeconfig)) == []
-    except NotAvailableError as missing:
-        pytest.skip(str(missing))
+    kube_bin("kube-apiserver")
+    with real_server(tmp_path) as kubeconfig:
+        assert asyncio.run(ask(kubeconfig)) == []

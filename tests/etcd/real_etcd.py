@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -13,17 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conftest import unavailable
+from tests.loopback import free_ports
 
 
 class RealEtcd:
-    """One etcd. `start()` and `kill()` may be called again and again; data and address stay."""
+    """One etcd. `start()` and `kill()` may be called again and again; data and address stay. `options` are more of its flags."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *options: str) -> None:
         binary = shutil.which("etcd")
         if binary is None:
             unavailable("etcd is not installed (Debian: etcd-server)")
         assert binary is not None
-        client, peer = _free_ports(2)
+        client, peer = free_ports(2)
         self.url = f"http://127.0.0.1:{client}"
         self._log = directory / "etcd.log"
         peers = f"http://127.0.0.1:{peer}"
@@ -31,7 +31,7 @@ class RealEtcd:
             binary, "--name=test", f"--data-dir={directory / 'data'}", "--log-level=error", "--logger=zap",
             f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
             f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}", f"--initial-cluster=test={peers}",
-            "--heartbeat-interval=20", "--election-timeout=200",
+            "--heartbeat-interval=20", "--election-timeout=200", *options,
         ]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -64,14 +64,3 @@ def real_etcd(directory: Path) -> Iterator[RealEtcd]:
         yield etcd
     finally:
         etcd.kill()
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

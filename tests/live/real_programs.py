@@ -7,8 +7,6 @@ loopback ports, keeps its files in a folder of the test's, and ends with the `wi
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -17,7 +15,6 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import pytest
 
@@ -26,6 +23,8 @@ from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from tests.conftest import unavailable
+from tests.etcd.real_etcd import RealEtcd
+from tests.loopback import free_port
 
 ATTEMPTS = 600
 """How often an API server that is starting is asked, a tenth of a second apart."""
@@ -42,13 +41,6 @@ def kube_bin(*programs: str) -> Path:
     return Path(folder)
 
 
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 class Program:
     """One process: started with the `with` block and ended with it; what it says is in `log`."""
 
@@ -59,7 +51,12 @@ class Program:
     def __enter__(self) -> Program:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.log.parent,
+                start_new_session=True,  # Ctrl-C is ours
             )
         return self
 
@@ -109,16 +106,17 @@ def real_controller_manager(config: Path, folder: Path, pki: Path, *options: str
 
 
 class RealControlPlane:
-    """A bare cluster of real programs: etcd, API server, controller manager, scheduler, and no node.
+    """A bare cluster of real programs: etcd, API server and, with `controllers`, controller manager and scheduler; no node.
 
     `kubeconfig` is its administrator's, with one context of the name that was asked for.
     """
 
-    def __init__(self, folder: Path, context: str) -> None:
+    def __init__(self, folder: Path, context: str, *, controllers: bool = True) -> None:
         self.folder = folder
         self.programs: list[Program] = []
         self.url = f"https://127.0.0.1:{free_port()}"
         self.pki = folder / "pki"
+        self._controllers = controllers
         folder.mkdir(parents=True, exist_ok=True)
         self._authority = kept_authority(self.pki)
         self.kubeconfig = self._identity("kubernetes-admin", MASTERS, context=context)
@@ -129,22 +127,18 @@ class RealControlPlane:
         return identity(self._authority.certificates, self.url, path, user, *groups, context=context)
 
     def __enter__(self) -> RealControlPlane:
-        folder, names = self.folder, ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
-        programs = kube_bin(*names)
-        etcd = shutil.which("etcd")
-        if etcd is None:
-            unavailable("etcd is not installed")
-        store, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-        etcd_flags = [f"--listen-client-urls={store}", f"--advertise-client-urls={store}"]
-        etcd_flags += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
-        etcd_flags += [f"--initial-cluster=default={peer}", f"--data-dir={folder / 'etcd'}", "--unsafe-no-fsync"]
+        folder = self.folder
+        programs = kube_bin("kube-apiserver")
+        self._etcd = RealEtcd(folder, "--unsafe-no-fsync")
         try:
-            self._start([etcd or "etcd", *etcd_flags], "etcd")
-            self._start([programs / "kube-apiserver", *self._api_server_flags(store)], "kube-apiserver")
+            self._etcd.start()
+            flags = self._api_server_flags(self._etcd.url)
+            self._run(Program([programs / "kube-apiserver", *flags], folder / "kube-apiserver.log"))
             self._wait()
-            manager = self._identity("system:kube-controller-manager")
-            self._run(real_controller_manager(manager, folder, self.pki))
-            self._run(real_scheduler(self._identity("system:kube-scheduler"), folder))
+            if self._controllers:
+                manager = self._identity("system:kube-controller-manager")
+                self._run(real_controller_manager(manager, folder, self.pki))
+                self._run(real_scheduler(self._identity("system:kube-scheduler"), folder))
         except BaseException:
             self.stop()
             raise
@@ -181,9 +175,6 @@ class RealControlPlane:
             "--allow-privileged=true",
         ]
 
-    def _start(self, command: Sequence[Any], name: str) -> None:
-        self._run(Program(command, self.folder / f"{name}.log"))
-
     def _run(self, program: Program) -> None:
         self.programs.append(program.__enter__())
 
@@ -205,6 +196,7 @@ class RealControlPlane:
         """End all programs, the last one first."""
         while self.programs:
             self.programs.pop().__exit__(None, None, None)
+        self._etcd.kill()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
