@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from generators.programs.connection import Connection
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 
 PATIENCE = 120
 SERVICES = "10.96.0.0/16"
@@ -93,38 +94,13 @@ class Server:
 
     def kubeconfig(self, user: str, *groups: str) -> Path:
         """A file that a program can use to be this user."""
-        certificate, key = self.plane.authority.client_certificate(user, groups)
-        ca = base64.b64encode(self.plane.authority.ca_pem).decode()
-        document = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [
-                {
-                    "name": "bare",
-                    "cluster": {
-                        "server": f"https://127.0.0.1:{self.port}",
-                        "certificate-authority-data": ca,
-                    },
-                }
-            ],
-            "users": [
-                {
-                    "name": "user",
-                    "user": {
-                        "client-certificate-data": base64.b64encode(
-                            certificate
-                        ).decode(),
-                        "client-key-data": base64.b64encode(key).decode(),
-                    },
-                }
-            ],
-            "contexts": [
-                {"name": "bare", "context": {"cluster": "bare", "user": "user"}}
-            ],
-            "current-context": "bare",
-        }
+        authority = self.plane.authority
+        identity = authority.client_certificate(user, groups)
+        url = f"https://127.0.0.1:{self.port}"
         path = self.plane.folder / f"{self.name}-{user.replace(':', '-')}.kubeconfig"
-        path.write_text(json.dumps(document))
+        write_kubeconfig(
+            kubeconfig(url, authority.ca_pem, *identity, name="bare"), path
+        )
         return path
 
 

@@ -80,7 +80,8 @@ class Typist:
 
     def __init__(self, kubectl: Path, server: Server, home: Path, user: str) -> None:
         self.kubectl, self.server, self.home, self.user = kubectl, server, home, user
-        kubeconfig = json.loads(server.kubeconfig(user, "system:masters").read_text())
+        written = server.kubeconfig(user, "system:masters").read_text()
+        kubeconfig = yaml.safe_load(written)
         self.path = namespace(server.admin, user.replace(".", "-"))
         self.namespace = self.path.rpartition("/")[2]
         kubeconfig["contexts"][0]["context"]["namespace"] = self.namespace
