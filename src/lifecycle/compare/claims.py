@@ -116,11 +116,7 @@ def check(claim_id: str) -> Callable[[Check], Check]:
     """
 
     def bind(function: Check) -> Check:
-        if claim_id in _checks:
-            raise ValueError(
-                f"claim {claim_id!r} has a check already:"
-                f" {_checks[claim_id].__qualname__}"
-            )
+        _must_be_unbound(claim_id, _checks.get(claim_id))
         _checks[claim_id] = function
         return function
 
@@ -134,11 +130,7 @@ def live(claim_id: str) -> Callable[[Check], Check]:
     """
 
     def bind(function: Check) -> Check:
-        if claim_id in _live:
-            raise ValueError(
-                f"claim {claim_id!r} has a check already:"
-                f" {_live[claim_id].__qualname__}"
-            )
+        _must_be_unbound(claim_id, _live.get(claim_id))
         _live[claim_id] = function
         return function
 
@@ -155,15 +147,18 @@ def rebuilt(
     """
 
     def bind(function: ModelCheck) -> ModelCheck:
-        if claim_id in _rebuilt:
-            raise ValueError(
-                f"claim {claim_id!r} has a check already:"
-                f" {_rebuilt[claim_id][0].__qualname__}"
-            )
+        _must_be_unbound(claim_id, _rebuilt.get(claim_id, (None,))[0])
         _rebuilt[claim_id] = function, model
         return function
 
     return bind
+
+
+def _must_be_unbound(claim_id: str, bound: Callable[..., Any] | None) -> None:
+    if bound is not None:
+        raise ValueError(
+            f"claim {claim_id!r} has a check already: {bound.__qualname__}"
+        )
 
 
 def checks() -> Mapping[str, Check]:

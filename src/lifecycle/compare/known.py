@@ -74,7 +74,7 @@ def explain(
     scenario: str, path: str, difference: Difference, between: str
 ) -> Known | None:
     """The first entry that explains a difference."""
-    values = f"{_text(difference.ours)} ↔ {_text(difference.theirs)}"
+    values = f"{_printed(difference.ours)} ↔ {_printed(difference.theirs)}"
     return next(
         (
             known
@@ -85,5 +85,5 @@ def explain(
     )
 
 
-def _text(value: Any) -> str:
+def _printed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)

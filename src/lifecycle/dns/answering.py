@@ -84,7 +84,7 @@ class Answerer:
             "A": self._addresses,
             "AAAA": self._addresses_v6,
             "SRV": self._services,
-            "TXT": self._text,
+            "TXT": self._txt,
             "CNAME": self._alias,
             "NS": self._name_servers,
             "SOA": self._soa,
@@ -159,7 +159,7 @@ class Answerer:
             target.host,
         )
 
-    def _text(self, message: Answer, qname: str, name: str, zone: str) -> None:
+    def _txt(self, message: Answer, qname: str, name: str, zone: str) -> None:
         text = self.plugin.text(name)
         if text:
             message.answer.append(Record(qname, self.ttl, "TXT", f'"{text}"'))

@@ -19,7 +19,7 @@ import orjson
 
 from lifecycle.trace.recorded import Audited
 
-_UNTOLD = ("managedFields", "resourceVersion", "uid", "generateName")
+_BOOKKEEPING = ("managedFields", "resourceVersion", "uid", "generateName")
 """Parts of the metadata that change with each write, or say nothing to a reader."""
 
 
@@ -64,7 +64,13 @@ def writes_of(requests: Iterable[Audited]) -> Iterator[Write]:
                 "name"
             ]
         owners = owners_of(after)
-        lines = tuple(_lines(_told(before.get(key)), _told(after), owners))
+        lines = tuple(
+            _lines(
+                _without_bookkeeping(before.get(key)),
+                _without_bookkeeping(after),
+                owners,
+            )
+        )
         before[key] = after
         yield Write(
             step.component, step.stage, step.about, step.start, step.duration, lines
@@ -81,11 +87,13 @@ def _all_ready(obj: dict[str, Any]) -> bool:
     )
 
 
-def _told(obj: dict[str, Any] | None) -> dict[str, Any] | None:
+def _without_bookkeeping(obj: dict[str, Any] | None) -> dict[str, Any] | None:
     if obj is None:
         return None
     metadata = obj.get("metadata") or {}
-    return obj | {"metadata": {k: v for k, v in metadata.items() if k not in _UNTOLD}}
+    return obj | {
+        "metadata": {k: v for k, v in metadata.items() if k not in _BOOKKEEPING}
+    }
 
 
 Path = tuple[str, ...]

@@ -173,7 +173,7 @@ def _decoder(type_: str) -> Decoder:
         return lambda value, path, state: value
     alias = alias_of(type_)
     if alias is not None:
-        return _named(type_, alias)
+        return _named_type(type_, alias)
     if is_struct(type_):
         return struct_decoder(type_)
     return scalar_decoder(type_, type_)
@@ -216,7 +216,7 @@ _SCHEMA_OR: dict[str, Decoder] = {
 }
 
 
-def _named(type_: str, alias: str) -> Decoder:
+def _named_type(type_: str, alias: str) -> Decoder:
     if alias in ("string", "int32", "int64", "bool"):
         return scalar_decoder(alias, type_)
     if alias.startswith("map["):

@@ -38,7 +38,7 @@ class ShellCommands(ShellBuiltins):
     ) -> ShellStreams | None:
         """With the redirections; None if one cannot be made, which has been said."""
         for redirect in redirects:
-            target = await self._expander.text(redirect.target)
+            target = await self._expander.unsplit(redirect.target)
             try:
                 streams = await self._redirect(redirect, target, streams)
             except FileError as error:
@@ -115,7 +115,7 @@ class ShellCommands(ShellBuiltins):
             if match is None:
                 break
             rest = replace(words[0], parts=words[0].parts[1:])
-            assignments[match[1]] = match[2] + await self._expander.text(rest)
+            assignments[match[1]] = match[2] + await self._expander.unsplit(rest)
             del words[0]
         return assignments, await self._expander.fields(words)
 

@@ -63,7 +63,7 @@ class Expander:
             result += await self._fields(word)
         return result
 
-    async def text(self, word: Word) -> str:
+    async def unsplit(self, word: Word) -> str:
         """One string, neither split nor taken for a pattern."""
         texts = [await self._value(part) for part in word.parts]
         return self._bounded("".join(texts))

@@ -22,6 +22,7 @@ from lifecycle.kubelet.lifecycle.interfaces import (
     AdmitHandler,
     PodAdmitAttributes,
     PodAdmitResult,
+    can_admit_pod,
 )
 
 BLOCKED = "Blocked"
@@ -67,12 +68,8 @@ def no_new_privs_handler(
 def can_run_pod(
     handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes
 ) -> PodAdmitResult:
-    """Ask the soft handlers."""
-    for handler in handlers:
-        result = handler(attributes)
-        if not result.admit:
-            return result
-    return ADMITTED
+    """Ask the soft handlers, in the same way as those that fail a pod for good."""
+    return can_admit_pod(handlers, attributes)
 
 
 def sync_pod_status(pod: Object, result: PodAdmitResult) -> Object:
