@@ -150,7 +150,22 @@ json_values = st.recursive(
 )
 
 
-@given(objects(json_values), objects(json_values))
+without_nulls_in_lists = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda v: st.lists(st.integers(), max_size=2) | objects(v),
+    max_leaves=6,
+)
+
+
+def test_a_list_that_replaces_an_object_keeps_the_nulls_of_its_items_and_loses_them_the_second_time():
+    """Upstream's library looks into what arrives where no object was, and takes what replaces an object as it is."""
+    patch = {"c": [{"a": None}]}
+    once = apply_merge_patch({"c": {}}, patch)
+    assert once == {"c": [{"a": None}]}
+    assert apply_merge_patch(once, patch) == {"c": [{}]}
+
+
+@given(objects(json_values), objects(without_nulls_in_lists))
 def test_merge_patch_twice_is_merge_patch_once(doc, patch):
     once = apply_merge_patch(doc, patch)
     assert apply_merge_patch(once, patch) == once
