@@ -256,10 +256,17 @@ async def autoscaler_without_metrics(stage: Stage) -> None:
 async def service_with_endpoints(stage: Stage) -> None:
     ports = [{"name": "http", "port": 80, "targetPort": "web"}, {"name": "dns", "port": 53, "protocol": "UDP"}]
     await stage.create(manifest("v1", "Service", "web", spec={"selector": {"app": "web"}, "ports": ports}))
-    deployment = workload("Deployment", "web", replicas=2)
-    deployment["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"name": "web", "containerPort": 8080}]
+    # The trigger time is told in whole seconds, and an update without a later one takes it away: no two pods become ready at once.
+    late = {"readinessProbe": {"exec": {"command": ["true"]}, "initialDelaySeconds": 3}}
+    deployment = workload("Deployment", "web", replicas=1)
+    deployment["spec"]["template"]["spec"]["containers"][0] |= {
+        "ports": [{"name": "web", "containerPort": 8080}],
+        **late,
+    }
     await stage.create(deployment)
-    await stage.status("deployments.apps", "web", readyReplicas=2)
+    for replicas in (1, 2):
+        await stage.patch("deployments.apps", "web", {"spec": {"replicas": replicas}})
+        await stage.status("deployments.apps", "web", readyReplicas=replicas)
     unready = pod_spec(readinessGates=[{"conditionType": "example.com/never"}])
     await stage.create(manifest("v1", "Pod", "unready", labels={"app": "web"}, spec=unready))
     await stage.status("pods", "unready", phase="Running")
@@ -269,6 +276,16 @@ async def service_with_endpoints(stage: Stage) -> None:
     )
     await stage.until(
         "endpoints", lambda items: any(s.get("notReadyAddresses") for s in items["web"].get("subsets", ()))
+    )
+    spec = pod_spec()
+    spec["containers"][0] |= late
+    await stage.create(manifest("v1", "Pod", "late", labels={"app": "web"}, spec=spec))
+    await stage.until(
+        "endpointslices.discovery.k8s.io",
+        lambda items: sum(e["conditions"]["ready"] for s in items.values() for e in s.get("endpoints") or ()) == 3,
+    )
+    await stage.until(
+        "endpoints", lambda items: sum(len(s.get("addresses", ())) for s in items["web"].get("subsets", ())) == 3 + 2
     )
 
 

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from tests.live.witness import Outcome, differences, readable, untold, unwritten, writes
+from tests.live.witness import (
+    Outcome,
+    differences,
+    of_a_namespace_that_ends,
+    readable,
+    untold,
+    unwritten,
+    writes,
+)
 
 POD: Object = {
     "apiVersion": "v1",
@@ -113,6 +121,14 @@ def test_writes_are_read_from_the_audit_log_without_generated_names(tmp_path: Pa
             }
         )
     }
+
+
+def test_who_of_two_clears_a_namespace_is_chance_and_what_only_one_is_after_is_not() -> None:
+    cleared = ("namespace-controller", "deletecollection", "pods", "", 200)
+    orphaned = ("generic-garbage-collector", "delete", "pods", "web-…", 200)
+    kept = ("generic-garbage-collector", "delete", "secrets", "web", 200)
+    assert of_a_namespace_that_ends(Counter({cleared: 1, orphaned: 2, kept: 1})) == Counter({cleared: 1, kept: 1})
+    assert of_a_namespace_that_ends(Counter({orphaned: 2})) == Counter({orphaned: 2})
 
 
 def test_a_token_is_read_and_subsets_are_put_in_order() -> None:

@@ -155,6 +155,15 @@ def untold(ours: Outcome, theirs: Outcome) -> list[str]:
     return [f"{side} only: {told}" for side, events in sides for told in sorted(events) if CONFLICT not in told[-1]]
 
 
+def of_a_namespace_that_ends(made: Counter[Write]) -> Counter[Write]:
+    """Without the garbage collector's deletes of what the namespace controller clears out as a whole: both are after the same
+    objects, and who comes first is chance.
+    """
+    cleared = {what for who, verb, what, *_ in made if (who, verb) == ("namespace-controller", "deletecollection")}
+    late = ("generic-garbage-collector", "delete")
+    return Counter({write: count for write, count in made.items() if write[:2] != late or write[2] not in cleared})
+
+
 def unwritten(ours: Outcome, theirs: Outcome) -> list[str]:
     """Writes that one side made and the other did not, or not as often.
 
