@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.api.tracing import Span
-from lifecycle.figures import bars, namespaces, revisions, stages, weights
+from lifecycle.figures import bars, form, namespaces, revisions, stages, weights
 from lifecycle.figures.picture import INK, Picture
 
 
@@ -118,6 +118,38 @@ def test_stages_make_a_stair_and_what_is_inside_another_lies_within_it() -> None
     assert ends[1][1] < ends[4][0]
     for inner, outer in ((2, 1), (3, 2)):
         assert ends[outer][0] < ends[inner][0] < ends[inner][1] < ends[outer][1]
+
+
+FORM = {"kind": "K", "name": "a", "spec": {"label": "a", "number": 1}}
+OTHER_NAME = {**FORM, "name": "b", "spec": {"label": "b", "number": 1}}
+OTHER_NUMBER = {**FORM, "spec": {"label": "a", "number": 2}}
+
+
+def test_the_lines_of_a_form_that_follow_a_word_are_boxed_in_its_colour() -> None:
+    figure = form.draw_form(FORM, {"--name": OTHER_NAME, "--number": OTHER_NUMBER})
+    boxed = {
+        text.get_text(): to_hex(text.get_bbox_patch().get_facecolor())
+        for text in figure.axes[0].texts
+        if text.get_bbox_patch()
+    }
+    name, number = form.COLOURS[:2]
+    assert boxed == {"name: a": name, "label: a": name, "number: 1": number}
+    assert words(figure).count("--name") == 2
+    assert words(figure).count("--number") == 1
+    assert {"kind: K", "spec:"} <= set(words(figure))
+
+
+def test_a_form_is_drawn_on_nothing_the_same_each_time() -> None:
+    first = form.draw_form(FORM, {"--name": OTHER_NAME})
+    assert first.patch.get_alpha() == 0
+    assert Picture(first).svg == Picture(form.draw_form(FORM, {"--name": OTHER_NAME})).svg
+
+
+def test_a_form_with_more_words_than_colours_or_other_lines_is_refused() -> None:
+    with pytest.raises(ValueError, match="5 words, and 4 colours"):
+        form.draw_form(FORM, dict.fromkeys("abcde", OTHER_NAME))
+    with pytest.raises(ValueError, match="zip"):
+        form.draw_form(FORM, {"a": {**FORM, "more": 1}})
 
 
 def test_each_is_the_same_each_time_and_draws_on_nothing() -> None:
