@@ -14,7 +14,7 @@ CHAPTERS = {
     "request-transport": "book/kubectl/the-request-on-the-wire.md",
     "client-validation": "book/kubectl/validation-and-generators.md",
     "generators": "book/kubectl/validation-and-generators.md",
-    "aggregation": "book/apiserver/the-handler-chain.md",
+    "aggregation": "book/apiserver/aggregation.md",
     "authn": "book/apiserver/authentication.md",
     "authz": "book/apiserver/authorization.md",
     "admission": "book/apiserver/admission.md",

@@ -16,8 +16,18 @@ import yaml
 from tests.conftest import ROOT
 
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
-WITHOUT_LAB = frozenset({"the-journey", "how-the-book-checks-itself"})
-"""Pages that are no stage of the journey: the way through all of them, and what is said about tests."""
+WITHOUT_LAB = frozenset(
+    {
+        "the-journey",
+        "how-the-book-checks-itself",
+        "auditing",
+        "priority-and-fairness",
+        "aggregation",
+    }
+)
+"""Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that
+share the lab of another chapter.
+"""
 
 
 def notebook(path: Path) -> Any:
