@@ -18,11 +18,12 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
-        "the-journey",
-        "how-the-book-checks-itself",
-        "auditing",
-        "priority-and-fairness",
         "aggregation",
+        "auditing",
+        "field-ownership",
+        "how-the-book-checks-itself",
+        "priority-and-fairness",
+        "the-journey",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that

@@ -115,13 +115,16 @@ def _owned(fields: dict[str, Any], value: Any, at: Path) -> Iterator[Path]:
     if not fields or set(fields) == {"."}:
         yield at
     for element, inner in fields.items():
-        step = _step_into(element, value)
+        step = step_into(element, value)
         if step is not None:
             key, item = step
             yield from _owned(inner, item, (*at, key))
 
 
-def _step_into(element: str, value: Any) -> tuple[str, Any] | None:
+def step_into(element: str, value: Any) -> tuple[str, Any] | None:
+    """Where an element of FieldsV1 leads in a value: the name or position, and what is
+    there; None if it is not there.
+    """
     kind, _, rest = element.partition(":")
     if kind == "f" and isinstance(value, dict) and rest in value:
         return rest, value[rest]

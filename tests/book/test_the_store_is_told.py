@@ -1,0 +1,22 @@
+"""What the pages about writing, owning and keeping objects say in plain words, held against the code they are about."""
+
+from __future__ import annotations
+
+from lifecycle.apiserver.managedfields import update
+from tests.conftest import ROOT
+
+
+def page(name: str) -> str:
+    """A page's text, without its line breaks."""
+    return " ".join((ROOT / "book" / f"{name}.md").read_text().split())
+
+
+def left_out(module: object) -> str:
+    """What a module's first lines say that it leaves out."""
+    return " ".join(str(module.__doc__).split()).partition("Left out:")[2]
+
+
+def test_field_ownership_says_what_ours_does_not_convert() -> None:
+    said = "Upstream converts fields from one version to the other before it compares; ours does not"
+    assert said in page("apiserver/field-ownership")
+    assert "converting between versions before comparing" in left_out(update)
