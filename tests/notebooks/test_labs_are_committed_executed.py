@@ -16,7 +16,13 @@ import yaml
 from tests.conftest import ROOT
 
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
-WITHOUT_LAB = frozenset({"the-journey", "how-the-book-checks-itself"})
+WITHOUT_LAB = frozenset(
+    {
+        "the-journey",
+        "how-the-book-checks-itself",
+        "the-controller-manager",
+    }
+)
 """Pages that are no stage of the journey: the way through all of them, and what is said about tests."""
 
 
