@@ -23,6 +23,7 @@ WITHOUT_LAB = frozenset(
         "field-ownership",
         "how-the-book-checks-itself",
         "priority-and-fairness",
+        "the-controller-manager",
         "the-journey",
     }
 )
