@@ -42,10 +42,10 @@ CHAPTERS = {
     "ipam": "book/kubelet/cni-and-pod-networking.md",
     "inter-host-network": "book/kubelet/inter-host-networking.md",
     "kubelet-sync": "book/kubelet/pod-sync.md",
-    "kubelet-admit": "book/kubelet/pod-sync.md",
-    "cgroups": "book/kubelet/pod-sync.md",
-    "volumes": "book/kubelet/pod-sync.md",
-    "image-pull-secrets": "book/kubelet/pod-sync.md",
+    "kubelet-admit": "book/kubelet/admission-and-cgroups.md",
+    "cgroups": "book/kubelet/admission-and-cgroups.md",
+    "volumes": "book/kubelet/volumes.md",
+    "image-pull-secrets": "book/kubelet/image-pull-secrets.md",
 }
 CLAIMS = yaml.load((ROOT / "book" / "claims.yaml").read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 

@@ -18,13 +18,16 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
+        "admission-and-cgroups",
         "aggregation",
         "auditing",
         "field-ownership",
         "how-the-book-checks-itself",
+        "image-pull-secrets",
         "priority-and-fairness",
         "the-controller-manager",
         "the-journey",
+        "volumes",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that

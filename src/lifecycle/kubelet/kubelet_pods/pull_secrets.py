@@ -20,8 +20,8 @@ REASON = "FailedToRetrieveImagePullSecret"
 async def get_pull_secrets_for_pod(
     pod: Object, get: GetObject, event: RecordEvent
 ) -> list[Object]:
-    """Those that are there, in the pod's order. The others are named in one warning
-    event.
+    """Those that are there, in the pod's order. The others are named in one
+    warning event.
     """
     secrets, failed = [], []
     for reference in pod["spec"].get("imagePullSecrets") or ():

@@ -40,8 +40,8 @@ Payload = Mapping[str, FileProjection]
 
 
 def validate_path(target: str) -> None:
-    """Raises ValueError for a path that would leave the volume, or that could be taken
-    for one of the writer's own.
+    """Raises ValueError for a path that would leave the volume, or that could be
+    taken for one of the writer's own.
     """
     if not target:
         raise ValueError(f"invalid path: must not be empty: {target!r}")

@@ -78,8 +78,8 @@ def unique_volume_name(volume: Object) -> str:
 def verify_controller_attached_volume(
     volume: Object, attached: Iterable[Object]
 ) -> None:
-    """Raises NotAttached unless the node's status lists the volume. `attached`: its
-    `volumesAttached`.
+    """Raises NotAttached unless the node's status lists the volume. `attached`:
+    its `volumesAttached`.
     """
     name = unique_volume_name(volume)
     if name and all(entry["name"] != name for entry in attached):
