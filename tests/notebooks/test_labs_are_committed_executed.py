@@ -16,8 +16,8 @@ import yaml
 from tests.conftest import ROOT
 
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
-WITHOUT_LAB = frozenset({"the-journey", "how-the-book-checks-itself"})
-"""Pages that are no stage of the journey: the way through all of them, and what is said about tests."""
+WITHOUT_LAB = frozenset({"the-journey", "the-articles", "how-the-book-checks-itself"})
+"""Pages that are no stage of the journey: the way through all of them, the old articles, and what is said about tests."""
 
 
 def notebook(path: Path) -> Any:
