@@ -27,6 +27,7 @@ WITHOUT_LAB = frozenset(
         "how-the-book-checks-itself",
         "image-pull-secrets",
         "priority-and-fairness",
+        "the-articles",
         "the-controller-manager",
         "the-journey",
         "volumes",

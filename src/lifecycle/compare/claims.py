@@ -90,7 +90,8 @@ def some(answers: Iterable[object]) -> bool | None:
 class Claim:
     """One claim. `verdicts` maps a version (`v1.36`, `v1.20`) to one of `VERDICTS`,
     `evidence` to the `KINDS` of evidence that the ledger says there is; `sources` are
-    upstream's files, with the symbols that say so.
+    upstream's files, with the symbols that say so; `articles` the texts that make it,
+    by the names of the files they were kept in.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Claim:
     why: Mapping[str, str]
     evidence: Mapping[str, tuple[str, ...]]
     sources: tuple[str, ...]
+    articles: tuple[str, ...]
 
 
 _checks: dict[str, Check] = {}
@@ -226,6 +228,7 @@ def _claim(entry: dict[str, Any]) -> Claim:
         why,
         evidence,
         tuple(entry["source"]),
+        tuple(article["file"] for article in entry["seeds"]),
     )
 
 
