@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
@@ -52,7 +53,7 @@ def draw_steps(
             )
         )
         middle = x + (1 - GAP) / 2
-        style = {"ha": "center", "size": 9.5}
+        style: dict[str, Any] = {"ha": "center", "size": 9.5}
         axes.text(middle, 0.3, step.name, va="center", color="white", **style)
         axes.text(middle, -0.08, step.leaves, va="top", color=INK, **style)
         under = -0.23 - 0.2 * lines if lines else -0.08
