@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import parse_time
+from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.job.indexes import format_intervals, parse_intervals
+from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, count_pods
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
+from lifecycle.controllers.job.status_tracking import StatusTracker
 
 JOBS = resource("jobs.batch")
 
@@ -150,3 +155,51 @@ def test_intervals_say_the_same_both_ways(indexes: set[int]) -> None:
     text = format_intervals(indexes)
     assert parse_intervals(text, 61) == indexes
     assert format_intervals([0, 1, 3, 4, 5]) == "0,1,3-5"
+
+
+class _Server:
+    """Answers the two writes of a Job's count; `refused` is the code of its answer to a patch."""
+
+    def __init__(self, refused: int = 0) -> None:
+        self.refused, self.revision = refused, 10
+
+    async def update(self, row: Any, body: Object, **options: Any) -> Object:
+        self.revision += 1
+        return {**body, "metadata": {**body["metadata"], "resourceVersion": str(self.revision)}}
+
+    async def patch(self, *args: Any, **options: Any) -> None:
+        if self.refused:
+            raise StatusError({"code": self.refused, "message": "no"})
+
+
+def counted_twice(refused: int = 0) -> tuple[int, int]:
+    """How many pods are new to count: at first, and again while the pods' watch has told nothing of the first count."""
+
+    async def scene() -> tuple[int, int]:
+        meta = {"name": "j", "namespace": "default", "resourceVersion": "1"}
+        body: Object = {"metadata": meta, "spec": {"completions": 3}, "status": {}}
+        pod: Object = {
+            "metadata": {"name": "p", "namespace": "default", "uid": "u", "finalizers": [TRACKING_FINALIZER]},
+            "status": {"phase": "Succeeded"},
+        }
+        client: Any = _Server(refused)
+        tracker = StatusTracker(client, client, Clock())
+        first = count_pods(body, [pod], {"active": 1})
+        with contextlib.suppress(StatusError):
+            await tracker.track("default/j", first, None)
+        freed = tracker.finalizers.expected_uids("default/j")
+        again = count_pods(body, [pod], {"active": 1, "succeeded": 1}, freed)
+        tracker.finalizers.finalizer_removal_observed("default/j", "u")
+        assert tracker.finalizers.expected_uids("default/j") == frozenset()
+        return len(first.new_succeeded), len(again.new_succeeded)
+
+    return asyncio.run(scene())
+
+
+def test_a_pod_that_was_counted_is_not_counted_again_before_the_cache_has_seen_it_freed() -> None:
+    assert counted_twice() == (1, 0)
+
+
+@pytest.mark.parametrize("refused", [404, 409, 500])
+def test_a_pod_that_kept_its_finalizer_is_counted_again(refused: int) -> None:
+    assert counted_twice(refused) == (1, 1)

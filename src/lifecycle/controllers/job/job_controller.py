@@ -103,9 +103,11 @@ class JobController:
             informers, self._jobs, "Job", self._pod_changed, self._expectations
         )
         self._pods.informer.add_event_handler(
-            add=self._free_orphan, update=lambda old, new: self._free_orphan(new)
+            add=self._pod_seen,
+            update=lambda old, new: self._pod_seen(new),
+            delete=self._observe_removal,
         )
-        self._orphans: set[asyncio.Task[None]] = set()
+        self._orphans: set[asyncio.Task[bool]] = set()
         self._jobs.add_event_handler(
             add=lambda job: self._queue.add(meta_namespace_key(job)),
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
@@ -135,6 +137,18 @@ class JobController:
         for pod in self._pods.of(job):
             self._free_orphan(pod)
 
+    def _pod_seen(self, pod: Object) -> None:
+        if has_finalizer(pod):
+            self._free_orphan(pod)
+        else:
+            self._observe_removal(pod)
+
+    def _observe_removal(self, pod: Object) -> None:
+        reference, meta = get_controller_of(pod), pod["metadata"]
+        if reference is not None and reference["kind"] == "Job":
+            key = f"{meta['namespace']}/{reference['name']}"
+            self._tracker.finalizers.finalizer_removal_observed(key, meta["uid"])
+
     def _free_orphan(self, pod: Object) -> None:
         """A pod whose Job is gone waits for nobody. Upstream: `syncOrphanPod`."""
         if not has_finalizer(pod) or not self._jobs.has_synced:
@@ -159,16 +173,15 @@ class JobController:
         if job is None:
             self._expectations.delete_expectations(key)
             self._tracker.written.pop(key, None)
+            self._tracker.finalizers.delete_expectations(key)
             return
         if (
             is_job_finished(job)
             or job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME
         ):
             return
-        written = self._tracker.written.get(key)
-        if written is not None and int(job["metadata"]["resourceVersion"]) < int(
-            written
-        ):
+        written = int(self._tracker.written.get(key, 0))
+        if int(job["metadata"]["resourceVersion"]) < written:
             raise RetryError(f"the cache has not seen the last status of {key} yet")
         needs_sync = self._expectations.satisfied(key)
         spec, now = job["spec"], self._clock.now()
@@ -177,7 +190,8 @@ class JobController:
         status = mutable_copy({"metadata": {}, "status": job.get("status") or {}})[
             "status"
         ]
-        count = count_pods(job, pods, status)
+        freed = self._tracker.finalizers.expected_uids(key)
+        count = count_pods(job, pods, status, freed)
         suspended = bool(spec.get("suspend"))
         if not suspended and not status.get("startTime"):
             status["startTime"] = format_time(now)

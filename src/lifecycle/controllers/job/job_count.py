@@ -86,8 +86,14 @@ class JobCount:
         }
 
 
-def count_pods(job: Object, pods: list[Object], status: Object) -> JobCount:
+def count_pods(
+    job: Object,
+    pods: list[Object],
+    status: Object,
+    freed: frozenset[str] = frozenset(),
+) -> JobCount:
     """Who is active, who has ended since the last count, and whose end does not count.
+    `freed` are uids of pods that were counted, whatever the cache shows of them.
     Upstream: `getNewFinishedPods`.
     """
     uncounted = status.get("uncountedTerminatedPods") or {}
@@ -105,7 +111,7 @@ def count_pods(job: Object, pods: list[Object], status: Object) -> JobCount:
         job["spec"].get("podReplacementPolicy") or "TerminatingOrFailed"
     ) == "TerminatingOrFailed"
     for pod in pods:
-        if not has_finalizer(pod) or pod["metadata"]["uid"] in listed:
+        if not has_finalizer(pod) or pod["metadata"]["uid"] in listed | freed:
             continue
         if pod_phase(pod) == "Succeeded":
             count.new_succeeded.append(pod)

@@ -39,6 +39,7 @@ from lifecycle.controllers.job.job_status import (
     new_condition,
 )
 from lifecycle.controllers.job.per_index import has_backoff_limit_per_index
+from lifecycle.controllers.job.tracking_utils import UIDTrackingExpectations
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminating
 
@@ -52,12 +53,13 @@ _ALWAYS = frozenset(
 
 class StatusTracker:
     """Writes statuses. `written` has the revision of what was written last, by the
-    Job's key.
+    Job's key; `finalizers` knows whose finalizer was taken off.
     """
 
     def __init__(self, client: Client, recorder: EventRecorder, clock: Clock) -> None:
         self._client, self._recorder, self._clock = client, recorder, clock
         self.written: dict[str, str] = {}
+        self.finalizers = UIDTrackingExpectations()
 
     async def track(self, key: str, count: JobCount, target: Condition | None) -> None:
         """The three steps, and the end if this is it. Upstream:
@@ -98,9 +100,7 @@ class StatusTracker:
         ]
         if count.indexed:
             to_free += count.new_succeeded
-        for pod in to_free:
-            if has_finalizer(pod):
-                await self.free(pod)
+        await self._free_all(key, [pod for pod in to_free if has_finalizer(pod)])
         for kind in ("succeeded", "failed"):
             gone = uncounted.pop(kind, ())
             if gone:
@@ -166,12 +166,28 @@ class StatusTracker:
             patch_type=STRATEGIC_MERGE_PATCH,
         )
 
-    async def free(self, pod: Object) -> None:
-        """Take the finalizer off; a pod that is gone or was changed meanwhile comes
-        again through an event.
+    async def _free_all(self, key: str, pods: list[Object]) -> None:
+        """Upstream: `removeTrackingFinalizerFromPods`."""
+        uids = [pod["metadata"]["uid"] for pod in pods]
+        self.finalizers.expect_finalizers_removed(key, uids)
+        for number, pod in enumerate(pods):
+            try:
+                if await self.free(pod):
+                    continue
+            except BaseException:
+                for uid in uids[number:]:
+                    self.finalizers.finalizer_removal_observed(key, uid)
+                raise
+            self.finalizers.finalizer_removal_observed(key, uids[number])
+
+    async def free(self, pod: Object) -> bool:
+        """Take the finalizer off; whether that was done. A pod that is gone or was
+        changed meanwhile comes again through an event.
         """
         try:
             await self._remove_finalizer(pod)
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
+            return False
+        return True
