@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.api.tracing import Span
-from lifecycle.figures import bars, form, namespaces, revisions, stages, weights
+from lifecycle.figures import bars, form, namespaces, path_parts, revisions, roles, stages, weights
 from lifecycle.figures.picture import INK, Picture
 
 
@@ -150,6 +150,29 @@ def test_a_form_with_more_words_than_colours_or_other_lines_is_refused() -> None
         form.draw_form(FORM, dict.fromkeys("abcde", OTHER_NAME))
     with pytest.raises(ValueError, match="zip"):
         form.draw_form(FORM, {"a": {**FORM, "more": 1}})
+
+
+def test_a_path_has_a_box_for_each_part_and_its_meaning_below() -> None:
+    figure = path_parts.draw_path_parts([[("/api", "group"), ("/v1", "version")], [("/apis/apps", "group")]])
+    assert words(figure) == ["/api", "group", "/v1", "version", "/apis/apps", "group"]
+    colours = [to_hex(t.get_bbox_patch().get_facecolor()) for t in figure.axes[0].texts if t.get_bbox_patch()]
+    assert colours == [path_parts.COLOURS[place] for place in (0, 1, 0)]
+    assert figure.patch.get_alpha() == 0
+    with pytest.raises(ValueError, match="6 parts, and 5 colours"):
+        path_parts.draw_path_parts([[("/a", "")] * 6])
+
+
+def test_roles_stand_in_columns_and_each_arrow_leads_from_its_giver_to_its_taker() -> None:
+    figure = roles.draw_roles([["a", "b"], ["c"]], [("b", "c")])
+    assert words(figure) == ["a", "b", "c", ""]
+    [arrow] = [text for text in figure.axes[0].texts if not text.get_text()]
+    assert arrow.xyann == (0.5 + roles.WIDE / 2, 1)
+    assert arrow.xy == (1.5 - roles.WIDE / 2, 0.5)
+    assert [to_hex(box.get_facecolor()) for box in boxes(figure)[:3]] == [*roles.COLOURS[:1] * 2, roles.COLOURS[1]]
+    with pytest.raises(KeyError, match="d"):
+        roles.draw_roles([["a"]], [("a", "d")])
+    with pytest.raises(ValueError, match="5 columns, and 4 colours"):
+        roles.draw_roles([["a"]] * 5, [])
 
 
 def test_each_is_the_same_each_time_and_draws_on_nothing() -> None:
