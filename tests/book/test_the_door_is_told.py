@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 from lifecycle.apiserver.aggregation import backend, proxy_handler
 from lifecycle.apiserver.audit import backends, options, policy
+from lifecycle.apiserver.authz import modes, node, rbac
+from lifecycle.apiserver.authn import configuration, token_webhook
 from lifecycle.apiserver.extension_server import delegation
 from lifecycle.apiserver.filters import (
     audit,
@@ -75,3 +78,20 @@ def test_aggregation_says_what_it_does_not_do() -> None:
     assert "HTTP/2" in left_out(backend)
     assert "remembers the answer for ten seconds" in text
     assert delegation.TTL == 10.0
+
+
+def test_authorization_is_told_with_the_modes_there_are() -> None:
+    text = page("authorization")
+    assert "There are six modes." in text
+    assert len(modes.AUTHORIZATION_MODE_CHOICES) == 6
+    assert "Neither Node nor RBAC ever says a firm no." in text
+    for module in (node, rbac):
+        assert "Decision.DENY" not in inspect.getsource(module)
+
+
+def test_authentication_says_what_it_does_not_rebuild() -> None:
+    text = page("authentication")
+    assert "Not rebuilt is the file watcher" in text
+    assert "watching the file" in " ".join(str(configuration.__doc__).split())
+    assert "the answer is kept for two minutes" in text
+    assert token_webhook.CACHE_TTL == 120.0

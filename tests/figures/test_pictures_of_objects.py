@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.api.wire import Object
-from lifecycle.figures import api_services, rbac
+from lifecycle.figures import api_services, rbac, token
 from lifecycle.figures.columns import Box, draw_columns
 from lifecycle.figures.picture import Picture
 
@@ -96,3 +96,17 @@ def test_local_api_services_are_one_box_and_each_added_one_leads_to_its_service(
     alone = api_services.draw_api_services([added])
     assert "local" not in words(alone)
     assert Picture(alone)._repr_svg_() == Picture(api_services.draw_api_services([added]))._repr_svg_()
+
+
+def test_each_field_of_a_token_leads_to_what_it_is_held_against() -> None:
+    private = {"namespace": "default", "serviceaccount": {"name": "robot", "uid": "0123456789"}}
+    fields = {"aud": ["here", "there"], "exp": 4600, "iat": 1000, "kubernetes.io": private}
+    said = words(token.draw_token(fields))
+    assert said[:7] == ["the token says", "signature", "by the issuer", "aud", "here, …", "exp", "3600 s after iat"]
+    assert ("robot" in said, "uid 01234567…" in said, "the ServiceAccount of that name" in said) == (True, True, True)
+    assert "pod" not in said
+    bound = {**private, "pod": {"name": "nginx", "uid": "9876543210"}, "node": {"name": "worker", "uid": "1"}}
+    figure = token.draw_token({**fields, "kubernetes.io": bound})
+    assert "the Pod of that name" in words(figure)
+    assert "worker" not in words(figure)  # the token of a pod is bound to the pod alone
+    assert len(arrows(figure)) == 5
