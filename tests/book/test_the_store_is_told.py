@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from lifecycle.apiserver.managedfields import update
+from lifecycle.apiserver.storage.cacher import cacher
+from lifecycle.etcd import follower
 from tests.conftest import ROOT
 
 
@@ -20,3 +22,11 @@ def test_field_ownership_says_what_ours_does_not_convert() -> None:
     said = "Upstream converts fields from one version to the other before it compares; ours does not"
     assert said in page("apiserver/field-ownership")
     assert "converting between versions before comparing" in left_out(update)
+
+
+def test_the_watch_cache_says_what_ours_does_otherwise() -> None:
+    text = page("etcd/the-watch-cache")
+    assert "With us the store answers those" in text
+    assert "snapshots for old list revisions" in left_out(cacher)
+    assert "It has a single watch on all keys" in text
+    assert "one watch covers **all keys**" in (follower.__doc__ or "")

@@ -8,9 +8,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from lifecycle.figures import exchanges, owned_fields
+from lifecycle.figures import exchanges, fan, owned_fields, reach
 from lifecycle.figures.exchanges import Message
-from lifecycle.figures.picture import BAD, Picture
+from lifecycle.figures.picture import BAD, GOOD, Picture
+from lifecycle.figures.reach import Question
 
 
 def words(figure: Figure) -> list[str]:
@@ -81,12 +82,42 @@ def test_the_item_of_a_list_is_found_by_its_key() -> None:
     assert words(figure) == ["now", "ann", "right"]
 
 
+def test_every_reader_has_an_arrow_and_the_source_has_one() -> None:
+    figure = fan.draw_fan("etcd", ["cache", "objects"], ["a", "b", "c"], "1 watch", "3 events")
+    assert words(figure) == ["etcd", "cache", "objects", "1 watch", "3 events", "a", "b", "c"]
+    ends = [(each.xyann, each.xy) for each in arrows(figure)]
+    (from_etcd, to_cache), *out = ends
+    assert from_etcd[0] < to_cache[0] < out[0][0][0]
+    assert len({begin for begin, _ in out}) == 1
+    assert [end[1] for _, end in out] == [0, 1, 2]
+
+
+def test_what_was_asked_and_what_was_answered_stand_at_their_revisions() -> None:
+    questions = [
+        Question("nothing", None, 20),
+        Question("not older", 15, 20),
+        Question("forgotten", 7, None, "410"),
+    ]
+    figure = reach.draw_reach(10, 20, questions)
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["nothing", "not older", "forgotten"]
+    marks = [tuple(each.get_offsets()[0]) for each in figure.axes[0].collections]
+    assert marks == [(20, 0), (15, 1), (20, 1), (7, 2)]
+    filled = [to_hex(each.get_facecolor()[0]) for each in figure.axes[0].collections if len(each.get_facecolor())]
+    assert filled == [GOOD, GOOD]
+    assert words(figure) == ["compacted", "revisions 10 to 20", "not yet", "410"]
+    forgotten, kept, future = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in figure.axes[0].patches]
+    assert forgotten[0] < 7 < forgotten[1] == kept[0] == 10
+    assert kept[1] == future[0] == 20
+
+
 def test_they_are_the_same_each_time_and_draw_on_nothing() -> None:
     def all_of_them() -> list[Figure]:
         return [
             exchanges.draw_exchanges(["a", "b"], [Message("a", "b", "x"), Message("b", "b", "y", True)]),
             owned_fields.draw_owned_fields([("now", owned({"x": "1"}, ann="x"))], {"x": ".data.x"}),
+            fan.draw_fan("a", ["b"], ["c"], "1", "2"),
+            reach.draw_reach(1, 2, [Question("x", 1, 2)]),
         ]
 
     assert [Picture(figure).svg for figure in all_of_them()] == [Picture(figure).svg for figure in all_of_them()]
-    assert [(each.patch.get_alpha(), each.axes[0].patch.get_alpha()) for each in all_of_them()] == [(0, 0), (0, 0)]
+    assert [(each.patch.get_alpha(), each.axes[0].patch.get_alpha()) for each in all_of_them()] == [(0, 0)] * 4

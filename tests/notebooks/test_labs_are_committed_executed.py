@@ -31,6 +31,7 @@ WITHOUT_LAB = frozenset(
         "the-articles",
         "the-controller-manager",
         "the-journey",
+        "the-watch-cache",
         "volumes",
     }
 )
