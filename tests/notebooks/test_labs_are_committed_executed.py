@@ -31,6 +31,7 @@ WITHOUT_LAB = frozenset(
         "the-controller-manager",
         "the-journey",
         "volumes",
+        "the-scheduling-queue",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that
