@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 
+from lifecycle.agreements.scheduling_queue import log_lines
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.controllers.manager import CONTROLLERS
+from lifecycle.inspector import open_recording
+from lifecycle.scheduler.backend.queue import scheduling_queue
 from tests.conftest import ROOT
 
 PAGES = {path.stem: path.read_text() for path in (ROOT / "book" / "control-loops").glob("*.md")}
@@ -29,3 +32,26 @@ def test_the_first_controller_is_not_elected_here() -> None:
     assert "runs one manager, and needs no election" in PAGES["the-controller-manager"]
     assert "leader_election" not in (SOURCES / "cluster" / "cluster.py").read_text()
     assert 30 <= len(CONTROLLERS) < 40  # "thirty loops"
+
+
+def test_the_log_tells_of_the_preemptor_what_the_page_tells() -> None:
+    at = {
+        (line.pod, line.message[:20], "Backoff" in line.rest): line.at
+        for line in log_lines(open_recording())
+        if line.message.startswith(("Attempting", "Pod moved", "Unable to"))
+    }
+    assert "twenty-five seconds ago" in PAGES["the-scheduling-queue"]
+    moved, tried = (
+        at["preemptor", "Pod moved to an inte", True],
+        at["preemptor", "Attempting to schedu", False],
+    )
+    assert 0 < tried - moved < 0.01
+    refused = [line.at for line in log_lines(open_recording()) if line.pod == "too-big" and "Unable" in line.message]
+    assert 24 < moved - refused[0] < 26
+
+
+def test_what_the_page_says_this_books_queue_does_not_have() -> None:
+    page, source = PAGES["the-scheduling-queue"], inspect.getsource(scheduling_queue)
+    assert "does not have that part. Nor does it align the ends of back-offs" in page
+    assert "Left out: events during a pod's attempt" in source
+    assert "windows\nthat back-off times are aligned to" in source

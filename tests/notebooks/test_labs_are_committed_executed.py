@@ -33,6 +33,7 @@ WITHOUT_LAB = frozenset(
         "the-journey",
         "the-watch-cache",
         "volumes",
+        "the-scheduling-queue",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that

@@ -17,10 +17,12 @@ from lifecycle.agreements.informers import WEATHER, informer_agreement
 from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
 from lifecycle.agreements.request_counts import cost_agreement
 from lifecycle.agreements.scheduling import scheduling_agreement
+from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
 from lifecycle.agreements.services import recorded_slices, services_agreement
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
+from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
@@ -60,6 +62,22 @@ def bound_elsewhere(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
         return await real(self, state, pod, NOWHERE if spoilt(next(number)) else node)
 
     monkeypatch.setattr(DefaultBinder, "bind", bind)
+
+
+def wrong_hints(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some pods are woken by the first event that comes by; one that has gates is not woken when they are gone."""
+    rows = list(recorded_moves(open_recording()))
+    real = SchedulingQueue._requeue
+
+    def requeue(self: SchedulingQueue, queued: Any, event: Any, old: Any, new: Any) -> bool:
+        if not spoilt(rows.index(queued.info.pod["metadata"]["name"])):
+            return real(self, queued, event, old, new)
+        if not queued.gated:
+            del self._unschedulable[queued.key]
+            self._move_to_active(queued)
+        return not queued.gated
+
+    monkeypatch.setattr(SchedulingQueue, "_requeue", requeue)
 
 
 @cache
@@ -133,6 +151,11 @@ JUDGED = (
         "scheduling_agreement",
         lambda: scheduling_agreement(open_recording()),
         answers=(Answers("decisions", "", other_nodes),),
+    ),
+    Judged(
+        "scheduling_queue_agreement",
+        lambda: scheduling_queue_agreement(open_recording()),
+        answers=(Answers("places", "", wrong_hints),),
     ),
     Judged(
         "binding_agreement",

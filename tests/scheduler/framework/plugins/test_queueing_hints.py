@@ -284,3 +284,28 @@ def test_an_update_is_taken_apart() -> None:
         "UpdateNodeTaint",
     ]
     assert node_events(node(), node(unschedulable=True)) == []
+
+
+def with_volumes(name: str, *volumes: Object, namespace: str = "default") -> Object:
+    pod = make_pod(name, volumes=list(volumes))
+    pod["metadata"]["namespace"] = namespace
+    return pod
+
+
+CLAIM = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+DISK = {"name": "d", "awsElasticBlockStore": {"volumeID": "vol-1"}}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "gone", "expected"),
+    [
+        (with_volumes("p", CLAIM), with_volumes("q", CLAIM), True),
+        (with_volumes("p", DISK), with_volumes("q", DISK), True),
+        (with_volumes("p", CLAIM), with_volumes("q", DISK), False),
+        (with_volumes("p", CLAIM), with_volumes("q"), False),
+        (with_volumes("p", CLAIM), with_volumes("q", CLAIM, namespace="other"), False),
+        (with_volumes("p", DISK), with_volumes("q", {"name": "d", "awsElasticBlockStore": {"volumeID": "2"}}), False),
+    ],
+)
+def test_only_a_pod_with_the_same_volume_makes_way_for_one(waiting: Object, gone: Object, expected: bool) -> None:
+    assert wakes("VolumeRestrictions", "AssignedPod/Delete", waiting, gone, None) is expected

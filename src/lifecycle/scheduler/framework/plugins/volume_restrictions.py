@@ -82,9 +82,9 @@ class VolumeRestrictions(
         self._listers = listers
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
-        """A pod with such a volume goes; a node comes; the claim comes."""
+        """A pod with the same volume goes; a node comes; the claim comes."""
         return {
-            ClusterEvent("AssignedPod", "Delete"): always,
+            ClusterEvent("AssignedPod", "Delete"): _is_schedulable_after_pod_deleted,
             ClusterEvent("Node", "Add"): always,
             **CLAIM_EVENTS,
         }
@@ -134,17 +134,31 @@ class VolumeRestrictions(
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes where the disk is in use, and every node while the claim is."""
-        for volume in info.pod["spec"].get("volumes") or ():
-            if any(kind in volume for kind in DISKS):
-                for other in node.pods.values():
-                    if any(
-                        _conflict(volume, theirs)
-                        for theirs in other.pod["spec"].get("volumes") or ()
-                    ):
-                        return unschedulable(self.name, ERR_REASON_DISK_CONFLICT)
+        if any(_disks_conflict(info.pod, other.pod) for other in node.pods.values()):
+            return unschedulable(self.name, ERR_REASON_DISK_CONFLICT)
         if state.read(self.name).conflicts > 0:
             return unschedulable(self.name, ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT)
         return None
+
+
+def _is_schedulable_after_pod_deleted(
+    info: PodInfo, old: Object | None, new: Object | None
+) -> bool:
+    """Whether the pod that is gone had one of this one's disks, or claims."""
+    if old is None or old["metadata"]["namespace"] != info.pod["metadata"]["namespace"]:
+        return False
+    mine = {name for name, ephemeral in claim_names(info.pod) if not ephemeral}
+    theirs = {name for name, ephemeral in claim_names(old) if not ephemeral}
+    return bool(mine & theirs) or _disks_conflict(info.pod, old)
+
+
+def _disks_conflict(pod: Object, other: Object) -> bool:
+    """Whether a disk of one pod is in the way of a disk of another."""
+    return any(
+        _conflict(ours, theirs)
+        for ours in pod["spec"].get("volumes") or ()
+        for theirs in other["spec"].get("volumes") or ()
+    )
 
 
 def _conflict(a: Object, b: Object) -> bool:
