@@ -1,4 +1,4 @@
-"""Steps with what they leave behind, and a machine's CPUs with their owners."""
+"""Steps with what they leave behind, a machine's CPUs with their owners, a disk between its marks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.figures.cpus import COLOURS, draw_cpus
-from lifecycle.figures.picture import BAD, INK, Picture
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture
 from lifecycle.figures.steps import Step, draw_steps
+from lifecycle.figures.watermarks import draw_watermarks
 from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
 
 STEPS = [Step("pull", "Pulling\nPulled", "ErrImagePull"), Step("create"), Step("start", "Started", "RunContainerError")]
@@ -58,8 +59,23 @@ def test_more_owners_than_colours_are_refused() -> None:
         draw_cpus(CPUTopology.regular(1, 8), {str(n): frozenset({n}) for n in range(6)})
 
 
-def test_both_are_the_same_each_time_and_draw_on_nothing() -> None:
-    for draw in (lambda: draw_steps(STEPS), lambda: draw_cpus(CPUTopology.regular(1, 2), {"a": frozenset({0})})):
+def test_a_disk_fills_in_steps_between_two_marks() -> None:
+    [axes] = draw_watermarks([(0, 10), (1, 90), (2, 80)], 80, 85, unit="days").axes
+    usage, high, low = axes.get_lines()
+    assert list(zip(*usage.get_data(), strict=True)) == [(0, 10), (1, 90), (2, 80)]
+    assert usage.get_drawstyle() == "steps-post"
+    assert [(line.get_ydata()[0], line.get_color()) for line in (high, low)] == [(85, BAD), (80, GOOD)]
+    assert {text.get_text() for text in axes.texts} == {"high: 85 %", "low: 80 %"}
+    assert (axes.get_xlabel(), axes.get_ylim()) == ("days", (0, 100))
+
+
+def test_each_is_the_same_each_time_and_draw_on_nothing() -> None:
+    drawings = (
+        lambda: draw_steps(STEPS),
+        lambda: draw_cpus(CPUTopology.regular(1, 2), {"a": frozenset({0})}),
+        lambda: draw_watermarks([(0, 10), (1, 90)], 80, 85),
+    )
+    for draw in drawings:
         svg = Picture(draw()).svg
         assert svg == Picture(draw()).svg
         assert "fill: #ffffff" not in svg.replace('style="fill: #ffffff" transform', "")

@@ -23,6 +23,7 @@ WITHOUT_LAB = frozenset(
         "auditing",
         "cpu-manager",
         "field-ownership",
+        "garbage-collection",
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
         "image-pull-secrets",

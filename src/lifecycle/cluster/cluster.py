@@ -54,6 +54,7 @@ from lifecycle.cri.hollow.images import KIND_IMAGES
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
+from lifecycle.kubelet.images.image_gc_manager import KIND_IMAGE_GC
 from lifecycle.kubelet.kubelet import Kubelet
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
@@ -248,6 +249,7 @@ class Cluster:
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
             eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
+            image_gc=KIND_IMAGE_GC,
             **real,
         )
         kubelet = new_main_kubelet(

@@ -13,6 +13,7 @@ from pathlib import Path
 from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.thresholds import Threshold, parse_thresholds
+from lifecycle.kubelet.images.image_gc_manager import ImageGCPolicy
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS
 from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY
 from lifecycle.kubelet.server.listener import Listen
@@ -77,4 +78,5 @@ class KubeletConfiguration:
     allowed_unsafe_sysctls: Sequence[str] = ()
     cpu_manager_state_file: Path | None = None
     eviction_hard: Sequence[Threshold] = field(default_factory=parse_thresholds)
+    image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     record_events: bool = True

@@ -42,6 +42,10 @@ from lifecycle.kubelet.container.ref import Events, NoEvents, RecordedEvents
 from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
 from lifecycle.kubelet.housekeeping import Housekeeping, Job
 from lifecycle.kubelet.images.credentials import NodeCredentials
+from lifecycle.kubelet.images.image_gc_manager import (
+    ImageGCManager,
+    image_fs_stats,
+)
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet import Kubelet, Loop
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
@@ -208,6 +212,15 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         loops += [pleg.run, cleanups.clean_up_when_ready]
         jobs.append(lambda: rotate_logs(runtime, clock.now()))
         gc_jobs.append(cleanups.kill_unknown_pods)
+        image_gc = ImageGCManager(
+            runtime,
+            runtime,
+            clock.now,
+            lambda: image_fs_stats(runtime),
+            events.node_event,
+            config.image_gc,
+        )
+        loops.append(image_gc.run)
     if deps.summary is not None:
         eviction_manager = EvictionManager(
             deps.summary,
