@@ -160,3 +160,5 @@ def test_a_mistake_of_parts_leaves_the_others_right() -> None:
     assert spoilt("Status", "Pod") == "Pod"
     assert Mistake("q", {1: 7}, "").made_by([0, 7, 3], [1, 2, 3])
     assert not Mistake("q", {1: 7}, "").made_by([0, 2, 3], [1, 2, 3])
+    assert Mistake("q", [1, 2], "").made_by((1, 2), [1, 2, 3])
+    assert not Mistake("q", [1, 2], "").made_by([1, 7], [1, 2, 3])

@@ -22,26 +22,15 @@ from tests.notebooks.playing import LABS, Player, code_cells, names_of, right_an
 
 ASKING = [lab for lab in LABS if solution_of(lab).exists()]
 TO_BE_CONVERTED = {
-    "admission",
     "against-your-own-cluster",
     "at-scale",
-    "authentication",
-    "authorization",
     "cni-and-pod-networking",
     "container-startup",
     "cri-and-pause",
     "dns",
-    "informers",
-    "initializers-then-and-now",
     "inter-host-networking",
-    "keys-values-revisions-watch",
     "kube-proxy",
-    "pod-sync",
-    "replica-sets-and-ownership",
-    "resource-handling",
-    "scheduler",
     "services-and-endpoints",
-    "the-handler-chain",
     "the-whole-journey",
     "what-still-holds",
 }

@@ -51,9 +51,11 @@ class Mistake:
         """Whether `yours`, which is not `right`, makes this mistake."""
         if self.seen is None:
             wrong = spoilt(right, self.answer)
+            if wrong is self.answer:  # as a whole, not in parts
+                return agrees(yours, wrong)
             mine, theirs = parts(yours), parts(wrong)
             return all(
-                key in mine and key in theirs and agrees(mine[key], theirs[key])
+                key in mine and agrees(mine[key], theirs[key])
                 for key in differing(wrong, right)
             )
         try:
