@@ -26,6 +26,7 @@ WITHOUT_LAB = frozenset(
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
         "image-pull-secrets",
+        "pleg",
         "priority-and-fairness",
         "the-articles",
         "the-controller-manager",
