@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.figures import pod_lifecycle
 from lifecycle.figures.cgroup_tree import draw_cgroup_tree
+from lifecycle.figures.looks import draw_looks
 from lifecycle.figures.picture import Picture
 from lifecycle.figures.volume_links import draw_volume_links
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection
@@ -26,6 +27,7 @@ def written(svg: str, text: str) -> int:
             ["API server", "a directory", "a URL", "pod config", "sync loop", "pod worker", "refused"],
         ),
         (pod_lifecycle.draw_worker_states, ["syncing", "terminating", "terminated", "less patience"]),
+        (pod_lifecycle.draw_pod_cache, ["runtime", "PLEG", "pod cache", "sync loop", "pod worker"]),
         (pod_lifecycle.draw_pull_secret, ["Secret", "kubelet", "registry", "pull record", "container"]),
     ],
 )
@@ -62,6 +64,13 @@ def test_a_tree_of_cgroups_has_a_box_for_each_group() -> None:
         {"kubepods": "2048", "kubepods/burstable": "153", "kubepods/burstable/pod a": "51"}
     )._repr_svg_()
     assert [written(svg, text) for text in ("kubepods", "burstable", "pod a", "2048", "153", "51")] == [1] * 6
+
+
+def test_each_look_is_a_line_and_each_piece_of_news_a_mark() -> None:
+    lanes = {"long": [(0.3, "running"), (3.0, "exited")], "quick": [(1.2, "running"), (1.3, "gone")]}
+    svg = draw_looks(lanes, [0, 1, 2, 3], {"long": [(1, "Started"), (3, "Died")]})._repr_svg_()
+    assert [written(svg, text) for text in ("Started", "Died", "running", "quick", "gone")] == [1, 1, 1, 1, 0]
+    assert svg.count("stroke-dasharray") == 4
 
 
 def test_two_groups_of_one_name_cannot_be_told_apart() -> None:

@@ -28,13 +28,14 @@ WITHOUT_LAB = frozenset(
         "how-the-book-checks-itself",
         "image-pull-secrets",
         "openapi",
+        "pleg",
         "priority-and-fairness",
         "the-articles",
         "the-controller-manager",
         "the-journey",
+        "the-scheduling-queue",
         "the-watch-cache",
         "volumes",
-        "the-scheduling-queue",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that
