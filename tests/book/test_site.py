@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
+import selenium_axe_python
 from bs4 import BeautifulSoup
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -129,23 +130,21 @@ def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 PHONE = {"width": 375, "height": 812, "deviceScaleFactor": 2, "mobile": True}
 
-CONTRAST = """
-const lum = c => { const [r,g,b] = c.map(v => { v/=255; return v<=.03928 ? v/12.92 : Math.pow((v+.055)/1.055, 2.4) });
-                   return .2126*r + .7152*g + .0722*b };
-const rgb = s => (s.match(/[\\d.]+/g) || []).map(Number);
-const ground = el => { for (; el; el = el.parentElement) { const c = rgb(getComputedStyle(el).backgroundColor);
-                       if (c.length === 3 || (c.length === 4 && c[3] > .5)) return c.slice(0, 3) } return [255, 255, 255] };
-const bad = [];
-document.documentElement.dataset.theme = arguments[0];
-for (const el of document.querySelectorAll('article p, article li, article h1, article h2, article td, article th, article pre')) {
-  if (!el.innerText || !el.offsetParent) continue;
-  const a = lum(rgb(getComputedStyle(el).color).slice(0, 3)), b = lum(ground(el));
-  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-  if (ratio < 4.5) bad.push(el.tagName + ' ' + ratio.toFixed(1) + ' ' + el.innerText.slice(0, 40));
-}
-return bad;
+DESKTOP = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+
+AXE = """
+const [mode, done] = arguments;
+document.documentElement.dataset.theme = document.documentElement.dataset.mode = mode;
+axe.run({resultTypes: ['violations']}).then(
+  found => done(found.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 120)))), error => done([String(error)]));
 """
-"""Text that is too pale on its ground in the mode that is handed in: less than 4.5 to 1."""
+"""What axe-core finds in a mode: contrast, names, landmarks, order of headings, reach by keyboard, …"""
+
+CUT = """
+return [...document.querySelectorAll('article pre')].filter(pre => pre.offsetParent && pre.scrollWidth > pre.clientWidth + 1)
+  .map(pre => pre.innerText.split('\\n').sort((a, b) => b.length - a.length)[0].slice(0, 100));
+"""
+"""The longest line of each block of code or output that a reader has to push sideways."""
 
 
 @dataclass
@@ -154,22 +153,28 @@ class Visit:
 
     page: str
     complaints: list[str]
-    pale: dict[str, list[str]]
+    violations: dict[str, list[str]]
     width: int
+    cut: list[str]
 
 
 @pytest.fixture(scope="module")
 def visits(browser: webdriver.Chrome) -> list[Visit]:
-    """Each page is opened once, on a phone, and looked at in both modes."""
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    """Each page is opened on a phone and at 1280 pixels, and looked at in both modes."""
+    [axe] = Path(selenium_axe_python.__file__).parent.rglob("axe.min.js")
     seen = []
     for page in pages():
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
         browser.get(page.as_uri())
         WebDriverWait(browser, 20).until(lambda d: d.execute_script("return document.readyState") == "complete")
         width = browser.execute_script("return document.documentElement.scrollWidth")
-        pale = {mode: browser.execute_script(CONTRAST, mode) for mode in ("light", "dark")}
+        browser.execute_script(axe.read_text(encoding="utf-8"))
+        violations = {"light": browser.execute_async_script(AXE, "light")}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", DESKTOP)
+        violations["dark"] = browser.execute_async_script(AXE, "dark")
+        cut = browser.execute_script(CUT)
         said = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
-        seen.append(Visit(page.name, said, pale, width))
+        seen.append(Visit(page.name, said, violations, width, cut))
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     return seen
 
@@ -185,9 +190,46 @@ def test_no_page_scrolls_sideways_on_a_phone(visits: list[Visit]) -> None:
 
 
 @pytest.mark.real
+def test_no_code_or_output_scrolls_sideways_on_a_desk(visits: list[Visit]) -> None:
+    assert [(visit.page, visit.cut) for visit in visits if visit.cut] == []
+
+
+@pytest.mark.real
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_text_stands_out_from_its_ground(visits: list[Visit], mode: str) -> None:
-    assert [(visit.page, visit.pale[mode]) for visit in visits if visit.pale[mode]] == []
+def test_axe_finds_nothing_to_complain_about(visits: list[Visit], mode: str) -> None:
+    assert [(visit.page, visit.violations[mode]) for visit in visits if visit.violations[mode]] == []
+
+
+def test_every_page_says_to_a_search_engine_what_it_is_about() -> None:
+    silent = []
+    for page in pages():
+        tag = soup_of(page).find("meta", attrs={"name": "description"})
+        if tag is None or len(str(tag.get("content", ""))) < 40:
+            silent.append(page.name)
+    assert silent == []
+
+
+def test_the_index_has_terms_and_upstream_symbols() -> None:
+    entries = {
+        tag.get_text(strip=True) for tag in soup_of(HTML / "genindex.html").select("article td > ul > li, article a")
+    }
+    assert {"informer", "finalizer", "bindingCycle (upstream)"} <= entries
+    assert len(entries) > 500
+
+
+def test_a_term_is_a_link_where_a_page_uses_it_first_and_only_there() -> None:
+    for page in pages():
+        if page.stem != "glossary" and "book" in page.parts:
+            links = [
+                str(tag["href"]).partition("#")[2]
+                for tag in soup_of(page).select("article a[href*='glossary.html#term-']")
+            ]
+            assert len(links) == len(set(links)), page.name
+    assert soup_of(HTML / "book" / "control-loops" / "informers.html").select("article a[href*='glossary.html#term-']")
+
+
+def test_the_site_is_small() -> None:
+    assert sum(file.stat().st_size for file in HTML.rglob("*") if file.is_file()) < 60e6
 
 
 @pytest.mark.real

@@ -7,8 +7,8 @@ import re
 
 from lifecycle.apiserver.aggregation import backend, proxy_handler
 from lifecycle.apiserver.audit import backends, options, policy
-from lifecycle.apiserver.authz import modes, node, rbac
 from lifecycle.apiserver.authn import configuration, token_webhook
+from lifecycle.apiserver.authz import modes, node, rbac
 from lifecycle.apiserver.extension_server import delegation
 from lifecycle.apiserver.filters import (
     audit,
