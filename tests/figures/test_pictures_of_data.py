@@ -145,6 +145,15 @@ def test_a_form_is_drawn_on_nothing_the_same_each_time() -> None:
     assert Picture(first).svg == Picture(form.draw_form(FORM, {"--name": OTHER_NAME})).svg
 
 
+def test_the_words_beside_a_form_stand_clear_of_its_longest_line() -> None:
+    def where(value: str) -> float:
+        figure = form.draw_form({"a": value}, {"--a": {"a": "other"}})
+        return next(text.get_position()[0] for text in figure.axes[0].texts if text.get_text() == "--a")
+
+    assert where("x") == where("y" * 10)
+    assert where("x" * 30) > 0.1 + form.LETTER * len("a: " + "x" * 30)
+
+
 def test_a_form_with_more_words_than_colours_or_other_lines_is_refused() -> None:
     with pytest.raises(ValueError, match="5 words, and 4 colours"):
         form.draw_form(FORM, dict.fromkeys("abcde", OTHER_NAME))

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from lifecycle.figures.picture import INK, empty_axes, figure_of
 
 COLOURS = ("#3d6fa8", "#b5541c", "#2a7f62", "#7a4fb5")
-LINE = 0.235
-"""The height of a line, in inches."""
+LINE, LETTER = 0.235, 0.095
+"""The height of a line and the width of a letter, in inches."""
 
 
 def lines_of(form: Any) -> list[str]:
@@ -45,14 +45,16 @@ def draw_form(form: Any, changed: Mapping[str, Any], *, width: float = 6.4) -> F
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.axis("off")
     words = list(changed)
+    longest = max((len(lines[row]) for row in follows), default=0)
+    right = max(2.25, 0.25 + LETTER * longest)
     for row, line in enumerate(lines):
         text = line.lstrip()
-        left = 0.1 + 0.095 * (len(line) - len(text))
+        left = 0.1 + LETTER * (len(line) - len(text))
         style: dict[str, Any] = {"size": 10.5, "va": "center", "color": INK}
         if row in follows:
             colour = COLOURS[follows[row]]
-            axes.plot([2.25, 2.6], [row, row], color=colour, lw=1.2)
-            axes.text(2.7, row, words[follows[row]], **style)
+            axes.plot([right, right + 0.2], [row, row], color=colour, lw=1.2)
+            axes.text(right + 0.28, row, words[follows[row]], **style)
             box = {"boxstyle": "round,pad=0.16", "fc": colour, "ec": "none"}
             style |= {"color": "white", "bbox": box}
         axes.text(left, row, text, family="monospace", **style)
