@@ -7,8 +7,8 @@ import re
 
 from lifecycle.apiserver.aggregation import backend, proxy_handler
 from lifecycle.apiserver.audit import backends, options, policy
-from lifecycle.apiserver.authz import modes, node, rbac
 from lifecycle.apiserver.authn import configuration, token_webhook
+from lifecycle.apiserver.authz import modes, node, rbac
 from lifecycle.apiserver.extension_server import delegation
 from lifecycle.apiserver.filters import (
     audit,
@@ -83,7 +83,7 @@ def test_aggregation_says_what_it_does_not_do() -> None:
 def test_authorization_is_told_with_the_modes_there_are() -> None:
     text = page("authorization")
     assert "There are six modes." in text
-    assert len(modes.AUTHORIZATION_MODE_CHOICES) == 6
+    assert len(modes.AUTHORIZATION_MODES) == 6
     assert "Neither Node nor RBAC ever says a firm no." in text
     for module in (node, rbac):
         assert "Decision.DENY" not in inspect.getsource(module)
