@@ -5,6 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 
+from lifecycle.apiserver.admission import (
+    default_plugins,
+    mutating_policy,
+    reinvocation,
+    type_checking,
+    validating_policy,
+)
 from lifecycle.apiserver.aggregation import backend, proxy_handler
 from lifecycle.apiserver.audit import backends, options, policy
 from lifecycle.apiserver.authn import configuration, token_webhook
@@ -83,10 +90,23 @@ def test_aggregation_says_what_it_does_not_do() -> None:
 def test_authorization_is_told_with_the_modes_there_are() -> None:
     text = page("authorization")
     assert "There are six modes." in text
-    assert len(modes.AUTHORIZATION_MODE_CHOICES) == 6
+    assert len(modes.AUTHORIZATION_MODES) == 6
     assert "Neither Node nor RBAC ever says a firm no." in text
     for module in (node, rbac):
         assert "Decision.DENY" not in inspect.getsource(module)
+
+
+def test_admission_says_what_it_does_not_have() -> None:
+    text = page("admission")
+    assert "Trust bundles (`ClusterTrustBundleAttest`)" in text
+    assert "trust bundles" in " ".join(str(default_plugins.__doc__).split())
+    assert "Custom resources among the kinds that policies are checked against" in text
+    assert "custom resources" in left_out(type_checking)
+    assert "A budget for what an expression costs" in text
+    assert "cost budgets" in left_out(validating_policy)
+    assert "cost budgets" in left_out(mutating_policy)
+    assert "There is no third round." in text
+    assert "There is no third round." in " ".join(str(reinvocation.__doc__).split())
 
 
 def test_authentication_says_what_it_does_not_rebuild() -> None:

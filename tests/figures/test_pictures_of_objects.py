@@ -9,8 +9,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.api.wire import Object
-from lifecycle.figures import api_services, rbac, token
-from lifecycle.figures.columns import Box, draw_columns
+from lifecycle.figures import api_services, mutations, rbac, token
+from lifecycle.figures.columns import PLAIN, Box, draw_columns
 from lifecycle.figures.picture import Picture
 
 
@@ -110,3 +110,17 @@ def test_each_field_of_a_token_leads_to_what_it_is_held_against() -> None:
     assert "the Pod of that name" in words(figure)
     assert "worker" not in words(figure)  # the token of a pod is bound to the pod alone
     assert len(arrows(figure)) == 5
+
+
+def test_a_step_that_changes_the_object_stands_out_and_each_step_has_a_box() -> None:
+    given = ("app",)
+    steps = [
+        mutations.Step("posted", "you", given),
+        mutations.Step("round 1", "a", given),
+        mutations.Step("round 1", "b", ("app", "sidecar")),
+        mutations.Step("round 2", "a", ("app", "sidecar")),
+    ]
+    figure = mutations.draw_mutations(steps)
+    assert colours(figure) == [PLAIN, PLAIN, mutations.CHANGED, PLAIN]
+    assert words(figure).count("a") == 2  # called twice, drawn twice
+    assert len(arrows(figure)) == 3

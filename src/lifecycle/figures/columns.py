@@ -24,11 +24,14 @@ SHARE = 0.78
 
 @dataclass(slots=True, frozen=True)
 class Box:
-    """One box. Boxes are told apart by what stands in them."""
+    """One box. Boxes are told apart by what stands in them, and by `key` if two say the
+    same.
+    """
 
     title: str
     lines: tuple[str, ...] = ()
     colour: str = PLAIN
+    key: str = ""
 
     @property
     def height(self) -> float:
