@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lifecycle.api.resources import all_resources
 from lifecycle.apiserver.managedfields import update
 from lifecycle.apiserver.storage.cacher import cacher
 from lifecycle.etcd import follower
@@ -30,3 +31,15 @@ def test_the_watch_cache_says_what_ours_does_otherwise() -> None:
     assert "snapshots for old list revisions" in left_out(cacher)
     assert "It has a single watch on all keys" in text
     assert "one watch covers **all keys**" in (follower.__doc__ or "")
+
+
+def test_two_kinds_have_two_faces() -> None:
+    assert "Only two kinds have two faces" in page("apiserver/versions-and-conversion")
+    versions: dict[str, set[str]] = {}
+    for row in all_resources():
+        versions.setdefault(row.kind, set()).add(row.api_version)
+    several = {kind: sorted(names) for kind, names in versions.items() if len(names) > 1}
+    assert several == {
+        "Event": ["events.k8s.io/v1", "v1"],
+        "HorizontalPodAutoscaler": ["autoscaling/v1", "autoscaling/v2"],
+    }

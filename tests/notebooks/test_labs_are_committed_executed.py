@@ -35,6 +35,7 @@ WITHOUT_LAB = frozenset(
         "the-journey",
         "the-scheduling-queue",
         "the-watch-cache",
+        "versions-and-conversion",
         "volumes",
     }
 )
