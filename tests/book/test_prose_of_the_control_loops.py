@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 
 from lifecycle.agreements.scheduling_queue import log_lines
+from lifecycle.api.clock import run_virtual
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.controllers.manager import CONTROLLERS
+from lifecycle.controllers.replicaset import victim_ranking
+from lifecycle.controllers.replicaset.manage_replicas import BURST_REPLICAS
+from lifecycle.controllers.replicaset.slow_start_batch import SLOW_START_INITIAL_BATCH_SIZE, slow_start_batch
 from lifecycle.inspector import open_recording
 from lifecycle.scheduler.backend.queue import scheduling_queue
 from tests.conftest import ROOT
@@ -55,3 +60,26 @@ def test_what_the_page_says_this_books_queue_does_not_have() -> None:
     assert "does not have that part. Nor does it align the ends of back-offs" in page
     assert "Left out: events during a pod's attempt" in source
     assert "windows\nthat back-off times are aligned to" in source
+
+
+def test_how_many_batches_a_whole_burst_takes() -> None:
+    batches: list[int] = []
+
+    async def main() -> None:
+        started = 0
+
+        async def create() -> None:
+            nonlocal started
+            started += 1
+            await asyncio.sleep(1)
+            if started:
+                batches.append(started)
+                started = 0
+
+        await slow_start_batch(BURST_REPLICAS, SLOW_START_INITIAL_BATCH_SIZE, create)
+
+    run_virtual(main())
+    assert "for those it needs nine batches" in PAGES["replica-sets-and-ownership"]
+    assert (len(batches), sum(batches)) == (9, BURST_REPLICAS)
+    assert "There are eight rules" in PAGES["replica-sets-and-ownership"]
+    assert re.findall(r"^(\d)\. ", victim_ranking.__doc__ or "", re.M)[-1] == "8"
