@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.figures import pod_lifecycle
 from lifecycle.figures.cgroup_tree import draw_cgroup_tree
+from lifecycle.figures.knocks import draw_knocks
 from lifecycle.figures.looks import draw_looks
 from lifecycle.figures.picture import Picture
 from lifecycle.figures.volume_links import draw_volume_links
@@ -28,6 +29,8 @@ def written(svg: str, text: str) -> int:
         ),
         (pod_lifecycle.draw_worker_states, ["syncing", "terminating", "terminated", "less patience"]),
         (pod_lifecycle.draw_pod_cache, ["runtime", "PLEG", "pod cache", "sync loop", "pod worker"]),
+        (pod_lifecycle.draw_three_probes, ["startup", "liveness", "readiness", "killed", "left out"]),
+        (pod_lifecycle.draw_probe_to_slice, ["probe", "all containers", "its status", "EndpointSlice", "kube-proxy"]),
         (pod_lifecycle.draw_pull_secret, ["Secret", "kubelet", "registry", "pull record", "container"]),
     ],
 )
@@ -71,6 +74,14 @@ def test_each_look_is_a_line_and_each_piece_of_news_a_mark() -> None:
     svg = draw_looks(lanes, [0, 1, 2, 3], {"long": [(1, "Started"), (3, "Died")]})._repr_svg_()
     assert [written(svg, text) for text in ("Started", "Died", "running", "quick", "gone")] == [1, 1, 1, 1, 0]
     assert svg.count("stroke-dasharray") == 4
+
+
+def test_each_answer_of_a_probe_is_a_dot_or_a_cross_and_late_ones_are_left_out() -> None:
+    answers = {"ready?": [(1.0, True), (3.0, True), (5.0, False), (99.0, False)]}
+    svg = draw_knocks({"a container": [(0.0, 4.0), (4.2, 50.0), (60.0, 70.0)]}, answers, 10.0)._repr_svg_()
+    assert [written(svg, text) for text in ("a container", "ready?")] == [1, 1]
+    dots, crosses = (svg.split(f'id="PathCollection_{n}"')[1].split("</g>")[0].count("<use ") for n in (1, 2))
+    assert (dots, crosses) == (2, 1)
 
 
 def test_two_groups_of_one_name_cannot_be_told_apart() -> None:

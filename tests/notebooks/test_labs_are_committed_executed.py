@@ -30,6 +30,7 @@ WITHOUT_LAB = frozenset(
         "openapi",
         "pleg",
         "priority-and-fairness",
+        "probes",
         "the-articles",
         "the-controller-manager",
         "the-journey",

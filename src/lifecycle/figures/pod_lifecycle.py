@@ -130,15 +130,17 @@ def draw_three_probes() -> Picture:
     """What each probe asks, and what comes of a no."""
     return draw_boxes(
         {
-            "startup": Box(0, 0.5, "have you begun?\n(no: as liveness)", PROGRAM),
+            "startup": Box(
+                0, 0.5, "have you begun? then\nthe others are asked", PROGRAM
+            ),
             "liveness": Box(1, 0, "are you stuck?", PROGRAM),
             "readiness": Box(1, 1, "may visitors come?", PROGRAM),
             "killed": Box(2, 0, "and started again, as\nrestartPolicy allows", TROUBLE),
             "left out": Box(2, 1, "it runs on, but no\nvisitors are sent", WORK),
         },
         [
-            Arrow("startup", "liveness", "yes"),
-            Arrow("startup", "readiness", "yes"),
+            Arrow("startup", "liveness"),
+            Arrow("startup", "readiness"),
             Arrow("liveness", "killed", "no"),
             Arrow("readiness", "left out", "no"),
         ],
