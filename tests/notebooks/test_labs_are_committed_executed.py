@@ -27,6 +27,7 @@ WITHOUT_LAB = frozenset(
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
         "image-pull-secrets",
+        "in-place-resize",
         "openapi",
         "pleg",
         "priority-and-fairness",
