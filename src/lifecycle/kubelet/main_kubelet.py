@@ -69,6 +69,7 @@ from lifecycle.kubelet.nodestatus.machine_info import (
 from lifecycle.kubelet.pleg.generic import EventedPLEG
 from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod.pod_manager import PodManager
+from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
 from lifecycle.kubelet.pod_cleanups import PodCleanups
 from lifecycle.kubelet.pod_host import PaperPodHost, PodHost
 from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
@@ -142,7 +143,10 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     cpu_policy = deps.cpu_policy or NonePolicy()
     cpu_state = CPUState(cpu_policy.name, config.cpu_manager_state_file)
     cpu_manager = CPUManager(cpu_policy, cpu_state, runtime, pods.active_pods)
-    images = ImageManager(runtime, clock, deps.node_credentials)
+    metrics = StartupMetrics()
+    images = ImageManager(
+        runtime, clock, deps.node_credentials, pulling=metrics.pulling
+    )
     memory = parse_quantity(str(config.capacity.get("memory", "0"))).value()
     runtime_manager = RuntimeManager(
         runtime,
@@ -179,6 +183,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         get_object=references.get,
         network_error=lambda: registration.network_error,
         event=events.pod_event,
+        metrics=metrics,
         on_step=deps.on_step,
     )
     pod_workers = PodWorkers(pods, syncer, clock, rng, config.sync_frequency)
@@ -200,7 +205,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         runtime_manager,
         status_manager,
         probe_manager,
-        syncer.metrics,
+        metrics,
         host,
         tasks,
     )

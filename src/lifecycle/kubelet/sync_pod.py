@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import (
     is_status_condition_true,
     replace_or_append_condition,
@@ -89,6 +89,7 @@ class PodSyncer:
         get_object: GetObject,
         network_error: Callable[[], str],
         event: PodEvent,
+        metrics: StartupMetrics,
         on_step: OnStep = nobody_watches,
     ) -> None:
         self._manager = manager
@@ -106,7 +107,7 @@ class PodSyncer:
         self._active_deadline = ActiveDeadlineHandler(
             statuses.get_pod_status, clock.now
         )
-        self.metrics = StartupMetrics()
+        self.metrics = metrics
         self._on_step = on_step
 
     async def stop(self) -> None:
@@ -160,12 +161,7 @@ class PodSyncer:
         self._statuses.set_pod_status(pod, status)
         self._probes.trigger_readiness(uid, status)
         if status["phase"] == "Running":
-            created = pod["metadata"].get("creationTimestamp")
-            self.metrics.running(
-                uid,
-                parse_time(created) if created else self._clock.now(),
-                self._clock.now(),
-            )
+            self.metrics.running(pod, status, self._clock.now())
         if is_pod_phase_terminal(status["phase"]):
             return True, None
         retry = await self._prepare(pod)

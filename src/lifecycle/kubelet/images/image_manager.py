@@ -87,15 +87,27 @@ def apply_default_image_tag(image: str) -> str:
     )
 
 
+def nobody_counts(uid: str, begin: float, end: float) -> None:
+    """For an image manager outside a kubelet."""
+
+
 class ImageManager:
-    """One per node. `node` is what the node itself knows of registries."""
+    """One per node. `node` is what the node itself knows of registries. `pulling` hears
+    of each pull: a pod's uid, begin and end.
+    """
 
     def __init__(
-        self, service: ImageService, clock: Clock, node: NodeCredentials | None = None
+        self,
+        service: ImageService,
+        clock: Clock,
+        node: NodeCredentials | None = None,
+        *,
+        pulling: Callable[[str, float, float], None] = nobody_counts,
     ) -> None:
         self._service = service
         self._clock = clock
         self._node = node or NodeCredentials()
+        self._pulling = pulling
         self._backoff = Backoff()
         self._last_error: dict[tuple[str, str], str] = {}
         self._pull_secrets: dict[str, Sequence[Object]] = {}
@@ -188,6 +200,7 @@ class ImageManager:
             raise ImageError("ErrImagePull", str(error)) from None
         self._backoff.forget(key)
         self._last_error.pop(key, None)
+        self._pulling(key[0], started, self._clock.now())
         pulled = await self._service.image_status(required_image)
         took = f"{max(round((self._clock.now() - started) * 1000), 1)}ms"
         size = pulled.size if pulled else 0
