@@ -24,9 +24,7 @@ ASKING = [lab for lab in LABS if solution_of(lab).exists()]
 TO_BE_CONVERTED = {
     "against-your-own-cluster",
     "at-scale",
-    "cni-and-pod-networking",
     "container-startup",
-    "cri-and-pause",
     "dns",
     "inter-host-networking",
     "kube-proxy",
