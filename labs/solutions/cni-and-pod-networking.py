@@ -71,7 +71,7 @@ MISTAKES = [
     Mistake(
         "next_hops",
         {"bridge": "10.244.1.1"},
-        "The neighbour is in the same network, on the same bridge: no gateway is needed.",
+        "The neighbour is in the same network: on a bridge no gateway is needed.",
     ),
     Mistake(
         "next_address",
