@@ -24,14 +24,6 @@ ASKING = [lab for lab in LABS if solution_of(lab).exists()]
 TO_BE_CONVERTED = {
     "against-your-own-cluster",
     "at-scale",
-    "cni-and-pod-networking",
-    "container-startup",
-    "cri-and-pause",
-    "dns",
-    "inter-host-networking",
-    "kube-proxy",
-    "services-and-endpoints",
-    "the-whole-journey",
     "what-still-holds",
 }
 each_lab = pytest.mark.parametrize("lab", ASKING, ids=lambda lab: lab.stem)
