@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz linkcheck clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz pdf epub linkcheck clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,13 @@ mutants: $(READY) ## break the code in places: which share do the tests notice? 
 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
 	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep)
+
+pdf: $(READY) ## the built site as one PDF (run `make book` first)
+	$(BIN)/python book/to_pdf.py
+
+epub: $(READY) ## the book for an e-reader
+	$(BIN)/jupyter-book build . --builder custom --custom-builder epub
+	@echo "the book: $(CURDIR)/_build/epub/"
 
 linkcheck: $(READY) ## follow the links that leave the book
 	$(BIN)/jupyter-book build . --builder linkcheck
