@@ -49,7 +49,7 @@ def test_the_chain_says_what_it_does_not_have() -> None:
 
 def test_the_log_says_what_it_does_not_do() -> None:
     text = page("auditing")
-    assert "does not cut events that are too large" in text
+    assert "does not cut entries that are too large" in text
     assert "truncating large events" in left_out(backends)
     assert "no throttling" in text
     assert "throttling" in left_out(backends)
@@ -69,7 +69,7 @@ def test_flow_control_is_told_with_its_own_numbers() -> None:
     assert [int(each) for each in limits.groups()] == [max_in_flight.MAX_REQUESTS, max_in_flight.MAX_MUTATING_REQUESTS]
     assert "three milliseconds are assumed" in text
     assert queue_set.SERVICE_TIME == 0.003
-    assert "Every ten seconds it is counted" in text
+    assert "Every ten seconds the server counts" in text
     assert seat_borrowing.ADJUSTMENT_PERIOD == 10.0
     assert "after one second, or later" in text
     assert dropped_requests.DroppedRequests().retry_after == 1

@@ -31,6 +31,10 @@ def written(svg: str, text: str) -> int:
         (pod_lifecycle.draw_pod_cache, ["runtime", "PLEG", "pod cache", "sync loop", "pod worker"]),
         (pod_lifecycle.draw_three_probes, ["startup", "liveness", "readiness", "killed", "left out"]),
         (pod_lifecycle.draw_probe_to_slice, ["probe", "all containers", "its status", "EndpointSlice", "kube-proxy"]),
+        (
+            pod_lifecycle.draw_status_makers,
+            ["the spec", "the runtime", "the probes", "failures", "status manager", "API server"],
+        ),
         (pod_lifecycle.draw_pull_secret, ["Secret", "kubelet", "registry", "pull record", "container"]),
     ],
 )
