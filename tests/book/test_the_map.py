@@ -8,7 +8,7 @@ import yaml
 
 from tests.conftest import ROOT
 
-NO_STAGE = {"Start here", "Labs", "About this build"}
+NO_STAGE = {"Start here", "About this build"}
 
 
 def test_the_first_page_leads_to_every_chapter_in_order() -> None:

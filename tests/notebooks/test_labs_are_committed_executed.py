@@ -52,7 +52,11 @@ def notebook(path: Path) -> Any:
 
 def listed() -> list[str]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
+    return [
+        toc["root"],
+        *(page["file"] for chapter in chapters for page in (chapter, *chapter.get("sections", ()))),
+    ]
 
 
 def chapters_with_code() -> list[Path]:
@@ -92,6 +96,13 @@ def test_a_lab_is_a_page_linked_with_its_chapter_both_ways(lab: Path) -> None:
     [chapter] = [file for file in chapters_with_code() if file.stem == lab.stem]
     assert f"labs/{lab.stem}" in chapter.read_text()
     assert chapter.relative_to(ROOT).as_posix() in lab.read_text()
+
+
+def test_a_lab_stands_beside_its_chapter() -> None:
+    pages = listed()
+    for lab in LABS:
+        before = pages[pages.index(f"labs/{lab.stem}") - 1]
+        assert before.rpartition("/")[2] == lab.stem
 
 
 def test_every_chapter_that_runs_code_has_a_lab() -> None:
