@@ -21,6 +21,7 @@ from lifecycle.historical.controllers.initializer_controller import IncludeUnini
 from lifecycle.historical.controllers.initializer_examples import (
     initializer_configuration,
     inject_sidecar,
+    mount_test_certificate,
     refuse_short_secret,
 )
 from tests.apiserver.admission_server import ROOT, Asker, config_map, started
@@ -146,6 +147,38 @@ def test_a_sidecar_gets_beside_what_serves_on_port_80() -> None:
         return [[container["name"] for container in each["spec"]["template"]["spec"]["containers"]] for each in made]
 
     assert play(scene, ("sidecar.example.com", "deployments.apps")) == [["c", "proxy"], ["c"]]
+
+
+def test_a_certificate_is_mounted_by_every_container_of_the_test_namespace_and_nowhere_else() -> None:
+    async def scene(asker: Asker, client: Client, all_seeing: Client) -> list[Object]:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "testing"}}
+        await client.create(resource("namespaces"), namespace)
+        task = asyncio.create_task(
+            InitializerController(client, "certificate.example.com", DEPLOYMENTS, mount_test_certificate).run()
+        )
+        await asyncio.sleep(0.1)
+        cache = {"name": "cache", "emptyDir": {}}
+        inside = deployment("web", volumeMounts=[{"name": "cache", "mountPath": "/cache"}])
+        inside["metadata"]["namespace"] = "testing"
+        spec = inside["spec"]["template"]["spec"]
+        spec["volumes"] = [cache]
+        spec["containers"].append({"name": "second", "image": "nginx"})
+        made = await client.create(DEPLOYMENTS, inside, "testing")
+        twice = json.loads(json.dumps(made))
+        mount_test_certificate(twice)
+        assert twice == made  # what has the volume keeps its own
+        outside = await client.create(DEPLOYMENTS, deployment("web"), "default")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return [each["spec"]["template"]["spec"] for each in (made, outside)]
+
+    inside, outside = play(scene, ("certificate.example.com", "deployments.apps"))
+    assert [volume["name"] for volume in inside["volumes"]] == ["cache", "test-certificate"]
+    assert inside["volumes"][1]["secret"]["secretName"] == "test-certificate"
+    mounts = [[mount["mountPath"] for mount in each["volumeMounts"]] for each in inside["containers"]]
+    assert mounts == [["/cache", "/etc/test-certificate"], ["/etc/test-certificate"]]
+    assert all(each["volumeMounts"][-1]["readOnly"] for each in inside["containers"])
+    assert "volumes" not in outside
 
 
 def test_who_waits_for_an_initializer_that_never_comes_is_told_after_a_minute() -> None:

@@ -1,8 +1,9 @@
-"""The two examples that articles tell of: a container that is put beside every web
-server, and secrets that are too short to be any.
+"""The three examples that articles tell of: a container that is put beside every web
+server, a certificate that everything in a namespace gets to see, and secrets that are
+too short to be any.
 
-The sidecar goes into Deployments: the containers of a pod that exists could never be
-changed, visible or not.
+Sidecar and certificate go into Deployments: containers and volumes of a pod that exists
+could never be changed, visible or not.
 
 Upstream: none; `github.com/kelseyhightower/kubernetes-initializer-tutorial` shows the
 first.
@@ -18,6 +19,8 @@ from lifecycle.historical.controllers.initializer_controller import Refused
 SIDECAR: Object = {"name": "proxy", "image": "registry.example/proxy:1"}
 ANNOTATION = "initializer.example.com/inject"
 PORT = 80
+CERTIFICATE, CERTIFICATE_PATH = "test-certificate", "/etc/test-certificate"
+TEST_NAMESPACE = "testing"
 SHORTEST = 20
 
 
@@ -42,6 +45,26 @@ def inject_sidecar(workload: Object) -> None:
     ):
         spec = {**template["spec"], "containers": [*containers, dict(SIDECAR)]}
         workload["spec"] = {**workload["spec"], "template": {**template, "spec": spec}}
+
+
+def mount_test_certificate(workload: Object) -> None:
+    """Let every container of a workload in the test namespace see the certificate. What
+    has the volume already keeps its own.
+    """
+    template = workload["spec"]["template"]
+    spec, volumes = template["spec"], template["spec"].get("volumes") or []
+    if workload["metadata"].get("namespace") != TEST_NAMESPACE or any(
+        volume["name"] == CERTIFICATE for volume in volumes
+    ):
+        return
+    volume = {"name": CERTIFICATE, "secret": {"secretName": CERTIFICATE}}
+    mount = {"name": CERTIFICATE, "mountPath": CERTIFICATE_PATH, "readOnly": True}
+    containers = [
+        {**one, "volumeMounts": [*(one.get("volumeMounts") or []), dict(mount)]}
+        for one in spec["containers"]
+    ]
+    spec = {**spec, "volumes": [*volumes, volume], "containers": containers}
+    workload["spec"] = {**workload["spec"], "template": {**template, "spec": spec}}
 
 
 def refuse_short_secret(secret: Object) -> None:
