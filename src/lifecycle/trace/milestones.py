@@ -104,7 +104,7 @@ class Milestones:
         )
         return (
             "<div"
-            f' style="overflow-x:auto"><table><thead><tr><th></th>{head}</tr></thead>'
+            f' style="overflow-x:auto" tabindex="0"><table><thead><tr><th></th>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>"
         )
 
