@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz pdf epub linkcheck clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,17 @@ epub: $(READY) ## the book for an e-reader
 
 linkcheck: $(READY) ## follow the links that leave the book
 	$(BIN)/jupyter-book build . --builder linkcheck
+
+ja: $(READY) ## the book in Japanese, as far as it is translated, in _build/ja/_build/html
+	mkdir -p _build/$@
+	$(BIN)/python -m translations config $@ > _build/$@/_config.yml
+	$(BIN)/jupyter-book build . --all -n -W --keep-going --config _build/$@/_config.yml --path-output _build/$@
+
+catalogues: $(READY) ## bring the translations' catalogues level with the book: LANGUAGE=ja PAGES="book/glossary" begins one
+	$(BIN)/python -m translations update $(or $(LANGUAGE),ja) $(PAGES)
+
+behind: $(READY) ## list the paragraphs whose translation has fallen behind: LANGUAGE=ja
+	$(BIN)/python -m translations behind $(or $(LANGUAGE),ja)
 
 clean: ## forget everything built
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache .hypothesis

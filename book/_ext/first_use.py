@@ -37,10 +37,13 @@ def terms_of(source: str) -> list[str]:
 
 
 def pattern_of(terms: list[str]) -> re.Pattern[str] | None:
-    """Finds a term as a whole word, in the singular or with an s."""
+    """Finds a term as a whole word, in the singular or with an s. Japanese sets no
+    spaces between words: there a term ends where its Latin letters end.
+    """
     if not terms:
         return None
-    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, terms))})s?(?![\w-])")
+    words = "|".join(map(re.escape, terms))
+    return re.compile(rf"(?<![\w-])({words})s?(?![\w-])", re.ASCII)
 
 
 class FirstUse(SphinxTransform):

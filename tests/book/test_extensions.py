@@ -38,6 +38,7 @@ def test_the_glossary_is_in_order_and_says_each_word_once() -> None:
         ("two informers listen", "informer"),
         ("the watcher of a rewatch", None),
         ("a pre-admission step", None),
+        ("これをwatchと呼びます", "watch"),
     ],
 )
 def test_a_term_is_a_whole_word(sentence: str, term: str | None) -> None:
