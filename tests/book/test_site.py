@@ -148,7 +148,8 @@ CODE = [["pre"]]
 """Its colours are the same on every page, and thousands of words have one: they are looked at once."""
 
 CUT = """
-return [...document.querySelectorAll('article pre')].filter(pre => pre.checkVisibility({contentVisibilityAuto: true}) && pre.innerText && pre.scrollWidth > pre.clientWidth + 1)
+return [...document.querySelectorAll('article pre')].filter(pre => pre.checkVisibility({contentVisibilityAuto: true})
+    && pre.innerText && pre.scrollWidth > pre.clientWidth + 1)
   .map(pre => pre.innerText.split('\\n').sort((a, b) => b.length - a.length)[0].slice(0, 100));
 """
 """The longest line of each block of code or output that a reader has to push sideways."""

@@ -117,7 +117,8 @@ def _page_grid(rows: Iterable[Row], title: str) -> str:
     body = "".join(f"<tr>{_page_row(row)}</tr>" for row in rows)
     return (
         '<div style="overflow-x:auto" tabindex="0">'
-        '<table style="border-collapse:collapse;font-size:.85em;color:inherit;background:transparent">'
+        '<table style="border-collapse:collapse;'
+        'font-size:.85em;color:inherit;background:transparent">'
         f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

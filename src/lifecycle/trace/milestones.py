@@ -103,8 +103,8 @@ class Milestones:
             for name, times in self.reached()
         )
         return (
-            "<div"
-            f' style="overflow-x:auto" tabindex="0"><table><thead><tr><th></th>{head}</tr></thead>'
+            '<div style="overflow-x:auto" tabindex="0">'
+            f"<table><thead><tr><th></th>{head}</tr></thead>"
             f"<tbody>{rows}</tbody></table></div>"
         )
 
