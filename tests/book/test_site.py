@@ -22,6 +22,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.conftest import ROOT, unavailable
 
+pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("site")]
+"""All pages are opened once, which takes minutes: by one process, and before the first test."""
+
 HTML = Path(os.environ.get("LIFECYCLE_SITE") or ROOT / "_build" / "html").resolve()
 
 
@@ -190,7 +193,6 @@ def visits(browser: webdriver.Chrome) -> list[Visit]:
 
 
 @pytest.mark.real
-@pytest.mark.timeout(900)  # all pages are opened before it
 def test_no_page_complains_in_the_console(visits: list[Visit]) -> None:
     assert [(visit.page, visit.complaints) for visit in visits if visit.complaints] == []
 

@@ -149,7 +149,7 @@ def test_milestones_are_shown_in_columns():
 def test_milestones_are_a_table_in_a_notebook():
     shown = side_by_side(OURS, REAL)._repr_html_()
     assert shown.startswith(
-        '<div style="overflow-x:auto" tabindex="0"><table><thead><tr><th></th>'
+        '<div style="overflow-x:auto" tabindex="0"><table><thead><tr><td></td>'
         "<th>the embedded cluster</th><th>kind &lt;1.36&gt;</th></tr></thead><tbody>"
         "<tr><td>the Deployment is stored</td>"
         '<td style="text-align:right">400.0 ms</td><td style="text-align:right">10.1 ms</td></tr>'

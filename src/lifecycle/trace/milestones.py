@@ -104,7 +104,7 @@ class Milestones:
         )
         return (
             '<div style="overflow-x:auto" tabindex="0">'
-            f"<table><thead><tr><th></th>{head}</tr></thead>"
+            f"<table><thead><tr><td></td>{head}</tr></thead>"
             f"<tbody>{rows}</tbody></table></div>"
         )
 
