@@ -6,6 +6,8 @@ Headings, code and links stay as they are; so does the glossary itself.
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -46,6 +48,12 @@ def pattern_of(terms: list[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w-])({words})s?(?![\w-])", re.ASCII)
 
 
+@cache
+def pattern_in(glossary: Path) -> re.Pattern[str] | None:
+    """Finds the terms of this glossary, which is read once for all pages."""
+    return pattern_of(terms_of(glossary.read_text(encoding="utf-8")))
+
+
 class FirstUse(SphinxTransform):
     """Links the first use of each term."""
 
@@ -56,8 +64,7 @@ class FirstUse(SphinxTransform):
         if self.env.docname == GLOSSARY or not self.env.docname.startswith("book/"):
             return
         self.env.note_dependency(self.env.doc2path(GLOSSARY, base=False))
-        with open(self.env.doc2path(GLOSSARY), encoding="utf-8") as glossary:
-            pattern = pattern_of(terms_of(glossary.read()))
+        pattern = pattern_in(Path(self.env.doc2path(GLOSSARY)))
         if pattern is None:
             return
         used: set[str] = set()
