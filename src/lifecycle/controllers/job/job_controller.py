@@ -59,7 +59,7 @@ from lifecycle.controllers.job.per_index import (
 )
 from lifecycle.controllers.job.status_tracking import StatusTracker
 from lifecycle.controllers.job.success_policy import match_success_policy
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
+from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
 from lifecycle.controllers.owner_references import get_controller_of
@@ -172,7 +172,7 @@ class JobController:
         job = self._jobs.indexer.get_by_key(key)
         if job is None:
             self._expectations.delete_expectations(key)
-            self._tracker.written.pop(key, None)
+            self._tracker.consistency.clear(key)
             self._tracker.finalizers.delete_expectations(key)
             return
         if (
@@ -180,9 +180,7 @@ class JobController:
             or job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME
         ):
             return
-        written = int(self._tracker.written.get(key, 0))
-        if int(job["metadata"]["resourceVersion"]) < written:
-            raise RetryError(f"the cache has not seen the last status of {key} yet")
+        self._tracker.consistency.ensure_ready(key, job)
         needs_sync = self._expectations.satisfied(key)
         spec, now = job["spec"], self._clock.now()
         selector = selector_from_label_selector(spec["selector"])

@@ -27,6 +27,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.job.indexes import format_intervals
 from lifecycle.controllers.job.job_count import (
     TRACKING_FINALIZER,
@@ -52,13 +53,13 @@ _ALWAYS = frozenset(
 
 
 class StatusTracker:
-    """Writes statuses. `written` has the revision of what was written last, by the
-    Job's key; `finalizers` knows whose finalizer was taken off.
+    """Writes statuses. `consistency` knows the revision of what was written last,
+    `finalizers` whose finalizer was taken off.
     """
 
     def __init__(self, client: Client, recorder: EventRecorder, clock: Clock) -> None:
         self._client, self._recorder, self._clock = client, recorder, clock
-        self.written: dict[str, str] = {}
+        self.consistency = ConsistencyStore()
         self.finalizers = UIDTrackingExpectations()
 
     async def track(self, key: str, count: JobCount, target: Condition | None) -> None:
@@ -147,7 +148,7 @@ class StatusTracker:
         updated = await self._client.update(
             JOBS, {**mutable_copy(job), "status": new_status}, subresource="status"
         )
-        self.written[key] = updated["metadata"]["resourceVersion"]
+        self.consistency.wrote_at(key, updated)
         return updated
 
     async def _remove_finalizer(self, pod: Object) -> None:
