@@ -53,6 +53,14 @@ OMIT = object()
 """A bad value that the message does not show."""
 
 
+class Named(str):
+    """A text whose Go type has a name of its own (`SecretType`), or that Go points to:
+    shown as JSON, not quoted as a plain string.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(slots=True, frozen=True)
 class FieldError:
     """One error. `type` is the cause's reason, `field` a path such as
@@ -85,6 +93,8 @@ def show(value: Any) -> str:
     """A bad value as a message prints it: strings quoted, numbers plain, everything
     else as Go's JSON.
     """
+    if isinstance(value, Named):
+        return html_escape(orjson.dumps(str(value)).decode())
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, bool):
@@ -109,10 +119,15 @@ def forbidden(field: str, detail: str = "") -> FieldError:
     return FieldError(FORBIDDEN, field, "", detail)
 
 
-def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
+def not_supported(
+    field: str, value: Any, supported: Iterable[str], *, plain: bool = False
+) -> FieldError:
     """A value outside an enumeration. The values are printed in the order given:
-    callers sort where upstream does.
+    callers sort where upstream does. Most enumerations have a type with a name;
+    `plain`: it is `string` itself.
     """
+    if isinstance(value, str) and not plain:
+        value = Named(value)
     names = ", ".join(go_quote(name) for name in supported)
     return FieldError(
         NOT_SUPPORTED, field, value, f"supported values: {names}" if names else ""

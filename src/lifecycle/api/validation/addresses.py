@@ -176,6 +176,24 @@ def validate_cidr(text: str, path: str) -> list[FieldError]:
     return errors
 
 
+def validate_interface_address(text: str, path: str) -> list[FieldError]:
+    """An address and how long its network's prefix is, in canonical form."""
+    parsed = parse_network(text)
+    if parsed is None:
+        why = (
+            "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+        )
+        return [invalid(path, text, why)]
+    address, network = parsed
+    length = network.prefixlen
+    if _is_mapped(address) and length > 32:
+        length -= 96
+    canonical = f"{canonical_form(address)}/{length}"
+    if text == canonical:
+        return []
+    return [invalid(path, text, f"must be in canonical form ({go_quote(canonical)})")]
+
+
 def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
     """Endpoints must be somewhere: not unspecified, loopback or link-local."""
     address = parse_ip(text)

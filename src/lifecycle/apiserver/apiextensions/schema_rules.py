@@ -153,7 +153,7 @@ def _standard(
 ) -> None:
     type_ = schema.get("type", "")
     if type_ and type_ not in TYPES:
-        errors.append(not_supported(f"{path}.type", type_, TYPES))
+        errors.append(not_supported(f"{path}.type", type_, TYPES, plain=True))
     if schema.get("default") is not None and where.no_defaults is not None:
         detail = (
             f"must not be set {where.no_defaults}"
@@ -204,7 +204,7 @@ def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
         elif key == LIST_TYPE and value == "set":
             _set_items(schema.get("items"), path, errors)
         if value not in allowed:
-            errors.append(not_supported(f"{path}.{key}", value, allowed))
+            errors.append(not_supported(f"{path}.{key}", value, allowed, plain=True))
 
 
 def _set_items(items: Any, path: str, errors: list[FieldError]) -> None:

@@ -268,7 +268,7 @@ def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
         each if isinstance(each, str) else orjson.dumps(each).decode()
         for each in allowed
     ]
-    return [not_supported(path or NO_PATH, value, names)]
+    return [not_supported(path or NO_PATH, value, names, plain=True)]
 
 
 def _object(value: Object, schema: Object, path: str, old: Any) -> list[FieldError]:

@@ -8,8 +8,10 @@ refused when it is compiled.
 
 Upstream: `apiserver/pkg/cel/{quantity,semver,ip,cidr,url}.go`,
 `admission/plugin/cel/compile.go` (`BuildRequestType`, `BuildNamespaceType`),
-`authorization/cel/compile.go` (`buildRequestType`), `cel/library/authz.go`, v1.36. Left
-out: a field that is not set reads as empty here; there it is an error.
+`authorization/cel/compile.go` (`buildRequestType`), `cel/library/authz.go`,
+`dynamic-resource-allocation/cel/compile.go` (`newCompiler`), v1.36. Left out: a field
+that is not set reads as empty here; there it is an error. The capacities of a device
+are of unknown type here, quantities there.
 """
 
 from __future__ import annotations
@@ -137,6 +139,12 @@ MESSAGES: dict[str, dict[str, str]] = {
         "isAllowed": "bool",
         "why": "string",
         "problem": "string",
+    },
+    "DRADevice": {
+        "driver": "string",
+        "allowMultipleAllocations": "bool",
+        "attributes": "{}google.protobuf.Struct",
+        "capacity": "{}google.protobuf.Struct",
     },
 }
 """Fields and their types: `[]` a list of, `{}` a map from strings to."""

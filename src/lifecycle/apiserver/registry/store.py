@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from lifecycle.api import status
 from lifecycle.api.clock import Clock
+from lifecycle.api.field_errors import FieldError
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
@@ -118,6 +119,10 @@ class ResourceStore:
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
         """Allocate what a new object needs, before it is validated."""
 
+    def validate_in_cluster(self, obj: Object) -> list[FieldError]:
+        """What another object has to say about a new one, before its own rules."""
+        return []
+
     def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
         """Allocate or release what a changed object needs."""
 
@@ -181,7 +186,8 @@ class ResourceStore:
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                causes = [error.cause() for error in self.strategy.validate(obj)]
+                errors = self.validate_in_cluster(obj) + self.strategy.validate(obj)
+                causes = [error.cause() for error in errors]
             if causes:
                 raise status.invalid(
                     obj.get("kind") or resource.kind,

@@ -21,6 +21,10 @@ from lifecycle.apiserver.registry.certificates.certificate_signing_request.store
 )
 from lifecycle.apiserver.registry.core.service.store import ServiceStore
 from lifecycle.apiserver.registry.event_stores import CoreEventStore, EventStore
+from lifecycle.apiserver.registry.resource.stores import (
+    ClaimStore,
+    ClaimTemplateStore,
+)
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
@@ -42,6 +46,8 @@ SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
         "certificatesigningrequests",
     ): CertificateSigningRequestStore,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStore,
+    ("resource.k8s.io", "resourceclaims"): ClaimStore,
+    ("resource.k8s.io", "resourceclaimtemplates"): ClaimTemplateStore,
 }
 
 

@@ -16,7 +16,11 @@ def validate(binding: Object) -> list[FieldError]:
     target = binding.get("target") or {}
     errors: list[FieldError] = []
     if target.get("kind") not in (None, "", "Node"):
-        errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+        errors.append(
+            not_supported(
+                "target.kind", target["kind"], ("Node", "<empty>"), plain=True
+            )
+        )
     if not target.get("name"):
         errors.append(required("target.name"))
     return errors

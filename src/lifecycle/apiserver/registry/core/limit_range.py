@@ -10,6 +10,7 @@ from __future__ import annotations
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     duplicate,
     forbidden,
     invalid,
@@ -62,7 +63,7 @@ def validate(limit_range: Object) -> list[FieldError]:
     )
     types: set[str] = set()
     for index, limit in enumerate((limit_range.get("spec") or {}).get("limits") or ()):
-        here, type_ = f"spec.limits[{index}]", limit.get("type", "")
+        here, type_ = f"spec.limits[{index}]", Named(limit.get("type", ""))
         type_errors = [
             invalid(f"{here}.type", type_, why) for why in content.qualified_name(type_)
         ]

@@ -52,10 +52,14 @@ def validate_binding(
     role = binding.get("roleRef") or {}
     if role.get("apiGroup", "") != GROUP:
         errors.append(
-            not_supported("roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,))
+            not_supported(
+                "roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,), plain=True
+            )
         )
     if role.get("kind", "") not in kinds:
-        errors.append(not_supported("roleRef.kind", role.get("kind", ""), kinds))
+        errors.append(
+            not_supported("roleRef.kind", role.get("kind", ""), kinds, plain=True)
+        )
     name = role.get("name", "")
     if not name:
         errors.append(required("roleRef.name"))
@@ -83,15 +87,19 @@ def _validate_subject(subject: Object, namespaced: bool, path: str) -> list[Fiel
                 for why in content.dns1123_subdomain(name)
             ]
         if group:
-            errors.append(not_supported(f"{path}.apiGroup", group, ("",)))
+            errors.append(not_supported(f"{path}.apiGroup", group, ("",), plain=True))
         if not namespaced and not subject.get("namespace"):
             errors.append(required(f"{path}.namespace"))
     elif kind in ("User", "Group"):
         if group != GROUP:
-            errors.append(not_supported(f"{path}.apiGroup", group, (GROUP,)))
+            errors.append(
+                not_supported(f"{path}.apiGroup", group, (GROUP,), plain=True)
+            )
     else:
         errors.append(
-            not_supported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group"))
+            not_supported(
+                f"{path}.kind", kind, ("ServiceAccount", "User", "Group"), plain=True
+            )
         )
     return errors
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     forbidden,
     internal,
     invalid,
@@ -259,6 +260,40 @@ def validate_core_object_meta_update(new: Object, old: Object) -> list[FieldErro
     return validate_object_meta_update(new, old) + _kube_finalizers(new)
 
 
+_TEMPLATE_HAS_NO = {
+    "name": "name",
+    "generateName": "generateName",
+    "namespace": "namespace",
+    "selfLink": "selfLink",
+    "uid": "uID",
+    "resourceVersion": "resourceVersion",
+    "generation": "generation",
+    "creationTimestamp": "creationTimestamp",
+    "deletionTimestamp": "deletionTimestamp",
+    "deletionGracePeriodSeconds": "deletionGracePeriodSeconds",
+    "ownerReferences": "ownerReferences",
+    "finalizers": "finalizers",
+    "managedFields": "managedFields",
+}
+"""What only an object itself has, as upstream derives the field's name from Go's."""
+
+
+def validate_template_object_meta(meta: Object, path: str) -> list[FieldError]:
+    """Metadata of objects to come: labels and annotations, nothing else. Zero and an
+    empty text are nothing, but an empty list is something.
+
+    Upstream: `ValidateTemplateObjectMeta` in `pkg/apis/core/validation/validation.go`.
+    """
+    errors = validate_annotations(meta.get("annotations"), f"{path}.annotations")
+    errors += validate_labels(meta.get("labels"), f"{path}.labels")
+    for key, shown in _TEMPLATE_HAS_NO.items():
+        value = meta.get(key)
+        is_pointer = key == "deletionGracePeriodSeconds"
+        if value is not None and (is_pointer or value not in ("", 0)):
+            errors.append(forbidden(f"{path}.{shown}", "cannot be set"))
+    return errors
+
+
 _IDENTITY = ("name", "namespace", "uid")
 _ABSENT = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -293,7 +328,9 @@ def validate_object_meta_update(
         )
     for key in _IDENTITY:
         if (new.get(key) or "") != (old.get(key) or ""):
-            errors.append(invalid(f"{path}.{key}", new.get(key) or "", IMMUTABLE))
+            shown = new.get(key) or ""
+            shown = Named(shown) if key == "uid" else shown
+            errors.append(invalid(f"{path}.{key}", shown, IMMUTABLE))
     for key in _ABSENT:
         if new.get(key) != old.get(key):
             errors.append(invalid(f"{path}.{key}", new.get(key), IMMUTABLE))

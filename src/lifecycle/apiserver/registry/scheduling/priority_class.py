@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     forbidden,
     invalid,
 )
@@ -93,9 +94,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     if new.get("value", 0) != old.get("value", 0):
         errors.append(forbidden("value", "may not be changed in an update."))
     if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
-        errors.append(
-            invalid("preemptionPolicy", new.get("preemptionPolicy"), IMMUTABLE)
-        )
+        policy = new.get("preemptionPolicy")
+        shown = None if policy is None else Named(policy)
+        errors.append(invalid("preemptionPolicy", shown, IMMUTABLE))
     return errors
 
 

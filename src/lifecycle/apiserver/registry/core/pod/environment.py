@@ -205,7 +205,7 @@ def validate_object_field_selector(
     return (
         []
         if field in supported
-        else [not_supported(f"{path}.fieldPath", field, sorted(supported))]
+        else [not_supported(f"{path}.fieldPath", field, sorted(supported), plain=True)]
     )
 
 
@@ -222,7 +222,9 @@ def validate_resource_field_selector(
     elif resource not in _RESOURCE_FIELDS and not resource.startswith(
         ("requests.hugepages-", "limits.hugepages-")
     ):
-        errors.append(not_supported(f"{path}.resource", resource, _RESOURCE_FIELDS))
+        errors.append(
+            not_supported(f"{path}.resource", resource, _RESOURCE_FIELDS, plain=True)
+        )
     divisor = selector.get("divisor") or "0"
     if parse_quantity(divisor) == parse_quantity("0"):
         return errors

@@ -13,6 +13,7 @@ from functools import lru_cache
 from lifecycle.api.field_errors import (
     NOT_FOUND,
     FieldError,
+    Named,
     duplicate,
     forbidden,
     invalid,
@@ -81,7 +82,7 @@ def is_standard_quota_resource(name: str) -> bool:
 
 
 def _validate_name(name: str, path: str) -> list[FieldError]:
-    errors = [invalid(path, name, why) for why in content.qualified_name(name)]
+    errors = [invalid(path, Named(name), why) for why in content.qualified_name(name)]
     if (
         not errors
         and "/" not in name
@@ -90,7 +91,9 @@ def _validate_name(name: str, path: str) -> list[FieldError]:
         )
     ):
         errors.append(
-            invalid(path, name, "must be a standard resource type or fully qualified")
+            invalid(
+                path, Named(name), "must be a standard resource type or fully qualified"
+            )
         )
     return errors
 
@@ -101,11 +104,11 @@ def validate_container_resource_name(name: str, path: str) -> list[FieldError]:
     if "/" not in name:
         if name not in _COMPUTE and not is_huge_page(name):
             errors.append(
-                invalid(path, name, "must be a standard resource for containers")
+                invalid(path, Named(name), "must be a standard resource for containers")
             )
     elif not is_native(name) and not is_extended(name):
         errors.append(
-            invalid(path, name, "doesn't follow extended resource name standard")
+            invalid(path, Named(name), "doesn't follow extended resource name standard")
         )
     return errors
 
@@ -122,7 +125,8 @@ def validate_quota_resource_name(name: str, path: str) -> list[FieldError]:
     """A name that a quota may limit."""
     errors = _validate_name(name, path)
     if "/" not in name and not is_standard_quota_resource(name):
-        errors.append(invalid(path, name, "must be a standard resource for quota"))
+        why = "must be a standard resource for quota"
+        errors.append(invalid(path, Named(name), why))
     return errors
 
 

@@ -37,8 +37,7 @@ from lifecycle.apiserver.registry.core.pod.file_paths import (
 )
 from lifecycle.apiserver.registry.rest.enum import validate_enum, validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_annotations,
-    validate_labels,
+    validate_template_object_meta,
 )
 
 HOST_PATH_TYPES = (
@@ -313,9 +312,9 @@ def _csi(source: Object, path: str) -> list[FieldError]:
 
 def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
     """At most 63 characters of a DNS subdomain; case does not matter."""
-    errors = [] if name else [required(path)]
-    if len(name) > 63:
-        errors.append(too_long(path, 63))
+    if not name:
+        return [required(path)]
+    errors = [too_long(path, 63)] if len(name.encode()) > 63 else []
     return errors + [
         invalid(path, name, why) for why in content.dns1123_subdomain(name.lower())
     ]
@@ -326,15 +325,9 @@ def _ephemeral(source: Object, path: str) -> list[FieldError]:
     if template is None:
         return [required(f"{path}.volumeClaimTemplate")]
     here = f"{path}.volumeClaimTemplate"
-    meta = template.get("metadata") or {}
-    errors: list[FieldError] = []
-    errors += validate_annotations(
-        meta.get("annotations"), f"{here}.metadata.annotations"
+    errors = validate_template_object_meta(
+        template.get("metadata") or {}, f"{here}.metadata"
     )
-    errors += validate_labels(meta.get("labels"), f"{here}.metadata.labels")
-    for field, value in meta.items():
-        if field not in ("annotations", "labels") and value:
-            errors.append(forbidden(f"{here}.metadata.{field}", "cannot be set"))
     return errors + validate_claim_spec(template.get("spec") or {}, f"{here}.spec")
 
 

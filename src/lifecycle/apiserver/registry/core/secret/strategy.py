@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 
-from lifecycle.api.field_errors import FieldError, invalid, required, too_long
+from lifecycle.api.field_errors import FieldError, Named, invalid, required, too_long
 from lifecycle.api.go_json.decode import unmarshal_object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
@@ -124,7 +124,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The type never changes; an immutable Secret stays as it is."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     if new.get("type", "") != old.get("type", ""):
-        errors.append(invalid("type", new.get("type", ""), IMMUTABLE))
+        errors.append(invalid("type", Named(new.get("type", "")), IMMUTABLE))
     return errors + validate_immutable(new, old, ("data",)) + validate(new)
 
 
