@@ -60,7 +60,12 @@ def _parsed(body: bytes, headers: dict[str, str]) -> Any:
 
 def _settle(value: Any, sent: str, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: _settle(part, sent, name) for name, part in value.items()}
+        return {
+            _settle_text(name, sent, ""): _settle(part, sent, name)
+            for name, part in value.items()
+        }
+    if isinstance(value, list) and key == "managedFields":
+        return sorted((_settle(part, sent, key) for part in value), key=_manager)
     if isinstance(value, list):
         return [_settle(part, sent, key) for part in value]
     if key in _REVISIONS and value:
@@ -70,6 +75,13 @@ def _settle(value: Any, sent: str, key: str = "") -> Any:
     if isinstance(value, str):
         return _settle_text(value, sent, key)
     return value
+
+
+def _manager(entry: Any) -> str:
+    """Who wrote, and how: the order of two writers is decided by the second they wrote in."""
+    return json.dumps(
+        [entry.get(key) for key in ("manager", "operation", "subresource")] if isinstance(entry, dict) else entry
+    )
 
 
 def _settle_text(text: str, sent: str, key: str) -> str:

@@ -39,7 +39,9 @@ class Scenes:
         """As many as are asked for."""
         while True:
             kind = self._random.choice(self._published.kinds)
-            yield Case(tuple(self._steps(kind)))
+            steps = tuple(self._steps(kind))
+            if steps:
+                yield Case(steps)
 
     def _steps(self, kind: Kind) -> Iterator[Step]:
         random = self._random

@@ -14,6 +14,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.negotiation import Accepted
+from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.printers.table import table
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
@@ -21,12 +22,21 @@ META_VERSION = "meta.k8s.io/v1"
 _INCLUDED = ("Metadata", "None", "Object", "")
 
 
-def partial(obj: Object, api_version: str = META_VERSION) -> Object:
-    """PartialObjectMetadata of an object."""
+def partial(
+    obj: Object, api_version: str = META_VERSION, without: tuple[str, ...] = ()
+) -> Object:
+    """PartialObjectMetadata of an object, `without` some annotations."""
+    metadata = obj["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if any(key in annotations for key in without):
+        metadata = {key: metadata[key] for key in metadata if key != "annotations"}
+        kept = {key: annotations[key] for key in annotations if key not in without}
+        if kept:
+            metadata = in_go_order({**metadata, "annotations": kept})
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": api_version,
-        "metadata": obj["metadata"],
+        "metadata": metadata,
     }
 
 
@@ -69,7 +79,7 @@ def converted(
             version,
         )
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:
-        return partial(objs[0], version)
+        return partial(objs[0], version, strategy.versioned_annotations)
     if accepted.kind == "PartialObjectMetadata" or list_meta is None:
         is_not = "is a list" if list_meta is not None else "is not a list"
         go_type = strategy.go_type(resource, "List" if list_meta is not None else "")
@@ -82,7 +92,8 @@ def converted(
         "kind": "PartialObjectMetadataList",
         "apiVersion": version,
         "metadata": list_meta,
-        "items": [partial(obj, version) for obj in objs],
+        "items": [partial(obj, version, strategy.versioned_annotations) for obj in objs]
+        or None,
     }
 
 

@@ -118,7 +118,12 @@ async def _attempt(
     now = store.environment.clock.now()
     graceful = store.strategy.check_graceful_delete
     grace = graceful(obj, options.grace) if graceful is not None else 0
-    finalizers = finalizers_for(obj, options, store.strategy.orphans_dependents)
+    finalizers = finalizers_for(
+        obj,
+        options,
+        store.strategy.orphans_dependents,
+        store.strategy.has_no_dependents,
+    )
     held = bool(finalizers) or store.strategy.is_held(obj)
     marked = dict(metadata)
     if finalizers != (metadata.get("finalizers") or []):
@@ -188,11 +193,14 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
 
 
 def finalizers_for(
-    obj: Object, options: DeleteOptions, orphans_dependents: bool = False
+    obj: Object,
+    options: DeleteOptions,
+    orphans_dependents: bool = False,
+    has_no_dependents: bool = False,
 ) -> list[str]:
     """The object's finalizers once the wish about its dependents is added: `orphan`,
     `foregroundDeletion` or neither. `orphans_dependents`: what the kind does if nobody
-    says, and no such finalizer is there.
+    says, and no such finalizer is there; `has_no_dependents`: neither is ever added.
     """
     finalizers: list[str] = list(obj["metadata"].get("finalizers") or ())
     policy = options.propagation
@@ -200,6 +208,8 @@ def finalizers_for(
         policy = "Orphan" if options.orphan_dependents else "Background"
     if not policy and orphans_dependents and not {ORPHAN, FOREGROUND} & {*finalizers}:
         policy = "Orphan"
+    if has_no_dependents:
+        policy = "Background"
     if not policy:
         return finalizers
     kept = [name for name in finalizers if name not in (ORPHAN, FOREGROUND)]

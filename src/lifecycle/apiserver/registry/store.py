@@ -199,7 +199,8 @@ class ResourceStore:
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
             canonicalize(self.strategy, obj)
             await validate(obj, None)
-            check_no_revision(obj)
+            if not scope.dry_run:
+                check_no_revision(obj)
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
@@ -302,6 +303,8 @@ class ResourceStore:
                 f"Precondition failed: UID in precondition: {precondition}, UID in"
                 f" object meta: {actual}"
             )
+            if scope.dry_run:  # which does not come as far as where the prefix is put
+                key = key.removeprefix("/registry")
             why = (
                 f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: "
                 f"0, AdditionalErrorMsg: {why}"

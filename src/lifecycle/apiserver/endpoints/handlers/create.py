@@ -28,13 +28,12 @@ async def create_resource(
     resource = scope.resource
     review = rest.virtual.get((resource.group, resource.plural))
     obj = rest.read(request, scope, resource.api_version, resource.kind)
-    if review is not None:
-        rest.track(None, obj, scope)
-        return Response(201, obj=await review(request, obj))
     check_namespace(obj, scope)
     dedup_owner_references(obj, scope.warnings)
     wipe_object_meta(obj)
     rest.track(None, obj, scope)
+    if review is not None:
+        return Response(201, obj=await review(request, obj))
     admission = rest.admission(scope)
     await admission.admit(obj, None)
     created = await rest.store(scope).create(obj, scope, admission.validate)
@@ -47,6 +46,7 @@ async def create_token(
     """An answer of a virtual subresource: a token of a service account."""
     resource, row = scope.resource, scope.resource.subresource(scope.subresource)
     assert row is not None
+    check_write_options(request, "CreateOptions")
     version = f"{row.group}/{row.version}" if row.group else row.version
     obj = rest.read(request, scope, version, row.kind)
     check_namespace(obj, scope)
@@ -89,6 +89,7 @@ async def create_eviction(
     rest: RestHandler, request: Request, scope: RequestScope
 ) -> Response:
     """A pod's end, if its budget lets it go."""
+    check_write_options(request, "CreateOptions")
     eviction = rest.read(
         request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
     )

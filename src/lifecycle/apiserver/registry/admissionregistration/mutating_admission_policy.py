@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
-    forbidden,
+    invalid,
     not_supported,
     required,
 )
@@ -61,23 +61,11 @@ def _validate_mutations(composition: Composition, spec: Object) -> list[FieldErr
         else:
             key = EXPRESSIONS[kind]
             other = next(name for name in EXPRESSIONS.values() if name != key)
-            if mutation.get(other) is not None:
-                errors.append(
-                    forbidden(
-                        f"{path}.{other}",
-                        f"{other} can only be specified when patchType is {kind}",
-                    )
-                )
-            elif mutation.get(key) is None:
-                errors.append(
-                    required(
-                        f"{path}.{key}", f"{key} is required when patchType is {kind}"
-                    )
-                )
+            if mutation.get(key) is None:
+                why = f"must be specified when patchType is {kind}"
+                errors.append(required(f"{path}.{key}", why))
             elif not (mutation[key].get("expression") or "").strip():
-                errors.append(
-                    required(f"{path}.{key}.expression", "expression is not specified")
-                )
+                errors.append(required(f"{path}.{key}.expression"))
             else:
                 expression = mutation[key]["expression"]
                 errors += validate_expression(
@@ -86,6 +74,9 @@ def _validate_mutations(composition: Composition, spec: Object) -> list[FieldErr
                     (RETURNS[kind],),
                     f"{path}.{key}.expression",
                 )
+            if mutation.get(other) is not None:
+                why = f"must not be specified when patchType is {kind}"
+                errors.append(invalid(f"{path}.{other}", f"{{{other}}}", why))
     policy = spec.get("reinvocationPolicy")
     errors += validate_required_enum(
         "spec.reinvocationPolicy", policy, ("IfNeeded", "Never")

@@ -63,8 +63,8 @@ def validate_policy_binding(binding: Object) -> list[FieldError]:
         errors += _validate_param_ref(spec["paramRef"])
     if spec.get("matchResources") is not None:
         errors += validate_match_resources(
-            spec["matchResources"], "spec.matchResouces"
-        )  # upstream's own spelling
+            spec["matchResources"], "spec.matchResources"
+        )
     return errors
 
 

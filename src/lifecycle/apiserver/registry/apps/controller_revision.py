@@ -29,12 +29,19 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 
 def validate(revision: Object) -> list[FieldError]:
-    """Some data, and a number."""
+    """A number, and an object."""
+    errors, data = _validate_number(revision), revision.get("data")
+    if data is None:
+        errors.append(required("data", "data is mandatory"))
+    elif not isinstance(data, dict):
+        errors.append(required("data", "data must be a valid JSON object"))
+    return errors
+
+
+def _validate_number(revision: Object) -> list[FieldError]:
     errors = validate_core_object_meta(
         revision.get("metadata") or {}, True, content.name_is_dns_subdomain
     )
-    if revision.get("data") is None:
-        errors.append(required("data", "data is mandatory"))
     number = revision.get("revision", 0)
     return errors + ([invalid("revision", number, NOT_NEGATIVE)] if number < 0 else [])
 
@@ -42,7 +49,7 @@ def validate(revision: Object) -> list[FieldError]:
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """Its data is history and stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    errors += validate(new)
+    errors += _validate_number(new)
     if new.get("data") != old.get("data"):
         errors.append(invalid("data", new.get("data"), IMMUTABLE))
     return errors

@@ -179,8 +179,8 @@ def _validate_update_strategy(strategy: Object, path: str) -> list[FieldError]:
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed DaemonSet: the selector stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    errors += _validate_spec(new.get("spec") or {}, "spec")
-    return errors + validate_selector_stays(new, old)
+    errors += validate_selector_stays(new, old)
+    return errors + _validate_spec(new.get("spec") or {}, "spec")
 
 
 # --- warnings -------------------------------------------------------------------------
@@ -234,6 +234,7 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    versioned_annotations=(TEMPLATE_GENERATION,),
     generation=Generation.SPEC,
     prepare_for_create=prepare_for_create,
     validate=validate,

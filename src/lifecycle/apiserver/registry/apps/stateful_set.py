@@ -25,6 +25,7 @@ from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.core.persistent_volume_claim import (
     validate_claim_spec,
 )
+from lifecycle.apiserver.registry.core.pod.annotations import validate_pod_annotations
 from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spec
 from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,
@@ -59,8 +60,10 @@ from lifecycle.apiserver.registry.rest.numbers import (
     validate_not_over_100_percent,
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
+    validate_annotations,
     validate_core_object_meta,
     validate_core_object_meta_update,
+    validate_labels,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import prepare_for_status_update
@@ -153,7 +156,12 @@ def validate(stateful_set: Object) -> list[FieldError]:
     return errors + _validate_spec(stateful_set.get("spec") or {}, "spec")
 
 
-def _validate_spec(spec: Object, path: str) -> list[FieldError]:
+def _validate_spec(
+    spec: Object, path: str, *, updated: bool = False, tolerant: bool = False
+) -> list[FieldError]:
+    """`updated`: the claims, which cannot change, are not looked at again; `tolerant`:
+    the template may stay wrong.
+    """
     errors: list[FieldError] = []
     policy = spec.get("podManagementPolicy", "")
     if not policy:
@@ -208,10 +216,19 @@ def _validate_spec(spec: Object, path: str) -> list[FieldError]:
                     f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH
                 )
             )
-        errors += validate_pod_template_spec(
-            spec.get("template") or {}, f"{path}.template"
+        template = spec.get("template") or {}
+        if not tolerant:
+            errors += validate_pod_template_spec(template, f"{path}.template")
+        metadata = template.get("metadata") or {}
+        errors += validate_labels(metadata.get("labels"), f"{path}.template.labels")
+        annotations = metadata.get("annotations")
+        here = f"{path}.template.annotations"
+        errors += validate_annotations(annotations, here)
+        errors += validate_pod_annotations(
+            annotations or {}, template.get("spec") or {}, here
         )
-    for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+    claims = () if updated else spec.get("volumeClaimTemplates") or ()
+    for index, claim in enumerate(claims):
         errors += validate_claim_spec(
             claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec"
         )
@@ -255,7 +272,8 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed StatefulSet: a short list of fields may change."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec = new.get("spec") or {}
-    errors += _validate_spec(spec, "spec")
+    tolerant = bool(_validate_spec(old.get("spec") or {}, "spec", updated=True))
+    errors += _validate_spec(spec, "spec", updated=True, tolerant=tolerant)
     if _immutable(spec) != _immutable(old.get("spec") or {}):
         *names, last = (f"'{key}'" for key in _UPDATABLE)
         errors.append(

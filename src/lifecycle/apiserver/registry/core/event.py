@@ -163,6 +163,7 @@ PRINTER = Printer(COLUMNS, print_event)
 STRATEGY = Strategy(
     validate=validate,
     allow_create_on_update=True,
+    has_no_dependents=True,
     validate_update=validate_update,
     field_labels=FIELD_LABELS,
     printer=PRINTER,

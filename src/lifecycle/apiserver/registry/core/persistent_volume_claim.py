@@ -22,7 +22,11 @@ from lifecycle.api.quantity import canonical_quantity, parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.data_sources import prepare_data_sources
-from lifecycle.apiserver.registry.core.pod.resources import NOT_POSITIVE
+from lifecycle.apiserver.registry.core.pod.resources import (
+    NOT_POSITIVE,
+    is_native,
+    validate_quantity,
+)
 from lifecycle.apiserver.registry.core.volumes_and_claims import (
     access_modes,
     beta_class_warnings,
@@ -159,6 +163,52 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         )
         errors.append(forbidden("spec.volumeAttributesClassName", why))
     return errors
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """What there is, and how far it has grown."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    if not (new.get("spec") or {}).get("accessModes"):
+        errors.append(required("Spec.accessModes"))
+    status = new.get("status") or {}
+    for name, amount in (status.get("capacity") or {}).items():
+        errors += _basic_amount(amount, f"status.capacity[{name}]")
+    here = "status.allocatedResourceStatuses"
+    for name, state in (status.get("allocatedResourceStatuses") or {}).items():
+        errors += _validate_resource_key(name, here)
+        if state not in _RESIZE_STATES:
+            errors.append(not_supported(here, name, _RESIZE_STATES))
+    here = "status.allocatedResources"
+    for name, amount in (status.get("allocatedResources") or {}).items():
+        refused = _validate_resource_key(name, here)
+        refused = refused or _basic_amount(amount, f"{here}[{name}]")
+        errors += refused or validate_quantity("storage", amount, f"{here}[{name}]")
+    return errors
+
+
+_RESIZE_STATES = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
+
+
+def _basic_amount(amount: str, path: str) -> list[FieldError]:
+    value = parse_quantity(amount).scaled(0)
+    return (
+        [invalid(path, value, "must be a valid resource quantity")] if value < 0 else []
+    )
+
+
+def _validate_resource_key(name: str, path: str) -> list[FieldError]:
+    errors = [invalid(path, name, why) for why in content.qualified_name(name)]
+    if errors:
+        return errors
+    if not is_native(name) or name == "storage":
+        return []
+    return [not_supported(path, name, ("storage",), plain=True)]
 
 
 def _set_fields(spec: Object) -> Object:
@@ -329,7 +379,11 @@ STRATEGY = Strategy(
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_update, validate_status_update
+        )
+    },
     returns_deleted_object=True,
     printer=PRINTER,
 )

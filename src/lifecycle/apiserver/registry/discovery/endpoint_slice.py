@@ -57,6 +57,35 @@ def set_defaults(endpoint_slice: Object) -> None:
         set_default(port, "protocol", "TCP")
 
 
+# --- strategy -------------------------------------------------------------------------
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def drop_topology(new: Object, old: Object | None = None) -> None:
+    """What older versions called the topology cannot be written any more. Upstream:
+    `dropTopologyOnV1`.
+    """
+    endpoints = new.get("endpoints") or []
+    if not any("deprecatedTopology" in endpoint for endpoint in endpoints):
+        return
+    before = (old or {}).get("endpoints") or []
+    if old is not None and endpoints == before:
+        return
+    known = {(one.get("deprecatedTopology") or {}).get(_HOSTNAME) for one in before}
+    new["endpoints"] = [_without_topology(one, known) for one in endpoints]
+
+
+def _without_topology(endpoint: Object, known: Collection[str | None]) -> Object:
+    node = (endpoint.get("deprecatedTopology") or {}).get(_HOSTNAME)
+    kept = {
+        key: value for key, value in endpoint.items() if key != "deprecatedTopology"
+    }
+    if node and node in known and kept.get("nodeName") is None:
+        kept["nodeName"] = node
+    return kept
+
+
 # --- validation -----------------------------------------------------------------------
 
 
@@ -250,6 +279,8 @@ PRINTER = Printer(
 STRATEGY = Strategy(
     set_defaults=set_defaults,
     generation=Generation.CONTENT_AND_LABELS,
+    prepare_for_create=drop_topology,
+    prepare_for_update=drop_topology,
     validate=validate,
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,

@@ -11,7 +11,7 @@ from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import validate_cidr
+from lifecycle.api.validation.addresses import parse_network, validate_cidr
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -23,6 +23,7 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.object_meta import (
+    IMMUTABLE,
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
@@ -34,26 +35,47 @@ def validate(service_cidr: Object) -> list[FieldError]:
     errors = validate_core_object_meta(
         service_cidr.get("metadata") or {}, False, content.name_is_dns_subdomain
     )
-    networks = (service_cidr.get("spec") or {}).get("cidrs") or []
+    return errors + _validate_spec(service_cidr.get("spec") or {})
+
+
+def _validate_spec(spec: Object) -> list[FieldError]:
+    networks = spec.get("cidrs") or []
     if not networks:
-        return [*errors, required("spec.cidrs", "at least one CIDR required")]
+        return [required("spec.cidrs", "at least one CIDR required")]
     if len(networks) > 2:
-        return [
-            *errors,
-            invalid(
-                "spec",
-                internal_value("networking/v1.ServiceCIDRSpec", service_cidr["spec"]),
-                "may only hold up to 2 values",
-            ),
-        ]
+        shown = internal_value("networking/v1.ServiceCIDRSpec", spec)
+        return [invalid("spec.cidrs", shown, "may only hold up to 2 values")]
+    errors: list[FieldError] = []
     for index, network in enumerate(networks):
         errors += validate_cidr(network, f"spec.cidrs[{index}]")
+    families = [
+        None if parsed is None else parsed[1].version
+        for parsed in map(parse_network, networks)
+    ]
+    if len(families) == 2 and families[0] == families[1] is not None:
+        why = (
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24"
+            " and 2001:db8::/64"
+        )
+        errors.append(invalid("spec.cidrs", networks, why))
     return errors
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """Only its metadata."""
-    return validate_core_object_meta_update(new["metadata"], old["metadata"])
+    """The networks stay; one may get a second beside it."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    spec = new.get("spec") or {}
+    networks, before = (one.get("cidrs") or [] for one in (spec, old.get("spec") or {}))
+    changed = [
+        invalid(f"spec.cidrs[{index}]", network, IMMUTABLE)
+        for index, (network, was) in enumerate(zip(networks, before, strict=False))
+        if network != was
+    ]
+    if len(networks) == len(before):
+        return errors + changed
+    if (len(before), len(networks)) == (1, 2):
+        return errors + changed + _validate_spec(spec)
+    return [*errors, invalid("spec.cidrs", networks or None, IMMUTABLE)]
 
 
 def print_service_cidr(service_cidr: Object, now: float) -> Cells:

@@ -12,6 +12,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
     invalid,
+    required,
 )
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
@@ -23,6 +24,7 @@ from lifecycle.apiserver.registry.core.pod.placement import (
 from lifecycle.apiserver.registry.core.pod.resources import (
     validate_resource_requirements,
 )
+from lifecycle.apiserver.registry.core.pod.warnings import DEPRECATED_NODE_LABELS
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -32,22 +34,25 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
-    validate_core_object_meta,
-    validate_core_object_meta_update,
     validate_labels,
+    validate_object_meta,
+    validate_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 
 def validate(runtime_class: Object) -> list[FieldError]:
     """Handler, overhead, scheduling."""
-    errors = validate_core_object_meta(
+    errors = validate_object_meta(
         runtime_class.get("metadata") or {}, False, content.name_is_dns_subdomain
     )
     handler = runtime_class.get("handler", "")
-    errors += [
-        invalid("handler", handler, why) for why in content.dns1123_label(handler)
-    ]
+    if not handler:
+        errors.append(required("handler"))
+    else:
+        errors += [
+            invalid("handler", handler, why) for why in content.dns1123_label(handler)
+        ]
     overhead, scheduling = (
         runtime_class.get("overhead"),
         runtime_class.get("scheduling"),
@@ -61,26 +66,40 @@ def validate(runtime_class: Object) -> list[FieldError]:
             scheduling.get("nodeSelector"), "scheduling.nodeSelector"
         )
         tolerations = scheduling.get("tolerations") or []
-        errors += validate_tolerations(
-            tolerations, "scheduling.tolerations.tolerations"
-        )
+        errors += validate_tolerations(tolerations, "scheduling.tolerations")
         errors += [
             duplicate(
                 f"scheduling.tolerations[{index}]",
                 internal_value("core/v1.Toleration", toleration),
             )
             for index, toleration in enumerate(tolerations)
-            if toleration in tolerations[:index]
+            if _list_key(toleration) in map(_list_key, tolerations[:index])
         ]
     return errors
 
 
+def _list_key(toleration: Object) -> tuple[str, ...]:
+    keys = ("key", "operator", "value", "effect")
+    return tuple(toleration.get(key, "") for key in keys)
+
+
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """The handler stays."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    """A sound one; the handler stays."""
+    errors = validate(new)
+    errors += validate_object_meta_update(new["metadata"], old["metadata"])
     if new.get("handler") != old.get("handler"):
         errors.append(invalid("handler", new.get("handler", ""), IMMUTABLE))
     return errors
+
+
+def warnings_on_create(runtime_class: Object) -> list[str]:
+    """Of node labels that are going away."""
+    selector = (runtime_class.get("scheduling") or {}).get("nodeSelector") or {}
+    return [
+        f"scheduling.nodeSelector: {DEPRECATED_NODE_LABELS[key]}"
+        for key in selector
+        if key in DEPRECATED_NODE_LABELS
+    ]
 
 
 def print_runtime_class(runtime_class: Object, now: float) -> Cells:
@@ -96,6 +115,8 @@ PRINTER = Printer((NAME, Column("Handler"), AGE), print_runtime_class)
 
 STRATEGY = Strategy(
     validate=validate,
+    warnings_on_create=warnings_on_create,
+    warnings_on_update=lambda new, old: warnings_on_create(new),
     allow_create_on_update=True,
     allow_unconditional_update=False,
     validate_update=validate_update,

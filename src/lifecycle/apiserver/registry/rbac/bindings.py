@@ -17,7 +17,6 @@ from lifecycle.apiserver.registry.printers.printer import (
     NAME,
     Cells,
     Column,
-    field,
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_object_meta,
@@ -138,12 +137,26 @@ def print_role_binding(obj: Object, now: float) -> Cells:
     ]
 
 
+_ROLE_REF = {
+    "RoleBinding": (
+        "RoleRef can reference a Role in the current namespace or a ClusterRole in the"
+        " global namespace. If the RoleRef cannot be resolved, the Authorizer must"
+        " return an error."
+    ),
+    "ClusterRoleBinding": (
+        "RoleRef can only reference a ClusterRole in the global namespace. If the"
+        " RoleRef cannot be resolved, the Authorizer must return an error."
+    ),
+}
+"""As `v1beta1` describes the field, which is what upstream's printer reads."""
+
+
 def role_binding_columns(kind: str) -> tuple[Column, ...]:
     """The columns; their descriptions name the kind."""
     word = kind[0].lower() + kind[1:]
     return (
         NAME,
-        Column("Role", field(f"rbac/v1.{kind}", "roleRef")),
+        Column("Role", _ROLE_REF[kind]),
         AGE,
         *(
             Column(who, f"{who} in the {word}", priority=1)

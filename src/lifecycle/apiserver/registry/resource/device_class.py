@@ -29,7 +29,10 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 def validate(device_class: Object) -> list[FieldError]:
     """A new class."""
     errors = validate_core_object_meta(
-        device_class.get("metadata") or {}, False, content.name_is_dns_subdomain
+        device_class.get("metadata") or {},
+        False,
+        content.name_is_dns_subdomain,
+        generated=True,
     )
     return errors + _validate_spec(device_class.get("spec") or {}, None)
 
@@ -37,7 +40,7 @@ def validate(device_class: Object) -> list[FieldError]:
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed one."""
     errors = validate_core_object_meta(
-        new["metadata"], False, content.name_is_dns_subdomain
+        new["metadata"], False, content.name_is_dns_subdomain, generated=True
     )
     errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
     return errors + _validate_spec(new.get("spec") or {}, old.get("spec") or {})

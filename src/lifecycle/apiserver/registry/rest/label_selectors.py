@@ -6,7 +6,7 @@ Upstream: `apimachinery/pkg/apis/meta/v1/validation/validation.go`
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
+from lifecycle.api.field_errors import FieldError, Named, forbidden, invalid, required
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import (
@@ -60,7 +60,9 @@ def validate_requirement(
             )
     else:
         errors.append(
-            invalid(f"{path}.operator", operator, "not a valid selector operator")
+            invalid(
+                f"{path}.operator", Named(operator), "not a valid selector operator"
+            )
         )
     errors += validate_label_name(requirement.get("key", ""), f"{path}.key")
     for index, value in enumerate(values if check_values else ()):

@@ -245,14 +245,18 @@ def _kube_finalizers(meta: Object) -> list[FieldError]:
 
 
 def validate_core_object_meta(
-    meta: Object, namespaced: bool, name_function: NameFunction
+    meta: Object,
+    namespaced: bool,
+    name_function: NameFunction,
+    *,
+    generated: bool = False,
 ) -> list[FieldError]:
     """Metadata of the kinds in `k8s.io/api`: the general rules, and finalizers must be
     standard or qualified.
     """
-    return validate_object_meta(meta, namespaced, name_function) + _kube_finalizers(
-        meta
-    )
+    return validate_object_meta(
+        meta, namespaced, name_function, generated=generated
+    ) + _kube_finalizers(meta)
 
 
 def validate_core_object_meta_update(new: Object, old: Object) -> list[FieldError]:

@@ -219,6 +219,10 @@ class Strategy:
     """A delete that does not say what is to become of dependents leaves them alone.
     Upstream: `DefaultGarbageCollectionPolicy`, which old kinds keep.
     """
+    has_no_dependents: bool = False
+    """Nothing is ever owned by one, so a wish about dependents is not heard. Upstream:
+    `rest.Unsupported`.
+    """
     orphaning_warning: str = ""
     """What such a delete is warned of."""
     returns_deleted_object: bool = False
@@ -237,6 +241,8 @@ class Strategy:
     printer: Printer = DEFAULT
     go_type: Callable[[Resource, str], str] = internal_type
     """How Go prints the type: of an object, or of a list with the suffix `List`."""
+    versioned_annotations: tuple[str, ...] = ()
+    """What only this version's form of an object carries, not its bare metadata."""
     items_carry_kind: bool = False
     """Each item of a list says what it is."""
 

@@ -1,23 +1,16 @@
 """CSIStorageCapacities: how much room a class has, and for which nodes.
 
 Upstream: `pkg/registry/storage/csistoragecapacity/strategy.go`,
-`pkg/apis/storage/validation/validation.go` (`ValidateCSIStorageCapacity` …),
-`pkg/printers/internalversion/printers.go` (`printCSIStorageCapacity`), v1.36.
+`pkg/apis/storage/validation/validation.go` (`ValidateCSIStorageCapacity` …), v1.36.
+Columns of its own are written there, too, but its registry does not ask for them.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.quantity import canonical_quantity, parse_quantity
+from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.printers.printer import (
-    NAME,
-    Cells,
-    Column,
-    Printer,
-    field,
-)
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 from lifecycle.apiserver.registry.rest.object_meta import (
@@ -48,42 +41,16 @@ def validate(capacity: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """What was asked about stays; the answer may change."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    errors = validate(new)
+    errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
     for key in ("nodeTopology", "storageClassName"):
         if new.get(key) != old.get(key):
             errors.append(invalid(key, new.get(key), IMMUTABLE))
     return errors
 
 
-# --- table ----------------------------------------------------------------------------
-
-
-def print_csi_storage_capacity(storage_capacity: Object, now: float) -> Cells:
-    """The cells of `kubectl get csistoragecapacities`."""
-    capacity = storage_capacity.get("capacity")
-    text = "<unset>" if capacity is None else canonical_quantity(capacity)
-    return [
-        storage_capacity["metadata"]["name"],
-        storage_capacity.get("storageClassName", ""),
-        text,
-    ]
-
-
-PRINTER = Printer(
-    (
-        NAME,
-        Column(
-            "StorageClassName",
-            field("storage/v1.CSIStorageCapacity", "storageClassName"),
-        ),
-        Column("Capacity", field("storage/v1.CSIStorageCapacity", "capacity")),
-    ),
-    print_csi_storage_capacity,
-)
-
 STRATEGY = Strategy(
     validate=validate,
     allow_unconditional_update=False,
     validate_update=validate_update,
-    printer=PRINTER,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     forbidden,
     invalid,
     not_supported,
@@ -225,7 +226,7 @@ def _validate_metric_target(target: Object, path: str) -> list[FieldError]:
         errors.append(
             invalid(
                 f"{path}.type",
-                type_,
+                Named(type_),
                 "must be either Utilization, Value, or AverageValue",
             )
         )

@@ -37,11 +37,7 @@ def set_defaults(job: Object) -> None:
     """One completion by one pod, six retries; labels from the template."""
     spec = job.setdefault("spec", {})
     set_job_spec_defaults(spec)
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if labels and not (job.get("metadata") or {}).get("labels"):
-        job.setdefault("metadata", {})["labels"] = (
-            labels  # the very same map, as in Go: what the template gets, the job gets
-        )
+    _set_default_labels(job)
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = spec["parallelism"] = 1
     set_default(spec, "parallelism", 1)
@@ -70,6 +66,13 @@ def set_job_spec_defaults(spec: Object) -> None:
                 pattern["status"] = "True"
 
 
+def _set_default_labels(job: Object) -> None:
+    labels = ((job["spec"].get("template") or {}).get("metadata") or {}).get("labels")
+    if labels and not (job.get("metadata") or {}).get("labels"):
+        # the very same map, as in Go: what the template gets, the job gets
+        job.setdefault("metadata", {})["labels"] = labels
+
+
 # --- strategy -------------------------------------------------------------------------
 
 
@@ -77,6 +80,14 @@ def prepare_for_create(job: Object) -> None:
     """Of the template count only features that are on; the selector is generated."""
     drop_disabled_template_fields(pod_template_of(job))
     _generate_selector(job)
+
+
+def prepare_for_status_update(new: Object, old: Object) -> None:
+    """The status. A job that lost its labels has the template's again once it was read
+    back from the store.
+    """
+    update.prepare_for_status_update(new, old)
+    _set_default_labels(new)
 
 
 def _generate_selector(job: Object) -> None:
@@ -127,7 +138,7 @@ def _selectable_fields(job: Object) -> dict[str, str]:
 
 
 def _label_not_supported(label: str) -> str:
-    return f'field label "{label}" not supported for batchv1.Job'
+    return f'field label "{label}" not supported for Job'
 
 
 FIELD_LABELS = FieldLabels(
@@ -153,9 +164,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
     subresources={
-        "status": UpdateStrategy(
-            update.prepare_for_status_update, validate_status_update
-        )
+        "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
     },
     field_labels=FIELD_LABELS,
     printer=PRINTER,

@@ -89,7 +89,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     problem = _request_problem(spec.get("request") or "")
     if problem:
-        errors.append(invalid("spec.request", spec.get("request") or "", problem))
+        errors.append(invalid("spec.request", spec.get("request"), problem))
     usages, signer = spec.get("usages") or [], spec.get("signerName", "")
     if not usages:
         errors.append(required("spec.usages"))

@@ -15,6 +15,7 @@ from lifecycle.api.quantity import canonical_quantity
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.persistent_volume.validation import (
     validate,
+    validate_status_update,
     validate_update,
 )
 from lifecycle.apiserver.registry.core.pod.warnings import (
@@ -24,7 +25,6 @@ from lifecycle.apiserver.registry.core.pod.warnings import (
 from lifecycle.apiserver.registry.core.volumes_and_claims import (
     access_modes,
     beta_class_warnings,
-    fractional_storage_warnings,
     or_unset,
     phase,
     storage_class_name,
@@ -73,10 +73,13 @@ def prepare_for_status_update(new: Object, old: Object) -> None:
     update.prepare_for_status_update(new, old)
     status, before = new.get("status") or {}, old.get("status") or {}
     since = status.get("lastPhaseTransitionTime")
-    if status.get("phase") != before.get("phase") and (
-        since is None or since == before.get("lastPhaseTransitionTime")
-    ):
-        new["status"] = {**status, "lastPhaseTransitionTime": Clock().timestamp()}
+    was = before.get("lastPhaseTransitionTime")
+    if status.get("phase") == before.get("phase"):
+        since = was if since is None else since
+    elif since is None or since == was:
+        since = Clock().timestamp()
+    if since is not None:
+        new["status"] = {**status, "lastPhaseTransitionTime": since}
 
 
 # --- warnings -------------------------------------------------------------------------
@@ -105,7 +108,7 @@ def warnings_on_create(volume: Object) -> list[str]:
     for source, name, warning in DEPRECATED_VOLUMES:
         if spec.get(source) is not None and source not in _POD_ONLY:
             warnings.append(f"spec.{name}: {warning}")
-    return warnings + fractional_storage_warnings(spec.get("capacity"), "spec.capacity")
+    return warnings
 
 
 def warnings_on_update(new: Object, old: Object) -> list[str]:
@@ -161,7 +164,9 @@ STRATEGY = Strategy(
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
+    },
     returns_deleted_object=True,
     printer=PRINTER,
 )

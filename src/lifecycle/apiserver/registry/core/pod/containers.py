@@ -183,7 +183,7 @@ def _validate_resize_policy(
                 invalid(
                     path,
                     restart,
-                    "must be 'NotRequired' when `restartPolicy` is 'Never'",
+                    "must be 'NotRequired' when pod `restartPolicy` is 'Never'",
                 )
             )
     return errors

@@ -18,7 +18,7 @@ from lifecycle.apiserver.registry.core.pod.volume_path_warnings import (
     overlapping_paths,
 )
 
-_NODE_LABELS = {
+DEPRECATED_NODE_LABELS = {
     "beta.kubernetes.io/arch": (
         'deprecated since v1.14; use "kubernetes.io/arch" instead'
     ),
@@ -82,9 +82,9 @@ def get_warnings_for_pod(holder: Object, path: str = "") -> list[str]:
     here = f"{path}spec"
     annotations = meta.get("annotations") or {}
     warnings = [
-        f"{here}.nodeSelector[{key}]: {_NODE_LABELS[key]}"
+        f"{here}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
         for key in sorted(spec.get("nodeSelector") or ())
-        if key in _NODE_LABELS
+        if key in DEPRECATED_NODE_LABELS
     ]
     if spec.get("affinity"):
         warnings += _node_affinity(
@@ -139,7 +139,11 @@ def get_warnings_for_pod(holder: Object, path: str = "") -> list[str]:
 
 
 def _label(key: str, path: str) -> list[str]:
-    return [f"{path}: {key} is {_NODE_LABELS[key]}"] if key in _NODE_LABELS else []
+    return (
+        [f"{path}: {key} is {DEPRECATED_NODE_LABELS[key]}"]
+        if key in DEPRECATED_NODE_LABELS
+        else []
+    )
 
 
 def _node_affinity(affinity: Object, path: str) -> list[str]:
