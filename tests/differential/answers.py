@@ -23,7 +23,7 @@ _PATTERNS = (
     (re.compile(r"X509SHA256=[0-9a-f]{64}"), "X509SHA256=HASH"),
     (re.compile(r"(ResourceVersion in record \()\d+"), r"\1REVISION"),
 )
-_GENERATE_NAME = re.compile(r'"generateName": ("(?:[^"\\]|\\.)*")')
+_GENERATE_NAME = re.compile(r'"generateName": ?("(?:[^"\\]|\\.)*")')
 _SERVICE_IP = re.compile(r"\b10\.96\.\d+\.\d+\b")
 _NODE_PORT = re.compile(r"\b3[012]\d{3}\b")
 _REVISIONS = ("resourceVersion", "continue", "shardInfo")
@@ -60,10 +60,7 @@ def _parsed(body: bytes, headers: dict[str, str]) -> Any:
 
 def _settle(value: Any, sent: str, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {
-            _settle_text(name, sent, ""): _settle(part, sent, name)
-            for name, part in value.items()
-        }
+        return {_settle_text(name, sent, ""): _settle(part, sent, name) for name, part in value.items()}
     if isinstance(value, list) and key == "managedFields":
         return sorted((_settle(part, sent, key) for part in value), key=_manager)
     if isinstance(value, list):

@@ -45,7 +45,10 @@ class Player:
 
     async def answer(self, step: Step) -> Any:
         """The settled answer to a step."""
-        path, text = step.path, "" if step.body is None else json.dumps(step.body, separators=(",", ":"))
+        path, text = (
+            step.path,
+            "" if step.body is None else json.dumps(step.body, separators=(",", ":"), ensure_ascii=False),
+        )
         for symbol, value in self._symbols.items():
             path, text = path.replace(symbol, value), text.replace(symbol, value)
         data = text.encode()

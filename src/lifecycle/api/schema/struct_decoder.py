@@ -69,6 +69,7 @@ def struct_decoder(name: str) -> Decoder:
     for index, field in enumerate(json_fields(name)):
         by_value = _is_value_struct(field.type) or field.type == "intstr.IntOrString"
         omit = field.omit_empty and not by_value and not field.type.startswith("*")
+        omit = omit and field.type != "runtime.RawExtension"  # an empty object is one
         fields[field.json_name] = (
             index,
             Key(field.json_name, short, field.embedded),

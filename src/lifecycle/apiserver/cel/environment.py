@@ -112,6 +112,8 @@ class Environment:
             raise CompileError(str(error)) from None
         except RuntimeError as error:
             text = _compiler_message(str(error))
+            if not written:  # cel-go says column 0 of a text without columns
+                text = text.replace("<input>:1:1:", "<input>:1:0:", 1)
             if written != expression:
                 text = _ERROR.sub(
                     lambda match: _as_written(match, written, places, expression), text

@@ -46,8 +46,17 @@ def wipe_object_meta(obj: Object) -> None:
     """Take out what no client can say of a new object. Upstream:
     `rest.WipeObjectMetaSystemFields`.
     """
-    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+    for key in _SYSTEM_FIELDS:
         obj["metadata"].pop(key, None)
+
+
+_SYSTEM_FIELDS = (
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
 
 
 def fill_object_meta(obj: Object, clock: Clock, names: NameSource) -> None:

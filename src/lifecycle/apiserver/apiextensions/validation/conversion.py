@@ -25,7 +25,9 @@ def validate_conversion(conversion: Object | None) -> list[FieldError]:
     strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
     here = "spec.conversion"
     errors: list[FieldError] = []
-    errors += validate_required_enum(f"{here}.strategy", strategy, ("None", "Webhook"))
+    errors += validate_required_enum(
+        f"{here}.strategy", strategy, ("None", "Webhook"), plain=True
+    )
     config = (webhook or {}).get("clientConfig")
     versions = (webhook or {}).get("conversionReviewVersions") or []
     if strategy != "Webhook":

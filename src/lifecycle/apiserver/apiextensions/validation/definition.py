@@ -104,7 +104,9 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         errors.append(
             invalid("spec.group", group, "should be a domain with at least one dot")
         )
-    errors += validate_required_enum("spec.scope", scope, ("Cluster", "Namespaced"))
+    errors += validate_required_enum(
+        "spec.scope", scope, ("Cluster", "Namespaced"), plain=True
+    )
     inner = internal_form(spec)
     errors += validate_versions(inner, kept=bool(spec.get("preserveUnknownFields")))
     errors += [

@@ -152,6 +152,13 @@ async def patch_scale(
         json_patch = body.content_type == JSON_PATCH
         apply = apply_json_patch if json_patch else apply_merge_patch
         result = apply(current, body.patch)
+        if body.content_type == STRATEGIC_MERGE_PATCH:
+            try:
+                result, _ = from_unstructured(result, VERSION, KIND)
+            except ValueError as error:
+                raise patch_invalid(
+                    body.content_type, result, body.patch, str(error)
+                ) from None
         try:
             decoded, _ = decode(result, VERSION, KIND)
         except status.StatusError as error:

@@ -113,24 +113,27 @@ def validate_policy(
 def _validate_param_kind(kind: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
+    path = "spec.paramKind.apiVersion"
+    group, _, short = version.rpartition("/")
     if not version:
-        errors.append(required("spec.paramKind.apiVersion"))
+        errors.append(required(path))
     elif version.count("/") > 1:
-        errors.append(
-            invalid(
-                "spec.paramKind.apiVersion",
-                version,
-                f"unexpected GroupVersion string: {version}",
-            )
-        )
+        why = f"unexpected GroupVersion string: {version}"
+        errors.append(invalid(path, version, why))
+    else:
+        if group and (messages := content.dns1123_subdomain(group)):
+            errors.append(invalid(path, group, ",".join(messages)))
+        if not short:
+            errors.append(invalid(path, version, "version must be specified"))
+        elif messages := content.dns1035_label(short):
+            errors.append(invalid(path, short, ",".join(messages)))
     if not name:
         errors.append(required("spec.paramKind.kind"))
     else:
         why = "may have mixed case, but should otherwise match: "
-        errors += [
-            invalid("spec.paramKind.kind", name, why + text)
-            for text in content.dns1035_label(name.lower())
-        ]
+        if messages := content.dns1035_label(name.lower()):
+            detail = why + ",".join(messages)
+            errors.append(invalid("spec.paramKind.kind", name, detail))
     return errors
 
 
@@ -142,12 +145,10 @@ def _validate_variable(
     if not name.strip():
         errors.append(required(f"{path}.name", "name is not specified"))
     elif not re.fullmatch(r"[_a-zA-Z]\w*", name, re.ASCII) or name in _CEL_RESERVED:
-        errors.append(
-            invalid(f"{path}.name", name, "name is not a valid CEL identifier")
-        )
+        errors.append(invalid(f"{path}.name", name, "must be a valid CEL identifier"))
     if not expression.strip():
         errors.append(required(f"{path}.expression", "expression is not specified"))
-    elif not errors:
+    else:
         try:
             composition.add(name, expression)
         except CompileError as error:

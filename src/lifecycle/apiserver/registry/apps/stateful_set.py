@@ -8,6 +8,8 @@ Upstream: `pkg/apis/apps/v1/defaults.go` (`SetDefaults_StatefulSet`),
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.field_errors import (
     FieldError,
@@ -188,8 +190,19 @@ def _validate_spec(
                     ("Retain", "Delete"),
                 )
             )
+    templates = spec.get("volumeClaimTemplates") or ()
+    for index, claim in enumerate(() if updated else templates):
+        errors += validate_claim_spec(
+            claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec"
+        )
     errors += not_negative(spec, "replicas", "minReadySeconds", path=path)
     errors += not_negative(spec.get("ordinals") or {}, "start", path=f"{path}.ordinals")
+    service = spec.get("serviceName", "")
+    if service and not updated:
+        errors += [
+            invalid(f"{path}.serviceName", service, why)
+            for why in content.dns1123_label(service)
+        ]
     selector = spec.get("selector")
     if selector is None:
         errors.append(required(f"{path}.selector"))
@@ -216,7 +229,7 @@ def _validate_spec(
                     f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH
                 )
             )
-        template = spec.get("template") or {}
+        template = _with_claims(spec.get("template") or {}, templates)
         if not tolerant:
             errors += validate_pod_template_spec(template, f"{path}.template")
         metadata = template.get("metadata") or {}
@@ -227,14 +240,34 @@ def _validate_spec(
         errors += validate_pod_annotations(
             annotations or {}, template.get("spec") or {}, here
         )
-    claims = () if updated else spec.get("volumeClaimTemplates") or ()
-    for index, claim in enumerate(claims):
-        errors += validate_claim_spec(
-            claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec"
-        )
     return errors + validate_long_running(
         spec.get("template") or {}, f"{path}.template", "StatefulSet"
     )
+
+
+def _with_claims(template: Object, claims: Sequence[Object]) -> Object:
+    """The template as the controller will use it: host name and subdomain are each
+    pod's own, volumes of claims come first.
+    """
+    pod = {**(template.get("spec") or {})}
+    pod.pop("hostname", None)
+    pod.pop("subdomain", None)
+    names = list(
+        dict.fromkeys((claim.get("metadata") or {}).get("name", "") for claim in claims)
+    )
+    if names:
+        pod["volumes"] = [
+            *(
+                {"name": name, "persistentVolumeClaim": {"claimName": name}}
+                for name in names
+            ),
+            *(
+                volume
+                for volume in pod.get("volumes") or ()
+                if volume.get("name", "") not in names
+            ),
+        ]
+    return {**template, "spec": pod}
 
 
 def _validate_update_strategy(strategy: Object, path: str) -> list[FieldError]:

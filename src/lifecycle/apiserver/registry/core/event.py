@@ -55,11 +55,12 @@ def validate(event: Object) -> list[FieldError]:
 def _validate_reporter(event: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     controller = event.get("reportingComponent", "")
+    core = event.get("apiVersion") == "v1"
+    reporter = "reportingComponent" if core else "reportingController"
     if not controller:
-        errors.append(required("reportingController"))
+        errors.append(required(reporter))
     errors += [
-        invalid("reportingController", controller, why)
-        for why in content.qualified_name(controller)
+        invalid(reporter, controller, why) for why in content.qualified_name(controller)
     ]
     for key in ("reportingInstance", "action", "reason"):
         value = event.get(key, "")

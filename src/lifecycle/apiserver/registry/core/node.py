@@ -188,6 +188,27 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
+# --- strategy -------------------------------------------------------------------------
+
+
+def prepare_for_create(node: Object) -> None:
+    """Nobody configures a kubelet from here any more."""
+    _drop(node, "spec", "configSource")
+    _drop(node, "status", "config")
+
+
+def prepare_for_update(new: Object, old: Object) -> None:
+    """What is there may stay."""
+    if (old.get("spec") or {}).get("configSource") is None:
+        _drop(new, "spec", "configSource")
+
+
+def _drop(node: Object, part: str, key: str) -> None:
+    holder = node.get(part) or {}
+    if key in holder:
+        node[part] = {name: holder[name] for name in holder if name != key}
+
+
 # --- warnings -------------------------------------------------------------------------
 
 
@@ -196,7 +217,7 @@ def warnings_on_create(node: Object) -> list[str]:
     spec = node.get("spec") or {}
     warnings: list[str] = []
     if spec.get("configSource") is not None:
-        warnings.append("spec.configSource: the feature is no longer available")
+        warnings.append("spec.configSource: the feature is removed")
     if spec.get("externalID"):
         warnings.append(
             "spec.externalID: this field is deprecated, and is unused by Kubernetes"
@@ -315,6 +336,8 @@ PRINTER = Printer(
 STRATEGY = Strategy(
     set_defaults=set_defaults,
     status_on_create=True,
+    prepare_for_create=prepare_for_create,
+    prepare_for_update=prepare_for_update,
     validate=validate,
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,

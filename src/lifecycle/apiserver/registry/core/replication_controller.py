@@ -80,9 +80,13 @@ def prepare_for_update(new: Object, old: Object) -> None:
 
 
 def prepare_for_status_update(new: Object, old: Object) -> None:
-    """Labels are not the status's business."""
+    """The status. Labels that were left out are the template's again once it was read
+    back from the store.
+    """
     update.prepare_for_status_update(new, old)
-    update.take_over(new["metadata"], old["metadata"], "labels")
+    labels = ((pod_template_of(new) or {}).get("metadata") or {}).get("labels")
+    if labels and not new["metadata"].get("labels"):
+        new["metadata"]["labels"] = dict(labels)
 
 
 # --- validation -----------------------------------------------------------------------

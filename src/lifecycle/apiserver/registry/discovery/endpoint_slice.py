@@ -12,6 +12,7 @@ from collections.abc import Collection
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     duplicate,
     invalid,
     not_supported,
@@ -22,6 +23,7 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     is_ipv6,
+    validate_ip,
     validate_legacy_ip,
     validate_non_special_ip,
     warnings_for_ip,
@@ -91,29 +93,25 @@ def _without_topology(endpoint: Object, known: Collection[str | None]) -> Object
 
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 
-_SLICE_LIMIT, _ADDRESS_LIMIT, _PORT_LIMIT = 1000, 100, 20000
+_SLICE_LIMIT, _ADDRESS_LIMIT, _PORT_LIMIT, _HINT_LIMIT = 1000, 100, 20000, 8
 
 
 def validate(endpoint_slice: Object) -> list[FieldError]:
     """Addresses of one family, named ports."""
-    return _validate_endpoint_slice(endpoint_slice, ())
+    return _validate_endpoint_slice(endpoint_slice)
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """The address type stays, and addresses that stood in the old slice may stay."""
-    known = {
-        address
-        for endpoint in old.get("endpoints") or ()
-        for address in endpoint.get("addresses") or ()
-    }
-    errors = _validate_endpoint_slice(new, known)
+    """The address type stays, and endpoints that were stored once may stay."""
+    same = (new.get("endpoints") or []) == (old.get("endpoints") or [])
+    errors = _validate_endpoint_slice(new, kept=same)
     if new.get("addressType", "") != old.get("addressType", ""):
         errors.append(invalid("addressType", new.get("addressType", ""), IMMUTABLE))
     return errors
 
 
 def _validate_endpoint_slice(
-    endpoint_slice: Object, old_addresses: Collection[str]
+    endpoint_slice: Object, *, kept: bool = False
 ) -> list[FieldError]:
     errors = validate_core_object_meta(
         endpoint_slice.get("metadata") or {}, True, content.name_is_dns_subdomain
@@ -122,12 +120,12 @@ def _validate_endpoint_slice(
     errors += validate_required_enum("addressType", type_, _ADDRESS_TYPES)
     errors += _validate_ports(endpoint_slice.get("ports") or [])
     endpoints = endpoint_slice.get("endpoints") or []
+    if kept:
+        return errors
     if len(endpoints) > _SLICE_LIMIT:
         return [*errors, too_many("endpoints", len(endpoints), _SLICE_LIMIT)]
     for index, endpoint in enumerate(endpoints):
-        errors += _validate_endpoint(
-            endpoint, type_, old_addresses, f"endpoints[{index}]"
-        )
+        errors += _validate_endpoint(endpoint, type_, f"endpoints[{index}]")
     return errors
 
 
@@ -148,7 +146,7 @@ def _validate_ports(ports: list[Object]) -> list[FieldError]:
                 for why in content.dns1123_label(name)
             ]
         if name in names:
-            errors.append(duplicate(f"{here}.name", name))
+            errors.append(duplicate(f"{here}.name", Named(name)))
         names.add(name)
         if protocol is None:
             errors.append(required(f"{here}.protocol"))
@@ -163,9 +161,7 @@ def _validate_ports(ports: list[Object]) -> list[FieldError]:
     return errors
 
 
-def _validate_endpoint(
-    endpoint: Object, type_: str, old_addresses: Collection[str], path: str
-) -> list[FieldError]:
+def _validate_endpoint(endpoint: Object, type_: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     addresses, here = endpoint.get("addresses") or [], f"{path}.addresses"
     if not addresses:
@@ -175,7 +171,8 @@ def _validate_endpoint(
     for index, address in enumerate(addresses):
         place = f"{here}[{index}]"
         if type_ in ("IPv4", "IPv6"):
-            address_errors = validate_legacy_ip(address, place, old_addresses)
+            check = validate_legacy_ip if type_ == "IPv4" else validate_ip
+            address_errors = check(address, place)
             if not address_errors and is_ipv6(address) != (type_ == "IPv6"):
                 address_errors.append(
                     invalid(here, address, f"must be an {type_} address")
@@ -198,6 +195,25 @@ def _validate_endpoint(
             invalid(f"{path}.hostname", hostname, why)
             for why in content.dns1123_label(hostname)
         ]
+    return errors + _validate_hints(endpoint.get("hints") or {}, f"{path}.hints")
+
+
+def _validate_hints(hints: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key, rule in (
+        ("forZones", content.label_value),
+        ("forNodes", content.dns1123_subdomain),
+    ):
+        hinted, here = hints.get(key) or [], f"{path}.{key}"
+        if len(hinted) > _HINT_LIMIT:
+            return [*errors, too_many(here, len(hinted), _HINT_LIMIT)]
+        names: set[str] = set()
+        for index, hint in enumerate(hinted):
+            name, place = hint.get("name", ""), f"{here}[{index}].name"
+            if name in names:
+                errors.append(duplicate(place, name))
+            names.add(name)
+            errors += [invalid(place, name, why) for why in rule(name)]
     return errors
 
 

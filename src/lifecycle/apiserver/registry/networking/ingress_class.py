@@ -71,7 +71,9 @@ def validate(ingress_class: Object) -> list[FieldError]:
             errors.append(required("spec.parameters.scope"))
         elif scope not in ("Cluster", "Namespace"):
             errors.append(
-                not_supported("spec.parameters.scope", scope, ("Cluster", "Namespace"))
+                not_supported(
+                    "spec.parameters.scope", scope, ("Cluster", "Namespace"), plain=True
+                )
             )
         elif scope == "Namespace" and namespace is None:
             errors.append(

@@ -19,7 +19,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     Column,
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_object_meta,
+    validate_core_object_meta,
 )
 
 GROUP = "rbac.authorization.k8s.io"
@@ -45,7 +45,7 @@ def validate_binding(
     binding: Object, namespaced: bool, kinds: tuple[str, ...]
 ) -> list[FieldError]:
     """A binding to a role of one of some kinds."""
-    errors = validate_object_meta(
+    errors = validate_core_object_meta(
         binding.get("metadata") or {}, namespaced, content.name_is_path_segment
     )
     role = binding.get("roleRef") or {}

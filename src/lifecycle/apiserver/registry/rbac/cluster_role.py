@@ -16,15 +16,15 @@ from lifecycle.apiserver.registry.rest.label_selectors import (
     validate_label_selector,
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_object_meta,
-    validate_object_meta_update,
+    validate_core_object_meta,
+    validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 
 def validate(role: Object) -> list[FieldError]:
     """A cluster role, perhaps aggregated from others."""
-    errors = validate_object_meta(
+    errors = validate_core_object_meta(
         role.get("metadata") or {}, False, content.name_is_path_segment
     )
     for index, rule in enumerate(role.get("rules") or ()):
@@ -54,7 +54,9 @@ def validate(role: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed cluster role."""
-    return validate(new) + validate_object_meta_update(new["metadata"], old["metadata"])
+    return validate(new) + validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    )
 
 
 STRATEGY = Strategy(

@@ -11,15 +11,15 @@ from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rbac.policy_rules import validate_policy_rule
 from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_object_meta,
-    validate_object_meta_update,
+    validate_core_object_meta,
+    validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 
 def validate(role: Object) -> list[FieldError]:
     """A namespaced role."""
-    errors = validate_object_meta(
+    errors = validate_core_object_meta(
         role.get("metadata") or {}, True, content.name_is_path_segment
     )
     for index, rule in enumerate(role.get("rules") or ()):
@@ -29,7 +29,9 @@ def validate(role: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed role."""
-    return validate(new) + validate_object_meta_update(new["metadata"], old["metadata"])
+    return validate(new) + validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    )
 
 
 STRATEGY = Strategy(

@@ -19,7 +19,7 @@ from lifecycle.apiserver.registry.rbac.bindings import (
     validate_role_ref_stays,
 )
 from lifecycle.apiserver.registry.rest.object_meta import (
-    validate_object_meta_update,
+    validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
@@ -31,7 +31,7 @@ def validate(binding: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed binding: the role stays."""
-    errors = validate(new) + validate_object_meta_update(
+    errors = validate(new) + validate_core_object_meta_update(
         new["metadata"], old["metadata"]
     )
     return errors + validate_role_ref_stays(new, old)

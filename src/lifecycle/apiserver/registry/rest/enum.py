@@ -15,18 +15,20 @@ from lifecycle.api.field_errors import FieldError, not_supported, required
 
 
 def validate_enum(
-    field: str, value: str | None, known: Collection[str]
+    field: str, value: str | None, known: Collection[str], *, plain: bool = False
 ) -> list[FieldError]:
     """A field that may be left out (None). An empty value counts as a value. What is
-    known is printed in the order given.
+    known is printed in the order given. `plain`: see `not_supported`.
     """
     if value is None or value in known:
         return []
-    return [not_supported(field, value, known)]
+    return [not_supported(field, value, known, plain=plain)]
 
 
 def validate_required_enum(
-    field: str, value: str | None, known: Collection[str]
+    field: str, value: str | None, known: Collection[str], *, plain: bool = False
 ) -> list[FieldError]:
     """A field that must be there: neither None nor empty."""
-    return validate_enum(field, value, known) if value else [required(field)]
+    if not value:
+        return [required(field)]
+    return validate_enum(field, value, known, plain=plain)

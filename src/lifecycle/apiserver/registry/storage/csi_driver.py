@@ -57,11 +57,21 @@ def set_defaults(driver: Object) -> None:
 # --- strategy -------------------------------------------------------------------------
 
 
+def prepare_for_create(driver: Object) -> None:
+    """Without what belongs to a feature that is off (`VolumeLimitScaling`)."""
+    spec = driver.get("spec") or {}
+    if _DISABLED in spec:
+        driver["spec"] = {key: spec[key] for key in spec if key != _DISABLED}
+
+
+_DISABLED = "preventPodSchedulingIfMissing"
+
+
 def prepare_for_update(new: Object, old: Object) -> None:
-    """A CSIDriver counts only changes of what may change, and starts at zero."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    counted = ("tokenRequests", "requiresRepublish", "seLinuxMount")
-    if any(spec.get(key) != before.get(key) for key in counted):
+    """What is there may stay. Changes are counted from zero."""
+    if (old.get("spec") or {}).get(_DISABLED) is None:
+        prepare_for_create(new)
+    if (new.get("spec") or {}) != (old.get("spec") or {}):
         generation = old["metadata"].get("generation", 0) + 1
         new["metadata"]["generation"] = generation
 
@@ -124,7 +134,34 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     if period is not None and period < 10:
         why = "must be greater than or equal to 10 seconds"
         errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why))
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, why))
     return errors
+
+
+# --- warnings -------------------------------------------------------------------------
+
+
+def warnings_on_create(driver: Object) -> list[str]:
+    """Of tokens among the attributes of volumes."""
+    spec = driver.get("spec") or {}
+    if (
+        not spec.get("tokenRequests")
+        or spec.get("serviceAccountTokenInSecrets") is not None
+    ):
+        return []
+    return [
+        "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver,"
+        " set to true to prevent possible logging of tokens in volume attributes"
+    ]
+
+
+def warnings_on_update(new: Object, old: Object) -> list[str]:
+    """The same of other tokens than before."""
+    tokens = [(one.get("spec") or {}).get("tokenRequests") or [] for one in (new, old)]
+    return warnings_on_create(new) if tokens[0] != tokens[1] else []
 
 
 def _validate_token_requests(requests: list[Object], path: str) -> list[FieldError]:
@@ -198,7 +235,10 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
+    prepare_for_create=prepare_for_create,
     validate=validate,
+    warnings_on_create=warnings_on_create,
+    warnings_on_update=warnings_on_update,
     allow_unconditional_update=False,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,

@@ -59,8 +59,6 @@ def validate(attachment: Object) -> list[FieldError]:
     )
     spec = attachment.get("spec") or {}
     errors += _validate_spec(spec)
-    if spec.get("attacher"):
-        errors += validate_csi_driver_name(spec["attacher"], "spec.attacher")
     name = (spec.get("source") or {}).get("persistentVolumeName")
     if name is not None:
         errors += [
@@ -71,9 +69,7 @@ def validate(attachment: Object) -> list[FieldError]:
 
 
 def _validate_spec(spec: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if not spec.get("attacher"):
-        errors.append(required("spec.attacher"))
+    errors = validate_csi_driver_name(spec.get("attacher", ""), "spec.attacher")
     source = spec.get("source") or {}
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -101,10 +97,7 @@ def _validate_spec(spec: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The spec stays."""
-    meta, spec = new.get("metadata") or {}, new.get("spec") or {}
-    errors = validate_core_object_meta(
-        meta, False, content.name_is_dns_subdomain
-    ) + _validate_spec(spec)
+    errors, spec = validate(new), new.get("spec") or {}
     if spec != (old.get("spec") or {}):
         errors.append(
             invalid(

@@ -12,6 +12,7 @@ from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.table im
 )
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.validation import (  # noqa: E501
     validate,
+    validate_status_update,
     validate_update,
 )
 from lifecycle.apiserver.registry.rest import update
@@ -58,6 +59,10 @@ STRATEGY = Strategy(
     set_defaults=set_defaults,
     validate=validate,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_update, validate_status_update
+        )
+    },
     printer=PRINTER,
 )

@@ -21,6 +21,9 @@ from lifecycle.apiserver.apis.autoscaler_versions import (
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler import (
     strategy as v2,
 )
+from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.validation import (  # noqa: E501
+    validate_status_update,
+)
 from lifecycle.apiserver.registry.printers.printer import Cells
 from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
@@ -72,6 +75,8 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(_prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(_prepare_for_status_update, validate_status_update)
+    },
     printer=replace(v2.STRATEGY.printer, row=print_autoscaler),
 )

@@ -22,6 +22,7 @@ from lifecycle.apiserver.registry.core.pod.resources import (
     validate_container_resource_name,
 )
 from lifecycle.apiserver.registry.rest.enum import validate_enum
+from lifecycle.apiserver.registry.rest.numbers import not_negative
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
@@ -54,6 +55,14 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed autoscaler."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     return errors + _validate_spec(new.get("spec") or {}, old.get("spec") or {})
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """How many there are, and should be."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    return errors + not_negative(
+        new.get("status") or {}, "currentReplicas", "desiredReplicas", path="status"
+    )
 
 
 def _validate_scale_target(target: Object, before: Object | None) -> list[FieldError]:

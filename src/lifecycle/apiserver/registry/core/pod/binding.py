@@ -36,6 +36,8 @@ async def bind(
             500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
         )
     await validate(binding, None)
+    if not scope.name:
+        raise status.bad_request("Name parameter required.")
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         pod = _assign_pod(stored.obj, binding, scope, environment.clock.timestamp())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     forbidden,
     invalid,
     not_supported,
@@ -90,7 +91,9 @@ def validate_traffic(spec: Object, type_: str) -> list[FieldError]:
         if external:
             errors.append(
                 invalid(
-                    here, external, "may only be set for externally-accessible services"
+                    here,
+                    Named(external),
+                    "may only be set for externally-accessible services",
                 )
             )
     elif not external:

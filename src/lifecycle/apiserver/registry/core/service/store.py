@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, ip_address
 
-from lifecycle.api import status
+from lifecycle.api import field_errors, status
 from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.addresses import (
     ALLOCATED,
@@ -114,8 +115,25 @@ class ServiceStore(ResourceStore):
             spec["clusterIPs"] = [spec["clusterIP"]]
         init_ip_family_fields(obj, None)
         if spec.get("clusterIP") != HEADLESS:
+            wished = spec.get("clusterIPs")
             self._cluster_ip(obj, spec, scope.dry_run)
+            if not scope.dry_run and not obj["metadata"].get("name"):
+                raise self._nobodys(obj, spec["clusterIP"], wished)
         init_node_ports(obj, self._operation(scope.dry_run))
+
+    @staticmethod
+    def _nobodys(obj: Object, address: str, wished: list[str] | None) -> StatusError:
+        """An address must belong to somebody, and that is asked before the Service is
+        looked at.
+        """
+        why = (
+            f'IPAddress.networking.k8s.io "{address}" is invalid: spec.parentRef.name:'
+            " Required value"
+        )
+        cause = field_errors.invalid(
+            "spec.clusterIPs", wished or [""], f"failed to allocate IP: {why}"
+        )
+        return status.invalid("Service", "", [cause.cause()])
 
     def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
         """An update allocates what its new type needs and the old one did not have."""
