@@ -14,6 +14,7 @@ from generators import (
     programs,
     protobuf,
     published,
+    step_times,
     types,
     vxlan_echo,
 )
@@ -48,6 +49,14 @@ FROM_RECORDINGS: dict[str, Callable[[Path, str], Tables]] = {
     ],
     "likeness": lambda recording, _: [
         (f"cluster/{likeness.FILE}", likeness.generate(recording))
+    ],
+    "step-times": lambda recording, _: [
+        (
+            step_times.FILE,
+            step_times.generate(
+                [recording, recording.with_name(f"{recording.name}-again")]
+            ),
+        )
     ],
 }
 ONCE = "vxlan-echo"

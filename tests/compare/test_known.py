@@ -52,14 +52,6 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         [(LOG, "/body", "something", "2026/01/01 00:00:01 [notice] b"), (LOG, "/code", 200, 404),
          (LOG.replace("plain", "env"), "/body", "", "A=2")],
     ),
-    "steps-of-a-rollout": (
-        "journey", (EMBEDDED, KIND),
-        ("ReplicaSet events", "/ReplicaSet journey/nginx-747d4c55d8 segment 3/metadata/generation", "5 → 6", "5 → 7"),
-        [("ReplicaSet events", "/ReplicaSet journey/nginx-747d4c55d8 segment 3/spec/replicas", "5 → 6", "5 → 7"),
-         ("GET /apis/apps/v1/namespaces/journey/replicasets", "/body/items/journey web/metadata/generation", GONE, 7),
-         ("GET /api/v1/namespaces/journey/events", "/body/items/journey nginx.<hash> ScalingReplicaSet Failed to", {},
-          GONE)],
-    ),
     "constrained-impersonation": (
         "authn", (OURS, BARE),
         ("token as jane: POST /apis/authentication.k8s.io/v1/selfsubjectreviews", "/message",
@@ -155,11 +147,6 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         [("what their logs say, or why there are none", "/env/c/PWD=/", 1, 0),
          ("what their logs say, or why there are none", "/env/c/PWD=/root", 0, 1)],
     ),
-    "last-change-trigger-time": (
-        "services", (EMBEDDED, KIND),
-        ("GET /api/v1/namespaces/svc/endpoints", "/body/items/svc one/metadata/annotations", GONE, {}),
-        [("GET /api/v1/namespaces/svc/endpoints", "/body/items/svc one/subsets", GONE, [])],
-    ),
 }  # fmt: skip
 
 
@@ -190,13 +177,6 @@ def test_no_more_than_so_many(known: Any) -> None:
     scenario, sides, honest, _ = CASES[known.id]
     assert len(table(scenario, sides, *[honest] * (known.at_most + 2)).unexplained) == 2
     assert len(known.reason) > 40
-
-
-def test_a_known_disagreement_can_be_taken_back() -> None:
-    scenario, sides, honest, _ = CASES["steps-of-a-rollout"]
-    made = table(scenario, sides, honest)
-    made.withdraw("steps-of-a-rollout")
-    assert len(made.unexplained) == 1
 
 
 @pytest.mark.parametrize("lacking", ["reason", "values", "at_most", "between"])

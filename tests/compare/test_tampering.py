@@ -42,6 +42,7 @@ ELSEWHERE = {
     "counts while pods come and go",
     "endpoints written down before they were ready",
     "steps of a rollout",
+    "updates that ready pods led to",
 }
 UIDS = [f"{digit * 8}-1111-4222-8333-444444444444" for digit in "abcdef"]
 

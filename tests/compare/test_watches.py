@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lifecycle.api.wire import Object
 from lifecycle.compare import Comparison
-from lifecycle.compare.rollouts import Rollouts, compare_rollouts
-from lifecycle.compare.watch_freedoms import COUNTS, EARLY, STEPS, WAYS
+from lifecycle.compare.masked import optional_rule
+from lifecycle.compare.rollout_steps import soften_steps
+from lifecycle.compare.rollouts import STEPS, Rollouts, compare_rollouts
+from lifecycle.compare.watch_freedoms import COUNTS, EARLY, TRIGGERS, WAYS
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import open_recording
 
@@ -134,6 +137,51 @@ def test_an_endpoint_may_be_written_down_before_it_is_ready_and_nothing_else() -
     assert not compared(endpoints(), endpoints(True)).agrees
 
 
+def updates(*times: bool, pods: int) -> list[Object]:
+    """A slice that so many pods come into, by updates with a trigger time (True) and without; it begins with one."""
+    metadata = {"name": "web", "namespace": "shop", "uid": UID.format(5)}
+    told = {"endpoints.kubernetes.io/last-change-trigger-time": "2026-01-01T00:00:00Z"}
+    slices: list[Object] = []
+    for number, time in enumerate((True, *times)):
+        entries = [{"addresses": [f"10.0.0.{each}"]} for each in range(min(number, pods))]
+        slices.append({"kind": "EndpointSlice", "metadata": {**metadata, **({"annotations": told} if time else {})},
+                       "endpoints": entries})  # fmt: skip
+    return [line(9, "ADDED", slices[0]), *story(*slices[1:])]
+
+
+@pytest.mark.parametrize(
+    ("ours", "pods", "granted"),
+    [
+        ((False, True, False, True), 3, {TRIGGERS: 1}),
+        ((True, False, True, True), 3, {TRIGGERS: 1}),
+        ((False, True, False, True, False, True, False, True), 3, None),  # more than there were pods
+        ((True, True, True, True), 3, None),  # no update without
+        ((False, True, False), 2, None),  # another end
+        ((False, False, False, True), 0, None),  # nobody came
+    ],
+)
+def test_there_are_not_more_trigger_times_than_pods_that_became_ready(
+    ours: tuple[bool, ...], pods: int, granted: dict[str, int] | None
+) -> None:
+    theirs = updates(False, True, False, True, False, True, pods=3)
+    found = compare_watches(updates(*ours, pods=pods), theirs, SETTLED, SETTLED)
+    annotations = [d for each in found.values() for d in each.differences if "trigger-time" in d.path]
+    freedoms = found["EndpointSlice"].freedoms
+    assert ({TRIGGERS: freedoms[TRIGGERS]} if not annotations else None) == granted
+
+
+@pytest.mark.parametrize(("lawful", "numbers", "agrees"), [
+    (True, (1, 2, 3, 4), True), (False, (1, 2, 3, 4), False), (True, (1, 2, 1), False), (True, (1, 1), True),
+])  # fmt: skip
+def test_generations_differ_only_in_lawful_rollouts_and_only_rise(
+    lawful: bool, numbers: tuple[int, ...], agrees: bool
+) -> None:
+    ours = story(*(replica_set("a", 4, number) for number in numbers))
+    theirs = story(*(replica_set("a", 4, number) for number in (1, 2, 3)))
+    found = compare_watches(ours, theirs, SETTLED, SETTLED, lawful=lawful)
+    assert found["ReplicaSet"].agrees is agrees
+
+
 @cache
 def recorded() -> tuple[list[Object], list[Object], Any]:
     recordings = [open_recording(name) for name in ("kind-1.36.2", "kind-1.36.2-again")]
@@ -171,7 +219,7 @@ def waiting(each: Object) -> bool:
 
 
 def test_every_way_that_may_differ_has_its_bound_here() -> None:
-    assert set(WAYS) == {COUNTS, STEPS, EARLY, "container start retried"}
+    assert set(WAYS) == {COUNTS, STEPS, EARLY, TRIGGERS, "container start retried"}
 
 
 # -- the arithmetic of a rollout ------------------------------------------------------------------
@@ -235,3 +283,47 @@ def test_recorded_rollouts_keep_to_the_arithmetic_and_a_step_told_but_not_seen_d
         and each["event"]["object"]["spec"]["replicas"] == 2
     )]  # fmt: skip
     assert Rollouts.of(unseen, recordings[0].exchanges("journey")).complaints
+
+
+def told(*messages: str, count: int = 1) -> list[Any]:
+    items = [{"reason": "ScalingReplicaSet", "message": message, "count": count, "metadata": {"name": f"e{i}"}}
+             for i, message in enumerate(messages)]  # fmt: skip
+    return [SimpleNamespace(response={"kind": "EventList", "items": items})]
+
+
+STEPS_TOLD = [f"Scaled {way} replica set web-{name} from {before} to {now}" for way, name, before, now in (
+    ("up", "a", 0, 4), ("up", "b", 0, 1), ("down", "a", 4, 2), ("up", "b", 1, 3), ("down", "a", 2, 0), ("up", "b", 3, 4)
+)]  # fmt: skip
+
+
+def test_every_step_is_told_or_lost_among_those_that_were_put_together() -> None:
+    lines = rollout(*LAWFUL[1])
+    assert Rollouts.of(lines, told(*STEPS_TOLD)).complaints == []
+    assert Rollouts.of(lines, told(*STEPS_TOLD[1:])).complaints == ["1 steps nobody told, 0 may"]
+    combined = f"(combined from similar events): {STEPS_TOLD[0]}"
+    assert Rollouts.of(lines, told(*STEPS_TOLD[2:], combined)).complaints == []
+    assert Rollouts.of(lines, told(*STEPS_TOLD[3:], combined)).complaints == ["2 steps nobody told, 1 may"]
+
+
+def at_rest(generation: int, message: str, count: int = 1, reason: str = "ScalingReplicaSet") -> list[Object]:
+    sets = {"kind": "ReplicaSetList", "items": [replica_set("b", 4, generation)]}
+    event = {"reason": reason, "message": message, "count": count, "metadata": {"name": "web.1111111111111111"}}
+    return [sets, {"kind": "EventList", "items": [event]}]
+
+
+@pytest.mark.parametrize(
+    ("ours", "free"),
+    [
+        (at_rest(3, STEPS_TOLD[3]), [True, True]),
+        (at_rest(9, STEPS_TOLD[3]), [False, True]),  # a generation that nobody saw
+        (at_rest(3, "Scaled up replica set web-b from 1 to 4"), [True, False]),  # a step that nobody saw
+        (at_rest(3, STEPS_TOLD[3], count=2), [True, False]),  # more often than it was seen
+        (at_rest(3, STEPS_TOLD[3], reason="FailedCreate"), [True, False]),
+    ],
+)
+def test_what_is_at_rest_differs_only_by_steps_that_were_seen(ours: list[Object], free: list[bool]) -> None:
+    rollouts = Rollouts.of(rollout(*LAWFUL[1]), told(*STEPS_TOLD))
+    sets, events = (soften_steps(each, each, rollouts) for each in ours)
+    generation = sets["items"][0]["metadata"]["generation"]
+    assert [str(generation) == "<writes of the spec>", optional_rule(events["items"][0]) == STEPS] == free
+    assert [soften_steps(each, each, None) for each in ours] == ours

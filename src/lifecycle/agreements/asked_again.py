@@ -23,12 +23,13 @@ from itertools import takewhile
 from lifecycle.api.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster
-from lifecycle.cluster.cluster_config import RECORDED_LATENCY, ClusterConfig
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import KIND_ADMIN, HandlerTarget
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
+from lifecycle.cri.hollow.step_times import RECORDED
 from lifecycle.inspector import Exchange, Recording
 from lifecycle.inspector.runner import as_recorded
 from lifecycle.inspector.unrecorded import (
@@ -137,7 +138,7 @@ def ask_again(
 
     async def main() -> list[Exchange]:
         config = ClusterConfig(
-            like=recording.path, https=False, seed=1, latency=RECORDED_LATENCY
+            like=recording.path, https=False, seed=1, latency=RECORDED
         )
         cluster = Cluster(config)
         answers = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lifecycle.cli.latency import RECORDED, latency_option
 from lifecycle.cli.live_comparison import noise_floor, record_now
 from lifecycle.cli.refusal import Misused, Refusal, refusals
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from lifecycle.compare import AgreementTable
+    from lifecycle.cri.hollow.step_times import Latency
     from lifecycle.inspector import Recording
 
 COMPUTED = (
@@ -37,11 +39,6 @@ out. Those that ours was given – planted, or shipped – are compared only by 
 
 OF_NODES = ("iptables", "dns")
 """Stages that were not recorded as requests: what a node or the DNS server said."""
-
-LATENCY = 0.5
-"""Seconds the embedded cluster's containers take for each step of their start: about as
-long as on a small real host.
-"""
 
 WIDTH = 140
 """Columns where the output is not a terminal."""
@@ -89,12 +86,13 @@ WIDTH = 140
 @click.option(
     "--all-rows", is_flag=True, help="Print every row, also those that are equal."
 )
+@latency_option(RECORDED)
 @click.option(
-    "--latency",
-    type=click.FloatRange(0),
-    default=LATENCY,
+    "--seed",
+    type=int,
+    default=1,
     show_default=True,
-    help="Seconds per step of a container's start.",
+    help="What our cluster draws its times and ties from.",
 )
 def compare(
     stages: tuple[str, ...],
@@ -104,7 +102,8 @@ def compare(
     noise: tuple[str, str] | None,
     json_file: Path | None,
     all_rows: bool,
-    latency: float,
+    latency: Latency,
+    seed: int,
 ) -> None:
     """Compare STAGES (any recorded scenario, iptables or dns; all that ours has to work
     out if none is named) of two clusters.
@@ -151,7 +150,7 @@ def compare(
             disable=not sys.stderr.isatty(),
         )
         with bar:
-            tables = _tables(against, theirs, chosen, latency, bar)
+            tables = _tables(against, theirs, chosen, latency, seed, bar)
         if json_file:
             json_file.write_text(
                 json.dumps([json.loads(table.to_json()) for table in tables], indent=1)
@@ -172,7 +171,8 @@ def _tables(
     against: str,
     theirs: Recording,
     stages: tuple[str, ...],
-    latency: float,
+    latency: Latency,
+    seed: int,
     bar: Progress,
 ) -> list[AgreementTable]:
     from lifecycle.compare import compare_recordings
@@ -181,7 +181,7 @@ def _tables(
     tables = []
     if against == "embedded":
         for stage in stages:
-            tables.append(_embedded(theirs, stage, latency, bar))
+            tables.append(_embedded(theirs, stage, latency, seed, bar))
     elif against == "kind" or against.startswith("kind-lifecycle"):
         tables = _live(against, theirs, stages, bar)
     else:
@@ -205,7 +205,7 @@ def _was_recorded(recording: Recording, stage: str) -> bool:
 
 
 def _embedded(
-    theirs: Recording, stage: str, latency: float, bar: Progress
+    theirs: Recording, stage: str, latency: Latency, seed: int, bar: Progress
 ) -> AgreementTable:
     from lifecycle.cluster.agree import agreement_with
 
@@ -216,7 +216,11 @@ def _embedded(
         return (dns_agreement if stage == "dns" else iptables_agreement)(theirs)
     task = bar.add_task(stage, total=len(theirs.exchanges(stage)))
     return agreement_with(
-        theirs, stage, latency=latency, on_step=lambda _: bar.advance(task)
+        theirs,
+        stage,
+        latency=latency,
+        seed=seed,
+        on_step=lambda _: bar.advance(task),
     )
 
 

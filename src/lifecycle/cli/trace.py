@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lifecycle.cri.hollow.step_times import Latency
     from lifecycle.trace import Journey
 
 BAR = 40
@@ -59,12 +61,7 @@ WIDTH = 140
     show_default=True,
     help="Machines of the cluster.",
 )
-@click.option(
-    "--latency",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Seconds each step of a container's start takes.",
-)
+@latency_option(0.0)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def trace(
     html: Path | None,
@@ -74,7 +71,7 @@ def trace(
     everything: bool,
     beside: str | None,
     nodes: int,
-    latency: float,
+    latency: Latency,
     command: tuple[str, ...],
 ) -> None:
     """Follow a kubectl COMMAND until what it asked for is there.

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
@@ -72,12 +73,7 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     show_default=True,
     help="Between real nodes: vxlan (a tunnel) or host-gw (routes).",
 )
-@click.option(
-    "--latency",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Seconds each step of a container's start takes.",
-)
+@latency_option(0.0)
 @click.option(
     "--token", default="", help="A bearer token for a user in system:masters."
 )

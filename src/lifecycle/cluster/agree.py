@@ -12,12 +12,13 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.cluster.cluster import ADMIN, Cluster
-from lifecycle.cluster.cluster_config import RECORDED_LATENCY, ClusterConfig
+from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.compare import AgreementTable, compare_cluster
 from lifecycle.compare.scenarios import BY_MOMENT
+from lifecycle.cri.hollow.step_times import RECORDED, Latency
 from lifecycle.inspector import Recording, open_recording
 from lifecycle.inspector.scenario import Step
 
@@ -52,7 +53,8 @@ def agreement_with(
     recording: Recording | None = None,
     scenario: str = "journey",
     *,
-    latency: float = RECORDED_LATENCY,
+    latency: Latency = RECORDED,
+    seed: int = 1,
     on_step: Callable[[Step], None] | None = None,
 ) -> AgreementTable:
     """The agreement table of one scenario. Works in a notebook, too.
@@ -63,7 +65,9 @@ def agreement_with(
     theirs = recording or open_recording()
 
     async def main() -> AgreementTable:
-        config = ClusterConfig(like=theirs.path, https=False, seed=1, latency=latency)
+        config = ClusterConfig(
+            like=theirs.path, https=False, seed=seed, latency=latency
+        )
         cluster = Cluster(config)
         try:
             await cluster.start()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cri.hollow.step_times import Latency
 
 if TYPE_CHECKING:
     from kubernetes import client as official
@@ -184,7 +185,7 @@ def up(
     like: str | Path | None = None,
     https: bool = True,
     ready_timeout: float = 60.0,
-    latency: float = 0.0,
+    latency: Latency = 0.0,
     authentication: AuthenticationOptions | None = None,
     authorization: AuthorizationOptions | None = None,
     admission: AdmissionOptions | None = None,

@@ -237,6 +237,7 @@ class Cluster:
                 clock=self.clock,
                 names=self.names,
                 latency=self.config.latency,
+                seed=self.config.seed,
                 images=shape.images or KIND_IMAGES,
                 programs=self.config.programs,
             )

@@ -18,17 +18,13 @@ from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cluster.stores import check_address
 from lifecycle.cri.hollow.process import Program
 from lifecycle.cri.hollow.programs import Key, Programs
+from lifecycle.cri.hollow.step_times import Latency
 
 COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
 """What `--without` can leave out, so that a real one can take its place."""
 
 RUNTIMES = ("hollow", "sandbox", "containerd")
 OVERLAYS = ("vxlan", "host-gw")
-
-RECORDED_LATENCY = 0.5
-"""Seconds that a step of a container's start took on the recorded nodes, give or take
-half of it.
-"""
 
 
 @dataclass(slots=True)
@@ -42,10 +38,11 @@ class ClusterConfig:
     `authentication`, `authorization` and `admission` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
-    none. `programs`: what runs in hollow containers, by image, or by image and command
-    (`cri/hollow/programs.py`). `overlay`: how packets get from node to node where there
-    are real ones (`vxlan`, `host-gw`). `like`: a recording's folder, or `kind` for the
-    one that travels with the package.
+    none; `recorded`: each step of a container's life as long as it took on recorded
+    nodes, as `seed` draws it. `programs`: what runs in hollow containers, by image, or
+    by image and command (`cri/hollow/programs.py`). `overlay`: how packets get from
+    node to node where there are real ones (`vxlan`, `host-gw`). `like`: a recording's
+    folder, or `kind` for the one that travels with the package.
     """
 
     nodes: int = 3
@@ -60,7 +57,7 @@ class ClusterConfig:
     like: str | Path | None = None
     https: bool = True
     ready_timeout: float = 60.0
-    latency: float = 0.0
+    latency: Latency = 0.0
     authentication: AuthenticationOptions | None = None
     authorization: AuthorizationOptions | None = None
     admission: AdmissionOptions | None = None

@@ -24,6 +24,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 from lifecycle.cluster.cluster import ADMIN, Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cri.hollow.step_times import RECORDED
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.trace import Journey, SpanRecorder
 
@@ -107,9 +108,10 @@ async def _follow(cluster: Cluster, argv: Sequence[str], patience: float) -> Fol
 
 
 def _provenance(config: ClusterConfig) -> str:
-    return "the embedded cluster" + (
-        f", {config.latency:g} s a step" if config.latency else ""
-    )
+    if config.latency == RECORDED:
+        return "the embedded cluster, at a recorded pace"
+    pace = f", {config.latency:g} s a step" if config.latency else ""
+    return f"the embedded cluster{pace}"
 
 
 def _wrote(recorded: Span) -> bool:

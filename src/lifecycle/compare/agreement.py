@@ -113,13 +113,6 @@ class AgreementTable:
         self.rows.append(row)
         return row
 
-    def withdraw(self, known_id: str) -> None:
-        """Take a known disagreement back: what it rests on turned out not to hold."""
-        for row in self.rows:
-            row.known = {
-                i: known for i, known in row.known.items() if known.id != known_id
-            }
-
     def extend(self, other: AgreementTable) -> None:
         """Take over another table's rows."""
         self.rows += other.rows

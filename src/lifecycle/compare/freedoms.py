@@ -98,6 +98,11 @@ _OTHERS = {
         " between equal ends every count only rises or only falls, and each step is"
         " held to maxSurge and maxUnavailable"
     ),
+    watch_freedoms.TRIGGERS: (
+        "an update of a Service's endpoints says when the pod became ready that led to"
+        " it, and says nothing if one is leaving; two pods may share an update, so"
+        " there are as many as pods that became ready, or fewer"
+    ),
     watch_freedoms.COUNTS: (
         "sums over pods that come and go at once: same ends, and in between within"
         " what maxSurge and maxUnavailable allow"

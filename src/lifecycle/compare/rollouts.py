@@ -13,6 +13,7 @@ Upstream: `pkg/controller/deployment/rolling.go`, `util/deployment_util.go`
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +22,25 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT
 from lifecycle.inspector import Exchange
 
+STEPS = "steps of a rollout"
+COMBINED = "(combined from similar events): "
+"""Where the recorder puts events together, only the last of them is told."""
 _SCALED = re.compile(
     r"(?:\(combined from similar events\): )?"
     r"Scaled (?:up|down) replica set (\S+) (?:from (\d+) )?to (\d+)"
 )
+
+
+Step = tuple[str, int | None, int]
+"""A ReplicaSet, and from how many to how many. Older events do not say the first."""
+
+
+def step_of(message: str) -> Step | None:
+    """The step that an event tells of."""
+    match = _SCALED.match(message)
+    if match is None:
+        return None
+    return match[1], int(match[2]) if match[2] else None, int(match[3])
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,11 +82,14 @@ class _Deployment:
 
 @dataclass(slots=True)
 class Rollouts:
-    """One cluster's rollouts, read from its watch, and the `complaints` about them."""
+    """One cluster's rollouts, read from its watch, and the `complaints` about them.
+    `generations`: those that each ReplicaSet was seen with.
+    """
 
     checks: int = 0
     complaints: list[str] = field(default_factory=list)
-    steps: set[tuple[str, int, int]] = field(default_factory=set)
+    steps: Counter[tuple[str, int, int]] = field(default_factory=Counter)
+    generations: dict[str, set[int]] = field(default_factory=dict)
     _deployments: dict[str, _Deployment] = field(default_factory=dict)
     _generations: dict[str, int] = field(default_factory=dict)
 
@@ -89,12 +108,44 @@ class Rollouts:
                     rollouts._replica_set(obj)
             elif event.get("type") == "DELETED" and obj.get("kind") == "ReplicaSet":
                 rollouts._of(obj).replica_sets.pop(obj["metadata"]["name"], None)
+        told: dict[str, dict[str, Any]] = {}
         for exchange in exchanges:
             if isinstance(exchange.response, dict):
                 for item in exchange.response.get("items") or ():
                     if item.get("reason") == "ScalingReplicaSet":
                         rollouts._event(item.get("message", ""))
+                        told[f"{item['metadata']['name']} {item['message']}"] = item
+        rollouts._told(list(told.values()))
         return rollouts
+
+    def taken(self, step: Step) -> int:
+        """How often the watch saw a step."""
+        return sum(
+            times
+            for (name, before, now), times in self.steps.items()
+            if (name, now) == (step[0], step[2]) and step[1] in (None, before)
+        )
+
+    def _told(self, events: list[dict[str, Any]]) -> None:
+        """Where events were asked for at all, every step is told in one, or lost among
+        those that were put together.
+        """
+        if not events:
+            return
+        steps = [step_of(event["message"]) for event in events]
+        untold = [
+            step
+            for step in self.steps
+            if step not in steps and (step[0], None, step[2]) not in steps
+        ]
+        together = sum(
+            event.get("count", 1)
+            for event in events
+            if event["message"].startswith(COMBINED)
+        )
+        self._hold(
+            len(untold) <= together, f"{len(untold)} steps nobody told, {together} may"
+        )
 
     def _hold(self, condition: bool, complaint: str) -> None:
         self.checks += 1
@@ -129,6 +180,7 @@ class Rollouts:
         before = deployment.replica_sets.get(name)
         deployment.replica_sets[name] = now
         generation = obj["metadata"].get("generation", 0)
+        self.generations.setdefault(name, set()).add(generation)
         if before is not None:
             expected = self._generations[name] + (before != now)
             self._hold(
@@ -140,7 +192,7 @@ class Rollouts:
         before = before or 0
         if now == before:
             return
-        self.steps.add((name, before, now))
+        self.steps[name, before, now] += 1
         total = deployment.total
         step = f"ReplicaSet {name} from {before} to {now}"
         if now > before:
@@ -159,17 +211,9 @@ class Rollouts:
             )
 
     def _event(self, message: str) -> None:
-        match = _SCALED.match(message)
-        if match is None:
-            self._hold(False, message)
-            return
-        name, before, now = match[1], match[2], int(match[3])
+        step = step_of(message)
         self._hold(
-            any(
-                step[0] == name and step[2] == now and before in (None, str(step[1]))
-                for step in self.steps
-            ),
-            f"{message}: nobody saw it",
+            step is not None and self.taken(step) > 0, f"{message}: nobody saw it"
         )
 
 

@@ -23,6 +23,7 @@ from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.observations import Observations, observations_of
 from lifecycle.compare.pairing import pair_siblings
 from lifecycle.compare.placements import Placements
+from lifecycle.compare.rollout_steps import soften_steps
 from lifecycle.compare.rollouts import Rollouts, compare_rollouts
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, Recording
@@ -36,9 +37,6 @@ UNSETTLED = frozenset({"scheduling"})
 """Scenarios whose reads, too, look at pods that the kubelet is still writing. What the
 scheduler had to say of them it has said by then.
 """
-
-STEPS_OF_A_ROLLOUT = "steps-of-a-rollout"
-"""The known disagreement that is one only if every single step was lawful."""
 
 STAND_IN = "a namespace made for the recording"
 
@@ -84,6 +82,11 @@ def compare_observations(
     between moments and both were watched, what watchers saw. `given`: see `Row`.
     """
     placements = ours.placements(), theirs.placements()
+    watched = scenario in BY_MOMENT and bool(ours.lines and theirs.lines)
+    rollouts = [
+        Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs) if watched
+    ]
+    lawful = watched and compare_rollouts(*rollouts).agrees
     table = compare_exchanges(
         scenario,
         ours.exchanges,
@@ -92,14 +95,11 @@ def compare_observations(
         their_name,
         placements=placements,
         given=given,
+        rollouts=(rollouts[0], rollouts[1]) if lawful else None,
     )
-    if scenario in BY_MOMENT and ours.lines and theirs.lines:
-        lawful = add_rollouts(table, scenario, ours, theirs).equal
-        add_watches(table, scenario, ours, theirs)
-    else:
-        lawful = False
-    if not lawful:
-        table.withdraw(STEPS_OF_A_ROLLOUT)
+    if watched:
+        add_rollouts(table, scenario, rollouts[0], rollouts[1])
+        add_watches(table, scenario, ours, theirs, lawful=lawful)
     return table
 
 
@@ -131,15 +131,21 @@ def _rewritten(exchange: Exchange, word: re.Pattern[str], instead: str) -> Excha
 
 
 def add_watches(
-    table: AgreementTable, scenario: str, ours: Observations, theirs: Observations
+    table: AgreementTable,
+    scenario: str,
+    ours: Observations,
+    theirs: Observations,
+    *,
+    lawful: bool = False,
 ) -> None:
-    """Compare what watchers saw, a row per kind."""
+    """Compare what watchers saw, a row per kind. `lawful`: see `Ways`."""
     for kind, comparison in compare_watches(
         ours.lines,
         theirs.lines,
         _settled(ours.exchanges),
         _settled(theirs.exchanges),
         placements=(ours.placements(), theirs.placements()),
+        lawful=lawful,
     ).items():
         table.add(
             f"{scenario}: watch",
@@ -151,21 +157,20 @@ def add_watches(
 
 
 def add_rollouts(
-    table: AgreementTable, scenario: str, ours: Observations, theirs: Observations
+    table: AgreementTable, scenario: str, ours: Rollouts, theirs: Rollouts
 ) -> Row:
     """Hold each side's rollouts to the arithmetic of its own strategy."""
-    sides = [Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs)]
     our_steps, their_steps = (
         f"{len(side.steps)} steps, {side.checks - len(side.complaints)} of"
         f" {side.checks} checks hold"
-        for side in sides
+        for side in (ours, theirs)
     )
     return table.add(
         f"{scenario}: watch",
         "steps of rollouts",
         our_steps,
         their_steps,
-        compare_rollouts(*sides),
+        compare_rollouts(ours, theirs),
     )
 
 
@@ -178,10 +183,11 @@ def compare_exchanges(
     *,
     placements: tuple[Placements, Placements] | None = None,
     given: str = "",
+    rollouts: tuple[Rollouts, Rollouts] | None = None,
 ) -> AgreementTable:
     """Compare two lists of exchanges, matched by what was asked. `placements`: what is
     known of either side's pods; else each scope's own answers have to do. `given`: see
-    `Row`.
+    `Row`. `rollouts`: both sides', if all of them were lawful.
     """
     table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
     scopes: dict[str, list[Pair]] = defaultdict(list)
@@ -189,7 +195,14 @@ def compare_exchanges(
         moment = (mine or yours).moment if scenario in BY_MOMENT else ""  # type: ignore[union-attr]
         scopes[moment].append((mine, yours))
     for pairs in scopes.values():
-        _compare_scope(scenario, pairs, table, placements or (None, None), given)
+        _compare_scope(
+            scenario,
+            pairs,
+            table,
+            placements or (None, None),
+            given,
+            rollouts or (None, None),
+        )
     return table
 
 
@@ -231,6 +244,7 @@ def _compare_scope(
     table: AgreementTable,
     placements: Sequence[Placements | None],
     given: str,
+    rollouts: Sequence[Rollouts | None],
 ) -> None:
     sides = []
     for side in (0, 1):
@@ -250,6 +264,7 @@ def _compare_scope(
             elif scenario in UNSETTLED:
                 in_flight = KUBELET
             body = normaliser.normalise(document["body"], in_flight=in_flight)
+            body = soften_steps(document["body"], body, rollouts[side])
             normalised.append(
                 normaliser.normalise({k: v for k, v in document.items() if k != "body"})
                 | {"body": body}

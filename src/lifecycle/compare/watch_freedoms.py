@@ -17,12 +17,15 @@ from dataclasses import dataclass
 
 from lifecycle.compare.accidents import RETRIED_START, START_FAILED
 from lifecycle.compare.masked import ABSENT
-from lifecycle.compare.rollouts import Limits
+from lifecycle.compare.rollouts import STEPS, Limits
 
 EARLY = "endpoints written down before they were ready"
-STEPS = "steps of a rollout"
 COUNTS = "counts while pods come and go"
-WAYS = (EARLY, STEPS, COUNTS, RETRIED_START)
+TRIGGERS = "updates that ready pods led to"
+WAYS = (EARLY, STEPS, COUNTS, TRIGGERS, RETRIED_START)
+
+ARRIVALS = "#arrivals"
+"""Counted beside a Service's fields: the endpoints that came, each with a ready pod."""
 
 Values = dict[str, list[str]]
 """`segment:path` → the distinct values that a field had there, in order, as JSON."""
@@ -31,6 +34,8 @@ _COUNTERS = re.compile(
     r"/status/(replicas|(available|ready|unavailable|terminating|updated"
     r"|fullyLabeled)Replicas)"
 )
+_GENERATIONS = ("/metadata/generation", "/status/observedGeneration")
+_TRIGGER_TIME = "/endpoints.kubernetes.io/last-change-trigger-time"
 _OF_A_START = re.compile(
     r"/status/containerStatuses/[^/]+/(lastState|state/waiting|restartCount)(/.*)?"
 )
@@ -47,13 +52,14 @@ _UNREADY = {
 @dataclass(slots=True, frozen=True)
 class Ways:
     """A field's values in one segment, ours and theirs; `lives` are all the values of
-    the two objects.
+    the two objects. `lawful`: every rollout of both sides kept to its arithmetic.
     """
 
     ours: Sequence[str]
     theirs: Sequence[str]
     segment: str
     lives: tuple[Values, Values]
+    lawful: bool = False
 
     @property
     def same_ends(self) -> bool:
@@ -79,14 +85,44 @@ def freedom(kind: str, path: str, ways: Ways) -> str | None:
     if kind in _UNREADY and path in _UNREADY[kind]:
         early = [_UNREADY[kind][path], *ways.ours], [_UNREADY[kind][path], *ways.theirs]
         return EARLY if early[0] == ways.theirs or early[1] == ways.ours else None
+    if kind in _UNREADY and path.endswith(_TRIGGER_TIME) and ways.same_ends:
+        return TRIGGERS if all(map(_triggered, _sides(ways))) else None
     if kind == "Pod" and _OF_A_START.fullmatch(path):
         retried = any(map(_failed_start, ways.lives))
         return RETRIED_START if retried and ways.folded else None
+    if kind == "ReplicaSet" and path in _GENERATIONS:
+        return STEPS if ways.lawful and _rising(ways) else None
     if kind == "ReplicaSet" and ways.same_ends:
         return _of_a_replica_set(path, ways)
     if kind == "Deployment" and ways.same_ends and _COUNTERS.fullmatch(path):
         return COUNTS if _within_limits(path, ways) else None
     return None
+
+
+def _sides(ways: Ways) -> list[tuple[Sequence[str], int]]:
+    """Each side's values, and how many endpoints came."""
+    return [
+        (values, int(life.get(f"{ways.segment}:{ARRIVALS}", ["0"])[0]))
+        for values, life in zip((ways.ours, ways.theirs), ways.lives, strict=True)
+    ]
+
+
+def _triggered(side: tuple[Sequence[str], int]) -> bool:
+    """Between updates that a pod's readiness led to, there may be others, which have no
+    time; of the former there are not more than pods that became ready, and one if any
+    did.
+    """
+    values, arrivals = side
+    came = sum(value != ABSENT for value in values[1:])
+    by_turns = len(set(values)) <= 2 and ABSENT in values
+    return by_turns and min(arrivals, 1) <= came <= arrivals
+
+
+def _rising(ways: Ways) -> bool:
+    return all(
+        all(a < b for a, b in itertools.pairwise(_numbers(values)))
+        for values in (ways.ours, ways.theirs)
+    )
 
 
 def _of_a_replica_set(path: str, ways: Ways) -> str | None:

@@ -24,7 +24,13 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT, marks_of, optional_rule
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.placements import Placements
-from lifecycle.compare.watch_freedoms import Values, Ways, carried, freedom
+from lifecycle.compare.watch_freedoms import (
+    ARRIVALS,
+    Values,
+    Ways,
+    carried,
+    freedom,
+)
 
 _SEQUENCED = frozenset(
     {"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"}
@@ -40,11 +46,12 @@ def compare_watches(
     their_moments: Sequence[float],
     *,
     placements: tuple[Placements | None, Placements | None] = (None, None),
+    lawful: bool = False,
 ) -> dict[str, Comparison]:
     """Compare two recorded watches (lines with `t`, `path`, `event`), a `Comparison`
     per kind.
 
-    Moments are the seconds at which everything had settled.
+    Moments are the seconds at which everything had settled. `lawful`: see `Ways`.
     """
     mine = _lives(list(ours), our_moments, placements[0])
     yours = _lives(list(theirs), their_moments, placements[1])
@@ -58,7 +65,7 @@ def compare_watches(
         pairs, ours_left, theirs_left = _partners(mine[life], yours[life])
         _lacking(life, ours_left, theirs_left, comparison)
         for a, b in pairs:
-            _compare_values(a, b, f"/{life[0]}", comparison)
+            _compare_values(a, b, f"/{life[0]}", comparison, lawful)
     return dict(result)
 
 
@@ -84,6 +91,7 @@ def _lives(
     stories: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
     labels: dict[str, str] = {}
     present: dict[str, set[str]] = defaultdict(set)
+    arrivals: Counter[tuple[str, int]] = Counter()
     for line, document in zip(lines, documents, strict=True):
         kind = (document or {}).get("kind", "")
         change = line["event"].get("type")
@@ -106,12 +114,17 @@ def _lives(
             earlier = stories[name]
             back = not earlier or earlier[-1][1] == "DELETED"
             earlier.append((segment, "ADDED" if back else "MODIFIED", entry))
+            arrivals[key, segment] += back
             labels[name] = f"{labels[key]} endpoint {entry['of']}"
         present[key] = set(entries)
     lives: dict[_Life, list[Values]] = defaultdict(list)
     for key, story in stories.items():
         gone = story[-1][0] if story[-1][1] == "DELETED" else -1
-        lives[labels[key], story[0][0], gone].append(_sequences(story))
+        life = _sequences(story)
+        for segment in range(len(moments) + 1):
+            if arrivals[key, segment]:
+                life[f"{segment}:{ARRIVALS}"] = [str(arrivals[key, segment])]
+        lives[labels[key], story[0][0], gone].append(life)
     return lives
 
 
@@ -225,16 +238,17 @@ def _partners(
 
 
 def _compare_values(
-    ours: Values, theirs: Values, path: str, comparison: Comparison
+    ours: Values, theirs: Values, path: str, comparison: Comparison, lawful: bool
 ) -> None:
     kind = path[1:].partition(" ")[0]
     for where in sorted(set(ours) | set(theirs)):
         segment, _, name = where.partition(":")
+        if name == ARRIVALS:
+            continue
         a, b = carried(ours, where), carried(theirs, where)
         comparison.total += 1
-        granted = (
-            "" if a == b else freedom(kind, name, Ways(a, b, segment, (ours, theirs)))
-        )
+        ways = Ways(a, b, segment, (ours, theirs), lawful)
+        granted = "" if a == b else freedom(kind, name, ways)
         if granted is None:
             comparison.differences.append(
                 Difference(

@@ -126,7 +126,7 @@ class LocalPodHost:
     async def mount(self, pod: Object) -> MountResult:
         return await self.volumes.wait_for_attach_and_mount(pod)
 
-    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    async def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
         uid = pod["metadata"]["uid"]
         self.volumes.unmount_volumes(uid)
         self.tokens.delete_for_pod(uid)

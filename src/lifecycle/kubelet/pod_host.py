@@ -67,7 +67,7 @@ class PodHost(Protocol):
         """Set its volumes up."""
         ...
 
-    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    async def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
         """Nothing of it runs any more: take its volumes down, remove its group, forget
         its tokens. Raises VolumeError, OSError.
         """
@@ -146,11 +146,11 @@ class PaperPodHost:
                 failures.append((volume, f"failed to fetch token: {error.args[0]}"))
         return failures
 
-    def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    async def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
         uid = pod["metadata"]["uid"]
         self.tokens.delete_for_pod(uid)
         if self._volumes is not None:
-            self._volumes.withdraw(uid)
+            await self._volumes.withdraw(uid)
 
     def clean_up(self, known: Collection[str]) -> list[str]:
         return []

@@ -275,7 +275,7 @@ class PodSyncer:
                 pod, self._status(pod, runtime, terminal=True)
             )
         try:
-            self._host.release(pod, self._pods.active_pods())
+            await self._host.release(pod, self._pods.active_pods())
         except (VolumeError, OSError) as error:
             self._event(pod, "Warning", "FailedUnMount", str(error), "")
         self._host.tokens.delete_for_pod(uid)

@@ -27,6 +27,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.queue.nominator import Nominator
+from lifecycle.scheduler.backend.queue.pod_activator import PodActivator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.config import (
     DEFAULT_SCHEDULER_NAME,
@@ -100,6 +101,7 @@ class Scheduler:
         configuration = configuration or SchedulerConfiguration()
         watched = SchedulerInformers(informers)
         listers, nominator, waiting = watched.listers(), Nominator(), WaitingPodsMap()
+        activator = PodActivator()
         # those that may fail come last
         configs = sorted(configuration.extenders, key=lambda config: config.ignorable)
         extenders = [HTTPExtender(config) for config in configs]
@@ -109,6 +111,7 @@ class Scheduler:
             options = Options(
                 listers=listers,
                 nominator=nominator,
+                pod_activator=activator,
                 client=client,
                 informers=informers,
                 event_recorder=EventRecorder(client, name, clock=clock),
@@ -124,6 +127,7 @@ class Scheduler:
             initial_backoff=configuration.pod_initial_backoff_seconds,
             max_backoff=configuration.pod_max_backoff_seconds,
         )
+        activator.subscribe(queue.activate)
         cache, snapshot = Cache(), Snapshot()
         rng = random.Random(rng_seed)
         algorithms = {

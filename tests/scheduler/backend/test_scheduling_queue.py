@@ -48,6 +48,32 @@ def test_a_gated_pod_waits_until_the_gate_is_lifted() -> None:
     with_queue(body)
 
 
+def test_a_gate_is_tried_again_only_after_what_it_wants_to_hear_of() -> None:
+    async def body(queue: SchedulingQueue) -> None:
+        queue.add(make_pod("gated", schedulingGates=[{"name": "example.com/hold"}]))
+        [waiting] = queue._unschedulable.values()
+        waiting.info.pod["spec"].pop("schedulingGates")
+        queue.move_all(ClusterEvent("AssignedPod", "Delete"), None, None)
+        assert queue.pending_pods()["gated"] == ["default/gated"]
+        queue.move_all(FORCE_ACTIVATE, None, None)
+        assert queue.pending_pods()["active"] == ["default/gated"]
+
+    with_queue(body)
+
+
+def test_a_pod_that_is_activated_does_not_wait_for_its_back_off() -> None:
+    async def body(queue: SchedulingQueue) -> None:
+        for name in ("refused", "broken"):
+            queue.add(make_pod(name))
+        await fail(queue, "NodeResourcesFit")
+        await fail(queue)
+        for key in ("default/refused", "default/broken", "default/nobody"):
+            queue.activate(key)
+        assert sorted(queue.pending_pods()["active"]) == ["default/broken", "default/refused"]
+
+    with_queue(body)
+
+
 async def fail(queue: SchedulingQueue, *plugins: str) -> None:
     queued = await queue.pop()
     queued.unschedulable_plugins = set(plugins)

@@ -46,7 +46,7 @@ class VolumeFiles(Protocol):
         """
         ...
 
-    def withdraw(self, uid: str) -> None:
+    async def withdraw(self, uid: str) -> None:
         """The pod is gone, and its volumes with it. Again does no harm."""
         ...
 

@@ -66,6 +66,8 @@ class HollowContainer:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._servers: list[tuple[Process | None, int, frozenset[str]]] = []
         self._ended: asyncio.Future[None] | None = None
+        self.listens_at = 0
+        """Nanoseconds of the clock before which it takes no connections."""
         self.input: asyncio.Queue[bytes] | None = None
         self.watchers: list[asyncio.Queue[tuple[str, bytes] | None]] = []
 

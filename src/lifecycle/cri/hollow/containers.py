@@ -23,6 +23,7 @@ from lifecycle.cri.hollow.filesystem import ROOT_DIRECTORIES, FileSystem, Mount
 from lifecycle.cri.hollow.process import SIGKILLED
 from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
+from lifecycle.cri.hollow.step_times import CREATE, LISTEN, START, STOP
 from lifecycle.cri.resolv_conf import resolv_conf
 
 START_ERROR = (
@@ -50,6 +51,7 @@ class HollowContainers(HollowState):
         sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
         """The image must be here."""
+        await self._take_time(CREATE)
         container_id = self._id()
         self._add_container(container_id, pod_sandbox_id, config)
         return container_id
@@ -146,7 +148,7 @@ class HollowContainers(HollowState):
 
     async def start_container(self, container_id: str) -> None:
         """Its program begins, and ends when it will."""
-        await self._take_time()
+        await self._take_time(START)
         container = self._container(container_id)
         status = container.status
         try:
@@ -166,6 +168,8 @@ class HollowContainers(HollowState):
             raise RuntimeServiceError(status.message) from None
         status.state = ContainerState.RUNNING
         status.started_at = self._now()
+        listens_after = int(self._step_times.draw(LISTEN) * 1_000_000_000)
+        container.listens_at = status.started_at + listens_after
         self.logs.create(status.log_path)
         self._emit(
             ContainerEventType.STARTED,
@@ -215,6 +219,7 @@ class HollowContainers(HollowState):
         container = self._container(container_id)
         if not container.running:
             return
+        await self._take_time(STOP)
         container.signal()
         if timeout <= 0 or not await container.wait(timeout):
             self._end(container, SIGKILLED)

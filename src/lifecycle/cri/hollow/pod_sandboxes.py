@@ -16,6 +16,7 @@ from lifecycle.cri.apis.pod_sandbox import (
 )
 from lifecycle.cri.hollow.containers import HollowContainers
 from lifecycle.cri.hollow.process import SIGKILLED
+from lifecycle.cri.hollow.step_times import SANDBOX
 
 
 class HollowPodSandboxes(HollowContainers):
@@ -23,7 +24,7 @@ class HollowPodSandboxes(HollowContainers):
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """Its id: 64 hexadecimal digits, as containerd's."""
-        await self._take_time()
+        await self._take_time(SANDBOX)
         sandbox_id = self._id()
         address = "" if config.host_network else self._addresses.allocate(sandbox_id)
         self._add_sandbox(sandbox_id, config, address, self._now())

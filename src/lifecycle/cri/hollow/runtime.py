@@ -9,8 +9,9 @@ themselves (`filesystem.py`). A container that only waits is no more than its st
 a thousand nodes with ten pods each are a few megabytes.
 
 `latency` stretches sandbox creation and container starts to real-looking times
-(seconds, each between half and one and a half times of it), for those who want to watch
-the states in between.
+(seconds, each between half and one and a half times of it), or all steps to those that
+they took on recorded nodes (`step_times.py`), for those who want to watch the states in
+between.
 
 Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go`,
 `cri-client/pkg/fake`).
@@ -28,6 +29,7 @@ from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow import streaming
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.pod_sandboxes import HollowPodSandboxes
+from lifecycle.cri.hollow.step_times import PROBE, PULL
 
 RUNTIME_HANDLERS = [
     {
@@ -69,12 +71,13 @@ class HollowRuntime(HollowPodSandboxes):
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """Addresses come from this range from now on."""
         self._addresses.use(pod_cidr)
-        self._rng.seed(pod_cidr)  # each node at a pace of its own
+        self._step_times.use(pod_cidr)
 
     async def exec_sync(
         self, container_id: str, cmd: tuple[str, ...], timeout: float
     ) -> ExecSyncResponse:
         """Runs nothing: what is not played says so, and ends with 126."""
+        await self._take_time(PROBE)
         return await streaming.exec_sync(self._container(container_id), cmd, timeout)
 
     async def exec(
@@ -155,7 +158,7 @@ class HollowRuntime(HollowPodSandboxes):
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
         """At once, unless the name says that there is no such image."""
-        await self._take_time()
+        await self._take_time(PULL)
         pulled = self.images.pull_image(image, auth)
         return pulled.repo_digests[0] if pulled.repo_digests else pulled.id
 
@@ -191,12 +194,17 @@ class HollowRuntime(HollowPodSandboxes):
         for host in hosts:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
-                if container.running and container.pages(port) is not None:
+                if (
+                    container.running
+                    and container.pages(port) is not None
+                    and self._now() >= container.listens_at
+                ):
                     return container
         return None
 
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """Works where the program listens."""
+        await self._take_time(PROBE)
         return (
             ""
             if self._listening(ip, port)
@@ -207,6 +215,7 @@ class HollowRuntime(HollowPodSandboxes):
         """Hollow servers have a start page, or tell that they are well, and nothing
         else. They speak no TLS.
         """
+        await self._take_time(PROBE)
         return streaming.http_answer(
             self._listening(request.host, request.port), request
         )

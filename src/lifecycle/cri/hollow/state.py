@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from random import Random
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -23,6 +23,7 @@ from lifecycle.cri.hollow.images import KIND_IMAGES, HollowImages
 from lifecycle.cri.hollow.logs import HollowLogs
 from lifecycle.cri.hollow.process import Program
 from lifecycle.cri.hollow.programs import Key, Programs
+from lifecycle.cri.hollow.step_times import RELEASE, Latency, StepTimes
 from lifecycle.cri.hollow.volumes import HollowVolumes
 
 
@@ -34,7 +35,8 @@ class HollowState:
         *,
         clock: Clock | None = None,
         names: NameSource | None = None,
-        latency: float = 0.0,
+        latency: Latency = 0.0,
+        seed: int | None = None,
         images: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
         missing_images: Iterable[str] = (),
         programs: Mapping[Key, Program] | None = None,
@@ -42,11 +44,10 @@ class HollowState:
     ) -> None:
         self._clock = clock or Clock()
         self._names = names or NameSource()
-        self.latency = latency
-        self._rng = Random(0)
+        self._step_times = StepTimes(latency, str(seed))
         self._programs = Programs(programs)
         self.images = HollowImages(images, missing_images, self._programs.has_image)
-        self.volumes = HollowVolumes()
+        self.volumes = HollowVolumes(partial(self._take_time, RELEASE))
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._by_pod: dict[str, list[str]] = {}
         self._containers: dict[str, HollowContainer] = {}
@@ -62,9 +63,10 @@ class HollowState:
         """Handlers are called on the loop, at once."""
         self._handlers.append(handler)
 
-    async def _take_time(self) -> None:
-        if self.latency:  # no two starts on a real machine take equally long
-            await asyncio.sleep(self.latency * (0.5 + self._rng.random()))
+    async def _take_time(self, step: str) -> None:
+        seconds = self._step_times.draw(step)
+        if seconds:
+            await asyncio.sleep(seconds)
 
     def _now(self) -> int:
         return int(self._clock.now() * 1_000_000_000)

@@ -89,9 +89,10 @@ class Tree:
 
 
 class HollowVolumes:
-    """One node's."""
+    """One node's. `unmount` takes the time that it takes to release a pod's."""
 
-    def __init__(self) -> None:
+    def __init__(self, unmount: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._unmount = unmount
         self._published: dict[str, Contents] = {}
         self._empty_dirs: dict[tuple[str, str], Tree] = {}
         self._disk = Tree()
@@ -100,8 +101,10 @@ class HollowVolumes:
         """From now on a pod's volumes are read there."""
         self._published[uid] = contents
 
-    def withdraw(self, uid: str) -> None:
+    async def withdraw(self, uid: str) -> None:
         """The pod has ended, and its volumes with it. Again does no harm."""
+        if self._unmount is not None:
+            await self._unmount()
         self._published.pop(uid, None)
         for key in [key for key in self._empty_dirs if key[0] == uid]:
             del self._empty_dirs[key]

@@ -62,9 +62,9 @@ class PaperVolumes:
         """The pod's files can be read from now on, as this version of it says."""
         self._files.publish(pod["metadata"]["uid"], partial(self._contents, pod))
 
-    def withdraw(self, uid: str) -> None:
+    async def withdraw(self, uid: str) -> None:
         """The pod is gone."""
-        self._files.withdraw(uid)
+        await self._files.withdraw(uid)
 
     async def _contents(self, pod: Object, name: str) -> Mapping[str, bytes]:
         if name == "etc-hosts":

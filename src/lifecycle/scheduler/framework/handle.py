@@ -4,7 +4,7 @@ Plugins know interfaces, this one among them, and nothing else of the scheduler:
 each other, not the queue, not the cache.
 
 Upstream: `staging/src/k8s.io/kube-scheduler/framework/interface.go` (`Handle`,
-`PodNominator`, `WaitingPod`), `extender.go` (`Extender`), v1.36.
+`PodNominator`, `PodActivator`, `WaitingPod`), `extender.go` (`Extender`), v1.36.
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ class PodNominator(Protocol):
     def nominated_node_of(self, key: str) -> str: ...
 
     def __bool__(self) -> bool: ...
+
+
+class PodActivator(Protocol):
+    """Brings waiting pods back."""
+
+    def activate(self, key: str) -> None: ...
 
 
 class WaitingPod(Protocol):
@@ -108,6 +114,9 @@ class Handle(Protocol):
 
     @property
     def nominator(self) -> PodNominator: ...
+
+    @property
+    def pod_activator(self) -> PodActivator: ...
 
     @property
     def extenders(self) -> Sequence[Extender]: ...

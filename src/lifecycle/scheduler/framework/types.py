@@ -55,13 +55,14 @@ class QueuedPodInfo:
 
     `unschedulable_count`: how often plugins refused it; `consecutive_errors`: how often
     in a row it came back for no plugin's sake. Each has its own back-off.
-    `pending_plugins` are those that refused it with `Pending`.
+    `pending_plugins` are those that refused it with `Pending`; `gating_plugin` is the
+    one that keeps it out of the queue, if one does.
     """
 
     __slots__ = (
         "attempts",
         "consecutive_errors",
-        "gated",
+        "gating_plugin",
         "info",
         "initial_timestamp",
         "pending_plugins",
@@ -79,7 +80,12 @@ class QueuedPodInfo:
         self.consecutive_errors = 0
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
-        self.gated = False
+        self.gating_plugin = ""
+
+    @property
+    def gated(self) -> bool:
+        """Whether a plugin keeps it out of the queue."""
+        return bool(self.gating_plugin)
 
     @property
     def key(self) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import internal_error
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -192,7 +193,8 @@ def test_a_nomination_ends_when_nothing_is_to_be_had_any_more() -> None:
     run_virtual(main())
 
 
-def test_the_more_important_of_two_preemptors_takes_the_nomination_from_the_other() -> None:
+@pytest.mark.parametrize(("asks", "keeps"), [("1500m", False), ("700m", True)])
+def test_the_more_important_of_two_preemptors_takes_the_nomination_if_more_have_to_go(asks: str, keeps: bool) -> None:
     async def main() -> None:
         async with small_cluster(nodes=()) as cluster:
             silent = {
@@ -202,16 +204,69 @@ def test_the_more_important_of_two_preemptors_takes_the_nomination_from_the_othe
             }  # no kubelet: nothing ends there
             await cluster.admin.create(resource("nodes"), silent)
             await cluster.admin.patch(resource("nodes"), "silent", "", {"spec": {"taints": None}})
-            for name, value in (("low", 1), ("middle", 10), ("high", 1000)):
+            for name, value in (("low", 1), ("lower", 0), ("middle", 10), ("high", 1000)):
                 await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), priority_class(name, value))
-            for name in ("low", "middle", "high"):
-                await cluster.create_pod(pod(name, "1500m", name))
+            for name, cpu in (("low", "900m"), ("lower", "900m"), ("middle", "700m"), ("high", asks)):
+                await cluster.create_pod(pod(name, cpu, name))
                 await asyncio.sleep(3)
-                pods = await cluster.pods("default")
-                nominated = {n: p["status"].get("nominatedNodeName") for n, p in pods.items()}
-                assert nominated == {n: "silent" if n == name != "low" else None for n in pods}
-            assert pods["low"]["spec"]["nodeName"] == "silent"
-            assert "deletionTimestamp" in pods["low"]["metadata"]
+            pods = await cluster.pods("default")
+            nominated = {n: p["status"].get("nominatedNodeName") for n, p in pods.items()}
+            assert nominated == {"low": None, "lower": None, "high": "silent", "middle": "silent" if keeps else None}
+            going = {n for n, p in pods.items() if "deletionTimestamp" in p["metadata"]}
+            assert going == ({"lower"} if keeps else {"low", "lower"})
+
+    run_virtual(main())
+
+
+class Telling:
+    """A client and a handle for an executor alone: the first victim's deletion is answered when `answer` is set."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.model = Preempting([make_node("n")], []).model
+        self.answer = asyncio.Event()
+        self.told: list[str] = []
+        self.activated: list[str] = []
+        self.broken = broken
+        self.client = self.pod_activator = self
+        self.nominator, self.clock, self.profile_name = self.model.nominator, Clock(), "default-scheduler"
+        self.informers = self.event_recorder = None
+
+    def get_waiting_pod(self, uid: str) -> None:
+        return None
+
+    def activate(self, key: str) -> None:
+        self.activated.append(key)
+
+    async def patch(self, *args: Any, **options: Any) -> None:
+        pass
+
+    async def delete(self, _: Any, name: str, namespace: str) -> None:
+        self.told.append(name)
+        await self.answer.wait()
+        if self.broken:
+            raise internal_error("no")
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_preemptor_stays_out_of_the_queue_until_the_last_victim_is_told_and_comes_back_if_telling_fails(
+    broken: bool,
+) -> None:
+    async def main() -> None:
+        handle = Telling(broken)
+        plugin = DefaultPreemption(handle)  # type: ignore[arg-type]
+        preemptor = PodInfo(important())
+        victims = [PodInfo(running(name, "n", 1, "2")) for name in ("one", "other")]
+        plugin._executor.prepare(preemptor, Candidate("n", victims, 0))
+        status = plugin.pre_enqueue(preemptor.pod)
+        assert status is not None
+        assert status.message == "waiting for the preemption for this pod to be finished"
+        await asyncio.sleep(1)
+        assert (handle.told, plugin.pre_enqueue(preemptor.pod)) == (["one"], status)
+        handle.answer.set()
+        await asyncio.sleep(1)
+        assert handle.told == (["one"] if broken else ["one", "other"])
+        assert plugin.pre_enqueue(preemptor.pod) is None
+        assert handle.activated == ([preemptor.key] if broken else [])
 
     run_virtual(main())
 

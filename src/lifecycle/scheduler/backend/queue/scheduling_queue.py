@@ -119,6 +119,16 @@ class SchedulingQueue:
         self._unschedulable[queued.key] = queued
         self._arm_flush()
 
+    def activate(self, key: str) -> None:
+        """Somebody wants the pod tried again now, if it waits. Upstream: `Activate`."""
+        queued = (
+            self._backoff.remove(key)
+            or self._error_backoff.remove(key)
+            or self._unschedulable.pop(key, None)
+        )
+        if queued is not None:
+            self._move_to_active(queued)
+
     # -- out ---------------------------------------------------------------------------
 
     async def pop(self) -> QueuedPodInfo:
@@ -159,7 +169,7 @@ class SchedulingQueue:
         if not self._unschedulable:
             return
         for queued in list(self._unschedulable.values()):
-            if only(queued.info):
+            if self._gate_cares(queued, event) and only(queued.info):
                 self._requeue(queued, event, old, new)
 
     def pending_pods(self) -> dict[str, list[str]]:
@@ -217,6 +227,15 @@ class SchedulingQueue:
     def _framework_of(self, pod: Object) -> Framework:
         return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
 
+    def _gate_cares(self, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
+        """Whether the event says anything to the plugin that keeps the pod out, if one
+        does. Upstream: `GatingPluginEvents`.
+        """
+        if not queued.gated or event is FORCE_ACTIVATE:
+            return True
+        hints = self._framework_of(queued.info.pod).hints
+        return event in hints.get(queued.gating_plugin, {event: always})
+
     def _gated(self, queued: QueuedPodInfo) -> bool:
         """Whether a plugin keeps the pod out; if so it waits for what that plugin wants
         to hear of.
@@ -224,11 +243,11 @@ class SchedulingQueue:
         for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
-                queued.gated = True
+                queued.gating_plugin = plugin.name
                 queued.unschedulable_plugins.add(plugin.name)
                 self._unschedulable[queued.key] = queued
                 return True
-        queued.gated = False
+        queued.gating_plugin = ""
         return False
 
     def _move_to_active(self, queued: QueuedPodInfo) -> None:

@@ -7,7 +7,7 @@ nominated: no broken disruption budgets, then the lowest highest priority among 
 the lowest sum, the fewest, and the latest started.
 
 Upstream: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`
-(`PostFilter`, `SelectVictimsOnNode`, `PodEligibleToPreemptOthers`,
+(`PreEnqueue`, `PostFilter`, `SelectVictimsOnNode`, `PodEligibleToPreemptOthers`,
 `filterPodsWithPDBViolation`), v1.36. The steps around it are in
 `framework/preemption`.
 """
@@ -19,10 +19,13 @@ from collections.abc import Mapping
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.events import POD_DELETED
 from lifecycle.scheduler.framework.handle import Candidate, Handle
 from lifecycle.scheduler.framework.interface import (
+    EnqueueExtensions,
     PostFilterAnswer,
     PostFilterPlugin,
+    PreEnqueuePlugin,
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
@@ -33,8 +36,10 @@ from lifecycle.scheduler.framework.preemption.preemption import (
     start_time,
 )
 from lifecycle.scheduler.framework.status import Code, Status, unresolvable
+from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
+PREEMPTING = "waiting for the preemption for this pod to be finished"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
@@ -57,8 +62,15 @@ def _terminating_by_preemption(pod: Object) -> bool:
     )
 
 
-class DefaultPreemption(PostFilterPlugin):
-    """Finds a node and its victims, and begins to evict them."""
+def _never(_pod: PodInfo, _old: Object | None, _new: Object | None) -> bool:
+    """The hint of a plugin that leaves it to others to say when a pod comes back."""
+    return False
+
+
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
+    """Finds a node and its victims, and begins to evict them. Until the last of them
+    has been told, the pod stays out of the queue: trying again would be in vain.
+    """
 
     name = "DefaultPreemption"
 
@@ -70,6 +82,18 @@ class DefaultPreemption(PostFilterPlugin):
     async def close(self) -> None:
         """Stop evicting."""
         await self._executor.close()
+
+    def pre_enqueue(self, pod: Object) -> Status | None:
+        """None unless victims of the pod are still being told."""
+        if self._executor.is_pod_running_preemption(pod["metadata"].get("uid", "")):
+            return unresolvable(self.name, PREEMPTING)
+        return None
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
+        """A pod that is kept out looks up when one has gone; whether that helps, those
+        say who refused it before.
+        """
+        return {POD_DELETED: _never}
 
     async def post_filter(
         self,

@@ -3,14 +3,16 @@
 Each victim first gets the condition `DisruptionTarget`, so that whoever owns it knows
 that it did not fail, and is then deleted. A less important pod that the node was kept
 for loses its nomination: it should look elsewhere. Upstream does all this beside the
-scheduling loop (since v1.33): the preemptor waits in the queue meanwhile, and the
-deletion of the last victim brings it back.
+scheduling loop (since v1.33): the preemptor is kept out of the queue meanwhile, and the
+deletion of the last victim brings it back. If telling fails, it comes back at once.
 
 Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`,
-`PreemptPod`, `getLowerPriorityNominatedPods`), v1.36.
+`PreemptPod`, `IsPodRunningPreemption`, `getLowerPriorityNominatedPods`), v1.36.
 """
 
 from __future__ import annotations
+
+import logging
 
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -21,6 +23,12 @@ from lifecycle.scheduler.framework.handle import Candidate, Handle
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.pod_conditions import condition_patch
 
+log = logging.getLogger(__name__)
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, StatusError) and error.code == 404
+
 
 class Executor:
     """Runs a plugin's preemptions as tasks. Without a client nobody is evicted."""
@@ -29,6 +37,8 @@ class Executor:
         self._plugin_name = plugin_name
         self._handle = handle
         self._tasks = BackgroundTasks()
+        self._preempting: dict[str, PodInfo | None] = {}
+        """Uid of the preemptor → the last victim, once it is only about that one."""
 
     async def close(self) -> None:
         """Stop what is under way."""
@@ -37,25 +47,51 @@ class Executor:
     def prepare(self, info: PodInfo, candidate: Candidate) -> None:
         """Start evicting the candidate's victims for a pod."""
         client = self._handle.client
-        if client is not None:
-            work = self._run(client, info, candidate)
+        victims = [
+            victim
+            for victim in candidate.victims
+            if not victim.pod["metadata"].get("deletionTimestamp")
+        ]
+        if client is not None and victims:
+            self._preempting[info.uid] = None
+            work = self._run(client, info, victims, candidate.node)
             self._tasks.start(work, f"preemption for {info.key}")
 
-    async def _run(
-        self, client: Client, preemptor: PodInfo, candidate: Candidate
-    ) -> None:
-        nominated = self._handle.nominator.nominated_pods_for_node(candidate.node)
-        for other in nominated:
-            if other.key != preemptor.key and other.priority < preemptor.priority:
-                await self._clear_nomination(client, other)
-        for victim in candidate.victims:
-            try:
-                await self._preempt_pod(client, preemptor, victim, candidate.node)
-            except StatusError as error:
-                if error.code != 404:
-                    raise
+    def is_pod_running_preemption(self, uid: str) -> bool:
+        """Whether victims of the pod are still being told. Of the last one the news may
+        be here before the answer: then it is told.
+        """
+        if uid not in self._preempting:
+            return False
+        last = self._preempting[uid]
+        informers = self._handle.informers
+        if last is None or informers is None:
+            return True
+        now = informers.informer(resource("pods")).indexer.get_by_key(last.key)
+        return now is not None and not now["metadata"].get("deletionTimestamp")
 
-    async def _clear_nomination(self, client: Client, info: PodInfo) -> None:
+    async def _run(
+        self, client: Client, preemptor: PodInfo, victims: list[PodInfo], node: str
+    ) -> None:
+        ok = True
+        try:
+            nominated = self._handle.nominator.nominated_pods_for_node(node)
+            for other in nominated:
+                if other.key != preemptor.key and other.priority < preemptor.priority:
+                    ok = await self._clear_nomination(client, other) and ok
+            for victim in victims:
+                if victim is victims[-1]:
+                    self._preempting[preemptor.uid] = victim
+                if not await self._preempt_pod(client, preemptor, victim, node):
+                    ok = False
+                    break
+        finally:
+            del self._preempting[preemptor.uid]
+        if not ok:
+            self._handle.pod_activator.activate(preemptor.key)
+
+    async def _clear_nomination(self, client: Client, info: PodInfo) -> bool:
+        """Whether it could be said, or did not need to."""
         self._handle.nominator.delete_nominated_pod_if_exists(info.key)
         metadata = info.pod["metadata"]
         try:
@@ -67,26 +103,30 @@ class Executor:
                 patch_type=STRATEGIC_MERGE_PATCH,
                 subresource="status",
             )
-        except StatusError as error:
-            if error.code != 404:
-                raise
+        except (StatusError, OSError) as error:
+            return _is_gone(error)
+        return True
 
     async def _preempt_pod(
         self, client: Client, preemptor: PodInfo, victim: PodInfo, node: str
-    ) -> None:
+    ) -> bool:
+        """Whether the victim goes, or is gone."""
         pod = victim.pod
-        if pod["metadata"].get("deletionTimestamp"):
-            return
         waiting = self._handle.get_waiting_pod(victim.uid)
         if waiting is not None:  # it has not even been bound
             waiting.preempt(self._plugin_name, "preempted")
         else:
-            await self._evict(client, pod)
+            try:
+                await self._evict(client, pod)
+            except (StatusError, OSError) as error:
+                log.debug("%s not preempted: %s", victim.key, error)
+                return _is_gone(error)
         recorder = self._handle.event_recorder
         if recorder is not None:
             text = f"Preempted by pod {preemptor.uid} on node {node}"
             about = {"kind": "Pod", "apiVersion": "v1", **pod}
             recorder.event(about, "Normal", "Preempted", text)
+        return True
 
     async def _evict(self, client: Client, pod: Object) -> None:
         metadata = pod["metadata"]

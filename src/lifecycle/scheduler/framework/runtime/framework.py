@@ -81,6 +81,7 @@ class Framework:
         self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
         self.listers = options.listers
         self.nominator = options.nominator
+        self.pod_activator = options.pod_activator
         self.client, self.informers = options.client, options.informers
         self.event_recorder, self.clock = options.event_recorder, options.clock
         self.extenders = options.extenders

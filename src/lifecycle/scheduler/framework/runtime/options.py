@@ -14,7 +14,12 @@ from lifecycle.api.clock import Clock
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.scheduler.framework.handle import Extender, Handle, PodNominator
+from lifecycle.scheduler.framework.handle import (
+    Extender,
+    Handle,
+    PodActivator,
+    PodNominator,
+)
 from lifecycle.scheduler.framework.interface import Plugin
 from lifecycle.scheduler.framework.listers import Listers
 from lifecycle.scheduler.framework.node_info import PodInfo
@@ -44,6 +49,12 @@ class NoNominations:
         return False
 
 
+class NoQueue:
+    """For those who only decide: nobody waits."""
+
+    def activate(self, key: str) -> None: ...
+
+
 @dataclass(slots=True, frozen=True)
 class Options:
     """What the plugins of a framework have to do with. Without a client they can
@@ -52,6 +63,7 @@ class Options:
 
     listers: Listers = field(default_factory=Listers)
     nominator: PodNominator = field(default_factory=NoNominations)
+    pod_activator: PodActivator = field(default_factory=NoQueue)
     client: Client | None = None
     informers: SharedInformerFactory | None = None
     event_recorder: EventRecorder | None = None
