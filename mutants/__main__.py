@@ -20,7 +20,14 @@ PACKAGE = CHECKOUT / "src" / "lifecycle"
 KEPT = CHECKOUT / "_build" / "mutants"
 """Which test runs which line is measured once, and again for test files that have changed."""
 QUOTED = "quoted"
-EVIDENCE = ("tests/agreements", "tests/claims", "tests/compare", "tests/cluster/test_agree.py")
+EVIDENCE = (
+    "tests/agreements",
+    "tests/claims",
+    "tests/compare",
+    "tests/cluster/test_agree.py",
+    "tests/dns/test_recorded_answers.py",
+    "tests/proxy/test_recorded_rules.py",
+)
 """Who is asked about quoted code: the agreement tables, the checks of claims, the comparison of whole journeys."""
 ABOUT_THE_JUDGES = frozenset(
     {

@@ -21,6 +21,7 @@ from generators.programs import (
     flags,
     identity,
     kubectl,
+    leaders,
     plugins,
     scheduling,
 )
@@ -51,6 +52,11 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        about = "who leads"
+        yield (
+            f"{newest}/leaders.jsonl",
+            lines(leaders.answers(plane, server), about, ours),
+        )
         for version, name in KUBECTLS.items():
             typed = kubectls / name
             if not typed.exists():
