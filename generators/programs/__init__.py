@@ -24,6 +24,7 @@ from generators.programs import (
     leaders,
     plugins,
     scheduling,
+    schemas,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -67,6 +68,12 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 f"{folder}/kubectl.jsonl",
                 lines(kubectl.answers(typed, server), "what is typed", which),
             )
+            if folder == newest:
+                about = "the published schemas"
+                yield (
+                    f"{folder}/schemas.jsonl",
+                    lines(schemas.answers(typed, server), about, which),
+                )
             yield (
                 f"{folder}/credentials.jsonl",
                 lines(credentials.answers(typed), "credentials", which),
