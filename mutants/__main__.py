@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mutants.coverage_map import CoverageMap, measure
+from mutants.coverage_map import CoverageMap, measure, test_files
 from mutants.quoted import quoted_lines
 from mutants.report import Score, keep, with_reasons
 from mutants.sample import Lines, sample
@@ -20,8 +20,26 @@ PACKAGE = CHECKOUT / "src" / "lifecycle"
 KEPT = CHECKOUT / "_build" / "mutants"
 """Which test runs which line is measured once, and again for test files that have changed."""
 QUOTED = "quoted"
-EVIDENCE = ["tests/agreements", "tests/claims", "tests/compare", "tests/cluster/test_agree.py"]
+EVIDENCE = (
+    "tests/agreements",
+    "tests/claims",
+    "tests/compare",
+    "tests/cluster/test_agree.py",
+    "tests/dns/test_recorded_answers.py",
+    "tests/proxy/test_recorded_rules.py",
+)
 """Who is asked about quoted code: the agreement tables, the checks of claims, the comparison of whole journeys."""
+ABOUT_THE_JUDGES = frozenset(
+    {
+        "test_every_row_can_go_red.py",
+        "test_checks_can_fail.py",
+        "test_tampered_answers.py",
+        "test_tampered_evidence.py",
+        "test_without_evidence.py",
+    }
+)
+"""Not asked: they break things themselves, to see whether a table or a check notices. What they would say of a mutant is
+no evidence of a chapter's, and takes minutes."""
 
 
 def rooms() -> list[str]:
@@ -31,10 +49,16 @@ def rooms() -> list[str]:
     )
 
 
+def evidence() -> list[str]:
+    """The test files that ask a table or a check."""
+    files = (file for name in EVIDENCE for file in test_files(CHECKOUT / name))
+    return [str(file.relative_to(CHECKOUT)) for file in files if file.name not in ABOUT_THE_JUDGES]
+
+
 def modules_and_tests(room: str) -> tuple[Lines, list[str]]:
     """What may be broken in a room, and who should notice."""
     if room == QUOTED:
-        return quoted_lines(CHECKOUT / "book", PACKAGE), EVIDENCE
+        return quoted_lines(CHECKOUT / "book", PACKAGE), evidence()
     return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}"]
 
 

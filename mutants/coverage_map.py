@@ -73,7 +73,7 @@ def measure(source: Path, tests: list[str], folder: Path, cwd: Path | None = Non
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "map.json"
     document = json.loads(kept.read_text()) if kept.exists() else {}
-    now = {str(file): _digest(file) for name in tests for file in _test_files(cwd / name)}
+    now = {str(file): _digest(file) for name in tests for file in test_files(cwd / name)}
     known = {name: part for name, part in document.items() if part["digest"] == now.get(name)}
     if new := sorted(now.keys() - known.keys()):
         file = folder / "new.json"
@@ -86,7 +86,8 @@ def measure(source: Path, tests: list[str], folder: Path, cwd: Path | None = Non
     return _together(known.values())
 
 
-def _test_files(path: Path) -> list[Path]:
+def test_files(path: Path) -> list[Path]:
+    """A test file, or all of a folder."""
     return [path] if path.is_file() else sorted(path.rglob("test_*.py"))
 
 

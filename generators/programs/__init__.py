@@ -21,8 +21,10 @@ from generators.programs import (
     flags,
     identity,
     kubectl,
+    leaders,
     plugins,
     scheduling,
+    schemas,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -51,6 +53,11 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        about = "who leads"
+        yield (
+            f"{newest}/leaders.jsonl",
+            lines(leaders.answers(plane, server), about, ours),
+        )
         for version, name in KUBECTLS.items():
             typed = kubectls / name
             if not typed.exists():
@@ -61,6 +68,12 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 f"{folder}/kubectl.jsonl",
                 lines(kubectl.answers(typed, server), "what is typed", which),
             )
+            if folder == newest:
+                about = "the published schemas"
+                yield (
+                    f"{folder}/schemas.jsonl",
+                    lines(schemas.answers(typed, server), about, which),
+                )
             yield (
                 f"{folder}/credentials.jsonl",
                 lines(credentials.answers(typed), "credentials", which),

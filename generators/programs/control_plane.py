@@ -217,13 +217,20 @@ class ControlPlane:
         return process.returncode != 0 and mode.encode() in process.stderr
 
     def controller_manager(
-        self, server: Server, *flags: str
+        self,
+        server: Server,
+        *flags: str,
+        user: str = "system:kube-controller-manager",
+        groups: tuple[str, ...] = (),
     ) -> subprocess.Popen[bytes]:
-        """A controller manager."""
+        """A controller manager. Its log is called `controllers`, or after another
+        user.
+        """
+        usual = user.startswith("system:")
         return self._run(
-            "controllers",
+            "controllers" if usual else user,
             str(self.programs / "kube-controller-manager"),
-            f"--kubeconfig={server.kubeconfig('system:kube-controller-manager')}",
+            f"--kubeconfig={server.kubeconfig(user, *groups)}",
             "--leader-elect=false",
             "--use-service-account-credentials",
             f"--service-account-private-key-file={self.folder / 'accounts.key'}",

@@ -169,7 +169,7 @@ def lose(answer: Object) -> None:
 
 
 def rename(answer: Object) -> None:
-    answer["response"]["convertedObjects"][0]["metadata"]["name"] = "b"
+    answer["response"]["convertedObjects"][0]["metadata"]["name"] = "other"
 
 
 def wrong_version(answer: Object) -> None:
@@ -191,7 +191,7 @@ def crash(answer: Object) -> None:
         (lose, f"{WHAT} returned 0 objects, expected 1"),
         (
             rename,
-            f"{WHAT} returned invalid object: must have the same name: a != b",
+            f"{WHAT} returned invalid object: must have the same name: a != other",
         ),
         (
             wrong_version,

@@ -76,8 +76,10 @@ class LeaderElector:
 
     async def try_acquire_or_renew(self) -> bool:
         """One attempt; whether this one leads now."""
+        kept: Object | None = None
         try:
             if self.is_leader and self._observed is not None and self._lease_valid():
+                kept = self._observed["spec"]
                 try:
                     return self._hold(await self._write(self._observed))
                 except StatusError:
@@ -87,7 +89,7 @@ class LeaderElector:
             except StatusError as error:
                 if error.code != 404:
                     raise
-                lease = self._new_lease(self._clock.micro_timestamp())
+                lease = self._new_lease(self._clock.micro_timestamp(), kept)
                 return self._hold(
                     await self._client.create(_LEASES, lease, self._namespace)
                 )
@@ -161,12 +163,16 @@ class LeaderElector:
             "leaseTransitions": transitions,
         }
 
-    def _new_lease(self, now: str) -> Object:
+    def _new_lease(self, now: str, kept: Object | None) -> Object:
+        """`kept`: what a leader said of itself in the lease that is gone."""
+        acquired, transitions = now, 0
+        if kept is not None:
+            acquired, transitions = kept["acquireTime"], kept["leaseTransitions"]
         return {
             "kind": "Lease",
             "apiVersion": "coordination.k8s.io/v1",
             "metadata": {"name": self._name, "namespace": self._namespace},
-            "spec": self._spec(now, now, 0),
+            "spec": self._spec(acquired, now, transitions),
         }
 
     def _taken(self, lease: Object, now: str) -> Object:

@@ -228,9 +228,12 @@ class Recording:
         raise InspectorError("no /version recorded")
 
     def _day(self) -> str:
+        scenarios = self.scenarios()
+        told = ["journey"] if "journey" in scenarios else scenarios
         stamps = [
             entry["time"]
-            for exchange in self.exchanges("journey")
+            for scenario in told
+            for exchange in self.exchanges(scenario)
             if isinstance(exchange.response, dict)
             for entry in exchange.response.get("metadata", {}).get("managedFields", ())
         ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -14,11 +16,13 @@ from lifecycle.agreements import request_counts, services
 from lifecycle.agreements.binding import binding_agreement
 from lifecycle.agreements.deployments import QUESTIONS, deployment_agreement
 from lifecycle.agreements.informers import WEATHER, informer_agreement
+from lifecycle.agreements.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
 from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
 from lifecycle.agreements.request_counts import cost_agreement
 from lifecycle.agreements.scheduling import scheduling_agreement
 from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
 from lifecycle.agreements.services import recorded_slices, services_agreement
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
@@ -146,7 +150,63 @@ CALM, CUT, FORGOTTEN = WEATHER
 STEADY = "what handlers are told, in order"
 ALL_WEATHERS = "the same reflector fills every cache, and tells every handler, in all weathers"
 
+
+def goes_on_without_the_lease(real: Any) -> Any:
+    async def renew(self: Any) -> None:
+        await real(self)
+        await asyncio.Event().wait()
+
+    return renew
+
+
+def looks_twice(real: Any) -> Any:
+    async def acquire(self: Any) -> None:
+        with suppress(StatusError):
+            await self._client.get(LEASES, NAME, NAMESPACE)
+        await real(self)
+
+    return acquire
+
+
 JUDGED = (
+    Judged(
+        "leader_election_agreement",
+        leader_election_agreement,
+        sabotages=(
+            Sabotage(
+                "a lease is made anew by a leader that has forgotten since when it leads",
+                "client.leader_election.LeaderElector._new_lease",
+                Wrapped(lambda real: lambda self, now, kept: real(self, now, None)),
+                ("deletes the Lease",),
+            ),
+            Sabotage(
+                "whoever is robbed goes on",
+                "client.leader_election.LeaderElector.renew",
+                Wrapped(goes_on_without_the_lease),
+                ("writes himself",),
+            ),
+            Sabotage(
+                "one look too many before the first lease",
+                "client.leader_election.LeaderElector.acquire",
+                Wrapped(looks_twice),
+                ("first of two",),
+            ),
+            Sabotage(
+                "takeovers are not counted",
+                "client.leader_election.LeaderElector._taken",
+                afterwards(lambda lease, *_: {**lease, "spec": {**lease["spec"], "leaseTransitions": 0}}),
+                ("is killed", "deletes the Lease"),
+                because="the count goes on",
+            ),
+            Sabotage(
+                "leases of another length",
+                "client.leader_election.LeaderElector._spec",
+                afterwards(lambda spec, *_: {**spec, "leaseDurationSeconds": 7}),
+                ("first of two", "both run", "is killed", "deletes the Lease", "asked to end"),
+                because="each lease says how long it lasts",
+            ),
+        ),
+    ),
     Judged(
         "scheduling_agreement",
         lambda: scheduling_agreement(open_recording()),

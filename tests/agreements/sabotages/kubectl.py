@@ -11,11 +11,13 @@ import pytest
 from lifecycle.agreements import kubeconfig
 from lifecycle.agreements.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
 from lifecycle.agreements.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
+from lifecycle.agreements.published_schemas import published_schemas_agreement
 from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
 from lifecycle.agreements.traced_requests import traced_requests
 from lifecycle.inspector import open_recording
+from lifecycle.kubectl.failures import CommandError
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
-from tests.claims.broken.breakage import afterwards
+from tests.claims.broken.breakage import Wrapped, afterwards
 
 HONEST = kubeconfig.ours
 """Ours stands in for the real kubectl: here it is asked whether the table can tell a difference, not whether there is one."""
@@ -61,7 +63,41 @@ def typed_once() -> dict[str, Any]:
     return typed_again({name: t for name, t in journey(recording).items() if traced_requests(t.err)})
 
 
+def explains_anything(real: Any) -> Any:
+    def explained(*arguments: Any, **more: Any) -> str:
+        try:
+            return str(real(*arguments, **more))
+        except CommandError:
+            return ""
+
+    return explained
+
+
 JUDGED = (
+    Judged(
+        "published_schemas_agreement",
+        published_schemas_agreement,
+        sabotages=(
+            Sabotage(
+                "a field that is not there is explained",
+                "kubectl.commands.explain.explained",
+                Wrapped(explains_anything),
+                (r"no\.such\.field",),
+            ),
+        ),
+        answers=(
+            Answers(
+                "patches",
+                r"^apply \|",
+                called("kubectl.commands.apply.three_way_merge_patch", lambda patch, *_: {**patch, "spoilt": True}),
+            ),
+            Answers(
+                "texts",
+                r"^explain \| (?!.*no\.such)",
+                called("kubectl.commands.explain.explained", lambda text, *_: f"{text}spoilt"),
+            ),
+        ),
+    ),
     Judged(
         "kubeconfig_agreement",
         lambda: kubeconfig_agreement(HONEST, count=2),

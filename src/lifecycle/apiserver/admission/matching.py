@@ -93,6 +93,15 @@ def converted(obj: Object | None, row: Resource) -> Object | None:
     return conversions[row.api_version](obj)
 
 
+@cache
+def conversions_from(row: Resource) -> dict[str, Callable[[Object], Object]]:
+    """How an object of a row gets to the other versions that it is served in."""
+    conversions = _CONVERSIONS.get(row.plural, {})
+    return {
+        other.api_version: conversions[other.api_version] for other in equivalents(row)
+    }
+
+
 def _exact_or_wildcard(items: Sequence[str], requested: str) -> bool:
     return "*" in items or requested in items
 

@@ -7,8 +7,9 @@ goes the way of all others, with the version's own strategy; otherwise it is pas
 and ends in a 404.
 
 Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`
-(`crdHandler.ServeHTTP`), v1.36. Left out: waiting two seconds before the first create
-(one server cannot be behind itself), deprecated versions in metrics.
+(`crdHandler.ServeHTTP`, `defaultDeprecationWarning`), v1.36. Left out: waiting two
+seconds before the first create (one server cannot be behind itself), deprecated
+versions in metrics.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, iden
 from lifecycle.apiserver.apiextensions.strategy import PATCH_TYPES
 from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
+from lifecycle.apiserver.non_resource.served_groups import version_priority
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
@@ -70,7 +72,8 @@ class VersionHandler(ResourceHandler):
         """As for built-in kinds; but each item of a collection that was deleted says
         what it is.
         """
-        await self.settle()
+        if request.info is None or request.info.verb != "create":  # it reads nothing
+            await self.settle()
         try:
             response = await super().__call__(request)
         except ConversionError as error:
@@ -154,16 +157,14 @@ class CustomResourceHandler:
         handler = await self.handler_for(definition, info.version)
         if handler is None:
             return None
-        warn = next(
+        version = next(
             v for v in definition["spec"]["versions"] if v["name"] == info.version
         )
-        if warn.get("deprecated"):
-            text = warn.get("deprecationWarning")
-            kind, gv = (
-                definition["spec"]["names"]["kind"],
-                f"{info.group}/{info.version}",
+        if version.get("deprecated"):
+            request.warnings.append(
+                version.get("deprecationWarning")
+                or default_deprecation_warning(info.version, definition)
             )
-            request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
         resource = handler.find(info)
         if info.subresource and (
@@ -253,6 +254,25 @@ class CustomResourceHandler:
         """End everything."""
         for name in list(self._served):
             await self._tear_down(name)
+
+
+def default_deprecation_warning(deprecated: str, definition: Object) -> str:
+    """What is said of a deprecated version whose definition has no words of its own:
+    use the newest one that is served and not deprecated, if it is newer.
+    """
+    spec = definition["spec"]
+    group, kind = spec["group"], spec["names"]["kind"]
+    newer = [
+        version["name"]
+        for version in spec["versions"]
+        if version.get("served")
+        and not version.get("deprecated")
+        and version_priority(version["name"]) < version_priority(deprecated)
+    ]
+    warning = f"{group}/{deprecated} {kind} is deprecated"
+    if newer:
+        warning += f"; use {group}/{min(newer, key=version_priority)} {kind}"
+    return warning
 
 
 def scope_for(

@@ -2,8 +2,9 @@
 and a registry.
 
 All versions share the keys in the store. Each has a cache of its own, which reads the
-stored version into its own. The conversion `None` only changes `apiVersion`; with
-`Webhook`, somebody else is asked. When a definition changes, everything here is thrown
+stored version into its own. The conversion `None` only changes `apiVersion`, so that
+what the stored version's schema does not have is lost; with `Webhook`, somebody else is
+asked. When a definition changes, everything here is thrown
 away and made anew; who watches, begins again.
 
 Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdInfo`,
@@ -13,7 +14,10 @@ Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`cr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lifecycle.api.custom_resources import resource_of, storage_version
@@ -39,10 +43,12 @@ class CustomResourceStore(ResourceStore):
         strategy: Strategy,
         kept_as: str,
         converter: WebhookConverter | None,
+        from_storage: Callable[[Object], Object],
     ) -> None:
         super().__init__(resource, environment, strategy)
         self._kept_as = kept_as
         self._converter = converter
+        self._from_storage = from_storage
         self._converted: dict[int, Object] = {}
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
@@ -58,6 +64,14 @@ class CustomResourceStore(ResourceStore):
             return await super().write(key, obj, expected)
         finally:
             self._converted.pop(id(obj), None)
+
+    def as_written(self, obj: Object) -> Object:
+        """See `ResourceStore`: what the schema of the stored version does not know is
+        not read again.
+        """
+        if self._converter is not None or obj["apiVersion"] == self._kept_as:
+            return obj
+        return self._from_storage(deepcopy(self.to_storage(obj)))
 
     async def settle(self) -> None:
         """Before anything is read: what a webhook has to convert is converted. Raises
@@ -102,21 +116,34 @@ class Served:
         self.versions: dict[str, ServedVersion] = {}
         group = definition["spec"]["group"]
         kept_as = f"{group}/{storage_version(definition)}"
-        for version in definition["spec"]["versions"]:
+        all_rules = [
+            CustomResourceRules(definition, version)
+            for version in definition["spec"]["versions"]
+        ]
+        kept = next(rules for rules in all_rules if rules.api_version == kept_as)
+        for version, rules in zip(
+            definition["spec"]["versions"], all_rules, strict=True
+        ):
             if not version.get("served"):
                 continue
             row = resource_of(definition, version)
-            rules = CustomResourceRules(definition, version)
             strategy = rules.strategy
             selectable_fields = strategy.field_labels.selectable_fields
-            basis = (environment.store, row, selectable_fields, rules.from_storage)
+            from_storage = (
+                rules.from_storage
+                if converter is not None or rules is kept
+                else partial(_through, kept, rules)
+            )
+            basis = (environment.store, row, selectable_fields, from_storage)
             cacher = (
                 Cacher(*basis)
                 if converter is None
                 else ConvertingCacher(*basis, converter)
             )
             own = replace(environment, cachers={(row.group, row.plural): cacher})
-            store = CustomResourceStore(row, own, strategy, kept_as, converter)
+            store = CustomResourceStore(
+                row, own, strategy, kept_as, converter, from_storage
+            )
             self.versions[version["name"]] = ServedVersion(row, store, own, version)
 
     @property
@@ -133,6 +160,16 @@ class Served:
         """End all watches."""
         for version in self.versions.values():
             await version.store.cacher.stop()
+
+
+def _through(
+    kept: CustomResourceRules, rules: CustomResourceRules, obj: Object
+) -> Object:
+    """A stored object in a version that it is not stored in, without a webhook: read by
+    the schema of the stored version, which completes it, and pruned by the other one's.
+    Upstream: `schemaCoercingDecoder`, `schemaCoercingConverter`. Changes the object.
+    """
+    return rules.renamed(kept.from_storage(obj))
 
 
 def identity_of(definition: Object) -> tuple[Any, ...]:

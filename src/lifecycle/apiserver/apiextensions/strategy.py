@@ -175,10 +175,17 @@ class CustomResourceRules:
         """A stored object in this version: pruned and completed by today's schema.
         Changes the object.
         """
+        self.renamed(obj)
+        self.set_defaults(obj)
+        return obj
+
+    def renamed(self, obj: Object) -> Object:
+        """The same object under this version's name, pruned, and not completed. Changes
+        the object.
+        """
         obj["apiVersion"] = self.api_version
         if not self.preserves:
             prune(obj, self.schema)
-        self.set_defaults(obj)
         return obj
 
     def set_defaults(self, obj: Object) -> None:

@@ -124,7 +124,7 @@ class ListEndpoint:
     def _join(self, scope: RequestScope, page: Page) -> bytes:
         resource = scope.resource
         key = (resource.group, resource.plural, scope.namespace)
-        head = self._head(resource, page)
+        head = self._head(scope, page)
         if page.whole:
             kept = self._joined.get(key)
             # the very same rows: nothing in them has changed since; but elsewhere, so
@@ -147,11 +147,14 @@ class ListEndpoint:
         return body
 
     @staticmethod
-    def _head(resource: Resource, page: Page) -> bytes:
+    def _head(scope: RequestScope, page: Page) -> bytes:
+        metadata = page.metadata
+        if scope.strategy.items_carry_kind:  # a list without a Go type says that too
+            metadata = {"continue": "", **metadata}
         head = {
-            "kind": f"{resource.kind}List",
-            "apiVersion": resource.api_version,
-            "metadata": page.metadata,
+            "kind": f"{scope.resource.kind}List",
+            "apiVersion": scope.resource.api_version,
+            "metadata": metadata,
         }
         return orjson.dumps(head)[:-1] + b',"items":['
 

@@ -8,15 +8,17 @@ is not allowed to touch (`status` outside of `/status`).
 Upstream: `apimachinery/pkg/util/managedfields/internal/fieldmanager.go`
 (`FieldManager.Update`, `decodeLiveOrNew`), `structuredmerge.go`,
 `managedfieldsupdater.go`, `stripmeta.go`, `skipnonapplied.go`,
-`structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36. Left out: converting
-between versions before comparing (built-in versions agree on the names of what they
-share), and managers that own fields of versions no longer served.
+`structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36. Left out: managers
+that own fields of versions no longer served, and in an apply those of other versions
+(built-in versions agree on the names of most of what they share).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
 from lifecycle.api.fieldpath.field_sets import (
     LEAF,
@@ -55,6 +57,11 @@ STRIP_SET: Fields = {
     "f:kind": {},
     "f:metadata": {".": {}, **{f"f:{name}": {} for name in _STRIPPED}},
 }
+
+
+Conversions = Mapping[str, Callable[[Object], Object]]
+"""To each other version in which an object is served, by `apiVersion`."""
+NO_CONVERSIONS: Conversions = MappingProxyType({})
 
 
 @cache
@@ -133,6 +140,7 @@ def update_managed_fields(
     now: str,
     type_: Type | None = None,
     reset_fields: Fields = LEAF,
+    conversions: Conversions = NO_CONVERSIONS,
 ) -> None:
     """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update
     or a patch other than an apply.
@@ -140,8 +148,9 @@ def update_managed_fields(
     `new` is in normal form, its metadata belongs to the caller; `manager` is the field
     manager (or the first part of the user agent); `api_version` is that of the request;
     `now` is a `metav1.Time`; `type_` is given for custom resources; `reset_fields` is
-    what a write this way cannot touch (the kind's strategy says it). A client may hand
-    in the entries itself: `[]` resets the tracking.
+    what a write this way cannot touch (the kind's strategy says it). Who wrote by
+    another version has their fields compared in that one, if there is a way to it in
+    `conversions`. A client may hand in the entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
     entries = metadata.pop("managedFields", None)
@@ -158,6 +167,13 @@ def update_managed_fields(
         changed, gone = changes(before, new, api_version, type_, reset_fields)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
+    elsewhere: dict[str, Fields] = {}
+    for version in {entry.api_version for entry in managed.values()}:
+        if version in conversions and version != api_version:
+            convert = conversions[version]
+            elsewhere[version] = union(
+                *changes(convert(before), convert(new), version, None, reset_fields)
+            )
     record_update(
         managed,
         changed,
@@ -166,6 +182,7 @@ def update_managed_fields(
         api_version=api_version,
         subresource=subresource,
         now=now,
+        elsewhere=elsewhere,
     )
     if managed:
         metadata["managedFields"] = encode(managed)
@@ -180,14 +197,16 @@ def record_update(
     api_version: str,
     subresource: str,
     now: str,
+    elsewhere: Mapping[str, Fields] = MappingProxyType({}),
 ) -> None:
     """Hand what changed to `manager`, take it and what is gone from everybody. Changes
-    `managed`.
+    `managed`. `elsewhere`: what changed or is gone as other versions name it.
     """
     touched = union(changed, gone)
-    if touched:
+    if touched or elsewhere:
         for identifier, entry in list(managed.items()):
-            left = difference(entry.fields, touched)
+            theirs = elsewhere.get(entry.api_version, touched)
+            left = difference(entry.fields, theirs) if theirs else entry.fields
             if left is entry.fields:
                 continue
             if left:

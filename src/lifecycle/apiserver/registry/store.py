@@ -133,6 +133,10 @@ class ResourceStore:
         """The object in the version it is stored in."""
         return obj
 
+    def as_written(self, obj: Object) -> Object:
+        """The object as it is read again once it is stored."""
+        return obj
+
     def after_delete(self, obj: Object) -> None:
         """The object is gone: give back what it held."""
 
@@ -427,10 +431,11 @@ class ResourceStore:
                 )
         if revision is None:
             return None
+        written = self.as_written(obj)
         stamped = {
-            **obj,
+            **written,
             "metadata": in_go_order(
-                {**obj["metadata"], "resourceVersion": str(revision)}
+                {**written["metadata"], "resourceVersion": str(revision)}
             ),
         }
         return self.cacher.written(

@@ -14,6 +14,7 @@ from typing import Any
 from lifecycle.api import status
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.admission.matching import conversions_from
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body
 from lifecycle.apiserver.endpoints.connect import PodConnector
@@ -115,6 +116,7 @@ class RestHandler:
             subresource=scope.subresource, now=self.environment.clock.timestamp(),
             type_=scope.strategy.type,
             reset_fields=scope.strategy.get_reset_fields(scope.subresource),
+            conversions=conversions_from(scope.resource),
         )  # fmt: skip
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:

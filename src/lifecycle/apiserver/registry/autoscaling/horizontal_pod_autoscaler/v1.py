@@ -1,7 +1,7 @@
 """Autoscalers of `autoscaling/v1`: v1 outside, v2 inside.
 
-What was sent goes through v2 once, so that the answer shows what is stored; it is
-judged and shown in tables as v2.
+What was sent goes through v2 once, and is completed there, so that the answer shows
+what is stored; it is judged and shown in tables as v2.
 
 Upstream: `pkg/apis/autoscaling/v1/defaults.go`,
 `pkg/registry/autoscaling/horizontalpodautoscaler`, which serves both versions from one
@@ -35,13 +35,19 @@ def set_defaults(autoscaler: Object) -> None:
     through it: 80 % CPU, if nothing else is measured.
     """
     set_default(autoscaler.setdefault("spec", {}), "minReplicas", 1)
-    _settle(autoscaler)
+    if autoscaler.get("metadata") is not None:
+        _settle(autoscaler)
 
 
 def _settle(obj: Object) -> None:
-    settled = to_v1(to_v2(obj))
+    stored = to_v2(obj)
+    v2.STRATEGY.set_defaults(stored)
+    _become(obj, to_v1(stored))
+
+
+def _become(obj: Object, other: Object) -> None:
     obj.clear()
-    obj.update(settled)
+    obj.update(other)
 
 
 def prepare_for_update(new: Object, old: Object) -> None:

@@ -1,4 +1,4 @@
-"""The subresource `resize`: CPU and memory of a pod's containers and sidecars, changed
+"""The subresource `resize`: CPU and memory of a pod's containers of every sort, changed
 in place, without a change of its quality of service.
 
 Upstream: `pkg/registry/core/pod/strategy.go` (`podResizeStrategy`,
@@ -24,7 +24,7 @@ from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
-from lifecycle.apiserver.registry.rest.strategy import STATUS_FIELDS, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import NOTHING, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import take_over
 
 _RESIZABLE = ("cpu", "memory")
@@ -144,18 +144,12 @@ def _validate_order(spec: Object, before: Object) -> list[FieldError]:
     return errors
 
 
-def _is_sidecar(container: Object) -> bool:
-    return container.get("restartPolicy") == "Always"
-
-
 def _validate_nothing_removed(spec: Object, before: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     for group in ("initContainers", "containers"):
         for index, (container, old) in enumerate(
             zip(spec.get(group) or (), before.get(group) or ())
         ):
-            if group == "initContainers" and not _is_sidecar(old):
-                continue
             for key in ("requests", "limits"):
                 amounts = (container.get("resources") or {}).get(key) or {}
                 if (
@@ -176,22 +170,15 @@ def _validate_only_resizable(spec: Object, before: Object) -> list[FieldError]:
             errors.append(
                 forbidden("spec", "only cpu and memory resources are mutable")
             )
-    for container, old in zip(
-        spec.get("initContainers") or (), before.get("initContainers") or ()
+    for index, (container, old) in enumerate(
+        zip(spec.get("initContainers") or (), before.get("initContainers") or ())
     ):
-        if not _is_sidecar(container):
-            if container != old:
-                errors.append(
-                    forbidden(
-                        "spec",
-                        "resources for non-sidecar init containers are immutable",
-                    )
-                )
-        elif _changes_more(container, old):
+        if _changes_more(container, old):
             errors.append(
                 forbidden(
-                    "spec",
-                    "only cpu and memory resources for sidecar containers are mutable",
+                    f"spec.initContainers[{index}]",
+                    "only cpu and memory resources for init or sidecar containers are"
+                    " mutable",
                 )
             )
     return errors
@@ -241,6 +228,4 @@ def _without_containers(spec: Object) -> Object:
     return {**rest, "resources": resources}
 
 
-RESIZE = UpdateStrategy(
-    prepare_for_update, validate_update, Generation.SPEC, STATUS_FIELDS
-)
+RESIZE = UpdateStrategy(prepare_for_update, validate_update, Generation.SPEC, NOTHING)
