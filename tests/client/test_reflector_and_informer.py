@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.client.test_reflector import PODS, Kept, Script, added, bookmark, listed, pod
+from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
@@ -15,7 +16,6 @@ from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.reflector import BackoffManager, Reflector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import BATCH, SharedInformer, SharedInformerFactory
-from tests.fake_api import FakeAPI
 
 CONFIGMAPS, SECRETS = resource("configmaps"), resource("secrets")
 
