@@ -266,6 +266,7 @@ def test_a_connection_that_breaks_off_or_talks_nonsense_is_closed_at_once(data: 
 def test_a_server_speaks_for_the_zone_it_was_given_and_remembers_when_what_it_answers_changed() -> None:
     async def main() -> None:
         server, client, informers = _server(zone="example.org.", ttl=7, host="127.0.0.2")
+        assert server.index.modified == 0
         await client.create(NAMESPACE, {"metadata": {"name": "shop"}})
         task = asyncio.create_task(server.run())
         async with asyncio.timeout(10):
