@@ -80,9 +80,8 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
                     break
                 outcome = trial(candidate, workshop, coverage)
                 if not outcome.noticed:
-                    progress.console.print(
-                        f"survives: {outcome.module}:{outcome.line}\n  {outcome.before}\n  {outcome.after}"
-                    )
+                    survivor = f"survives: {outcome.module}:{outcome.line}\n  {outcome.before}\n  {outcome.after}"
+                    progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here
                 outcomes.append(outcome)
                 progress.advance(task)
     return Score(room, seed, with_reasons(outcomes))

@@ -13,7 +13,8 @@ from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
+from lifecycle.api.status import StatusError, failure
+from lifecycle.api.wire import Object, Response
 from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.rest import Client
 
@@ -144,3 +145,140 @@ def test_a_server_that_is_away_is_asked_twelve_times_ten_seconds_apart_the_first
     assert len(times) == 12
     assert 0 <= pauses[0] < 10
     assert pauses[1:] == pytest.approx([10.0] * 10)
+
+
+class Scripted(FakeAPI):
+    """Answers each write with the next of `errors`, and then as it does."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        super().__init__()
+        self.errors = list(errors)
+        self.sent: list[Any] = []
+
+    async def round_trip(self, request: Any) -> Any:
+        self.sent.append((request.method, request.path, request.headers.get("content-type"), request.obj))
+        error = self.errors.pop(0) if self.errors else None
+        if isinstance(error, StatusError):
+            return Response(error.code, obj=error.status)
+        if error is not None:
+            raise error
+        return await super().round_trip(request)
+
+
+NOT_FOUND, INVALID = failure(404, "NotFound", "gone"), failure(422, "Invalid", "no")
+
+
+@pytest.mark.parametrize(
+    ("errors", "methods", "count"),
+    [
+        ([None, None], ["POST", "PATCH"], 2),
+        ([INVALID, None], ["POST", "PATCH", "POST"], 2),  # refused: given up; it counts, and there is nothing to patch
+        ([None, INVALID], ["POST", "PATCH"], 1),
+        ([None, NOT_FOUND, INVALID], ["POST", "PATCH", "POST"], 1),
+        ([OSError("away"), None], ["POST", "POST", "PATCH"], 2),
+        ([TimeoutError(), ConnectionError("away"), None], ["POST", "POST", "POST", "PATCH"], 2),
+        ([None, OSError("away"), None], ["POST", "PATCH", "PATCH"], 2),
+    ],
+)
+def test_a_refusal_is_final_and_silence_is_not(errors: list[Exception | None], methods: list[str], count: int) -> None:
+    async def main() -> Scripted:
+        api = Scripted(*errors)
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Clock())
+        for _ in range(2):
+            recorder.event(POD, "Normal", "Tested", "same")
+            await recorder.flush()
+        return api
+
+    api = run_virtual(main())
+    assert [sent[0] for sent in api.sent] == methods
+    assert [event["count"] for event in api.items(EVENTS)] == [count]
+    for method, path, content_type, _ in api.sent:
+        patched = method == "PATCH"
+        assert path.startswith("/api/v1/namespaces/ns/events/p." if patched else "/api/v1/namespaces/ns/events")
+        assert content_type == ("application/strategic-merge-patch+json" if patched else "application/json")
+
+
+def test_an_expired_event_is_written_anew_with_its_count() -> None:
+    async def main() -> list[Object]:
+        api = FakeAPI()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Clock())
+        for number in range(3):
+            recorder.event(POD, "Normal", "Tested", "same")
+            await recorder.flush()
+            await asyncio.sleep(1)
+            if number == 1:
+                [event] = api.items(EVENTS)
+                await Client(api, "ttl").delete(EVENTS, event["metadata"]["name"], "ns")
+        return api.items(EVENTS)
+
+    [event] = run_virtual(main())
+    assert event["count"] == 3
+    assert event["firstTimestamp"] < event["lastTimestamp"]
+
+
+def test_a_thousand_events_wait_and_no_more() -> None:
+    async def main() -> int:
+        api = FakeAPI()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Clock())
+        for number in range(1100):
+            recorder.event({**POD, "metadata": {"name": f"p{number}"}}, "Normal", "Tested", "once")
+        await recorder.flush()
+        return len(api.items(EVENTS))
+
+    assert run_virtual(main()) == 1000
+
+
+def test_an_event_about_what_has_no_namespace_is_kept_in_the_default_one() -> None:
+    async def main() -> list[Object]:
+        api = FakeAPI()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Clock())
+        recorder.event({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}, "Normal", "Tested", "m")
+        await recorder.flush()
+        recorder.event(POD, "Warning", "Tested", "m", field_path="spec")
+        await recorder.flush()
+        return api.items(EVENTS)
+
+    node, pod = run_virtual(main())
+    assert (node["metadata"]["namespace"], pod["metadata"]["namespace"]) == ("default", "ns")
+    assert "namespace" not in node["involvedObject"]
+    assert node["source"] == {"component": "x"}
+    assert (node["reportingComponent"], node["reportingInstance"], node["eventTime"]) == ("x", "", None)
+    assert (node["kind"], node["apiVersion"], node["type"], node["count"]) == ("Event", "v1", "Normal", 1)
+    assert (pod["involvedObject"]["fieldPath"], pod["type"]) == ("spec", "Warning")
+
+
+def test_an_events_name_is_the_objects_and_the_time_in_nanoseconds() -> None:
+    async def main() -> list[tuple[str, float]]:
+        api, clock = FakeAPI(), Clock()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=clock)
+        out = []
+        for number in range(3):
+            await asyncio.sleep(0.25 * number)
+            recorder.event(POD, "Normal", "Tested", str(number))
+            await recorder.flush()
+            out.append((api.items(EVENTS)[-1]["metadata"]["name"], clock.now()))
+        return out
+
+    for name, now in run_virtual(main()):
+        begin, _, nanos = name.partition(".")
+        assert begin == "p"
+        milliseconds, rest = divmod(int(nanos, 16), 1_000_000)
+        assert milliseconds == int(now) * 1000 + int(now % 1 * 1000)
+        assert rest < 1_000_000
+
+
+def test_a_recorder_that_was_stopped_writes_no_more_until_the_next_event() -> None:
+    async def main() -> tuple[int, int]:
+        api = FakeAPI()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Clock())
+        await recorder.stop()
+        for number in range(3):
+            recorder.event(POD, "Normal", "Tested", str(number))
+        await recorder.stop()
+        await recorder.flush()
+        stopped = len(api.log)
+        recorder.event(POD, "Normal", "Tested", "later")
+        await recorder.flush()
+        return stopped, len(api.log)
+
+    assert run_virtual(main()) == (0, 4)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError, conflict, failure
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client
@@ -145,5 +147,187 @@ def test_a_lease_is_made_with_all_that_the_next_one_has_to_know() -> None:
         assert (sent["metadata"]["name"], sent["metadata"]["namespace"]) == ("lock", "kube-system")
         assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("a", 15, 0)
         assert spec["acquireTime"] == spec["renewTime"]
+
+    run_virtual(main())
+
+
+class Moody(FakeAPI):
+    """Raises `mood` as long as there is one."""
+
+    mood: Exception | None = None
+
+    async def round_trip(self, request: Request) -> Response:
+        if isinstance(self.mood, StatusError):
+            return Response(self.mood.code, obj=self.mood.status)
+        if self.mood is not None:
+            raise self.mood
+        return await super().round_trip(request)
+
+
+MOODS = [
+    OSError("away"),
+    ConnectionError("away"),
+    TimeoutError(),
+    failure(500, "InternalError", "no"),
+    conflict("leases", "lock"),
+]
+
+
+@pytest.mark.parametrize("mood", MOODS, ids=repr)
+def test_whatever_the_server_says_is_no_and_not_the_end(mood: Exception) -> None:
+    async def main() -> None:
+        api = Moody()
+        one = elector(api, "a", Clock())
+        api.mood = mood
+        assert not await one.try_acquire_or_renew()
+        assert not await one.release()
+        api.mood = None
+        assert await one.try_acquire_or_renew()
+        api.mood = mood
+        assert not await one.try_acquire_or_renew()
+        assert one.is_leader  # it may still be: the lease has not run out
+        assert not await one.release()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("mood", MOODS, ids=repr)
+def test_who_cannot_renew_for_ten_seconds_steps_down(mood: Exception) -> None:
+    async def main() -> None:
+        api, loop = Moody(), asyncio.get_running_loop()
+        one = elector(api, "a", Clock())
+        await one.acquire()
+        renewing = asyncio.ensure_future(one.renew())
+        await asyncio.sleep(7)
+        api.mood = mood  # last renewed at 6
+        await renewing
+        assert loop.time() == pytest.approx(16)
+        assert not one.is_leader
+
+    run_virtual(main())
+
+
+def test_a_short_silence_is_outlived() -> None:
+    async def main() -> None:
+        api = Moody()
+        one = elector(api, "a", Clock())
+        await one.acquire()
+        renewing = asyncio.ensure_future(one.renew())
+        for _ in range(5):
+            await asyncio.sleep(3)
+            api.mood = OSError("away")
+            await asyncio.sleep(8)  # shorter than ten seconds
+            api.mood = None
+        assert one.is_leader
+        assert not renewing.done()
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+    run_virtual(main())
+
+
+def test_a_lease_that_another_one_took_ends_the_leadership_at_the_next_look() -> None:
+    async def main() -> None:
+        api, clock, loop = FakeAPI(), Clock(), asyncio.get_running_loop()
+        one = elector(api, "a", clock)
+        await one.acquire()
+        renewing = asyncio.ensure_future(one.renew())
+        await asyncio.sleep(5)
+        [lease] = api.items(LEASES)
+        await Client(api, "b").update(LEASES, {**lease, "spec": {**lease["spec"], "holderIdentity": "b"}})
+        await renewing
+        assert loop.time() == pytest.approx(6)
+        assert not one.is_leader
+        [lease] = api.items(LEASES)
+        assert lease["spec"]["holderIdentity"] == "b"
+
+    run_virtual(main())
+
+
+def test_who_waits_looks_every_two_seconds_and_up_to_two_point_four_later() -> None:
+    async def main() -> list[float]:
+        api, clock, times = FakeAPI(), Clock(), list[float]()
+        await elector(api, "a", clock).acquire()
+        await elector(api, "z", clock).try_acquire_or_renew()
+
+        class Timed(FakeAPI):
+            async def round_trip(self, request: Request) -> Response:
+                times.append(asyncio.get_running_loop().time())
+                return await api.round_trip(request)
+
+        waiting = asyncio.ensure_future(elector(Timed(), "b", clock).acquire())
+        await asyncio.sleep(14)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        return times
+
+    times = run_virtual(main())
+    pauses = [after - before for before, after in itertools.pairwise(times)]
+    assert len(pauses) >= 3
+    assert all(2.0 <= pause < 2.0 * (1 + 1.2) for pause in pauses)
+    assert len(set(pauses)) == len(pauses)
+
+
+def test_other_times_and_another_namespace() -> None:
+    async def main() -> None:
+        api, loop = Moody(), asyncio.get_running_loop()
+        one = LeaderElector(
+            Client(api, "a/1"), "lock", "a", clock=Clock(), namespace="ns", lease_duration=60.9, renew_deadline=30.0,
+            retry_period=5.0,
+        )  # fmt: skip
+        await one.acquire()
+        [lease] = api.items(LEASES)
+        assert (lease["metadata"]["namespace"], lease["spec"]["leaseDurationSeconds"]) == ("ns", 60)
+        renewing = asyncio.ensure_future(one.renew())
+        await asyncio.sleep(6)
+        api.mood = OSError("away")
+        await renewing
+        assert loop.time() == pytest.approx(35)
+        api.mood = None
+        assert await one.try_acquire_or_renew()
+        assert await one.release()
+
+    run_virtual(main())
+
+
+def test_renewing_keeps_since_when_it_leads_and_giving_up_says_now() -> None:
+    async def main() -> None:
+        api, clock = FakeAPI(), Clock()
+        one, two = elector(api, "a", clock), elector(api, "b", clock)
+        await one.acquire()
+        [first] = api.items(LEASES)
+        await asyncio.sleep(3)
+        await one.try_acquire_or_renew()
+        [renewed] = api.items(LEASES)
+        assert renewed["spec"]["acquireTime"] == first["spec"]["acquireTime"] < renewed["spec"]["renewTime"]
+        await asyncio.sleep(3)
+        assert await one.release()
+        [free] = api.items(LEASES)
+        assert free["spec"] == {
+            "holderIdentity": "", "leaseDurationSeconds": 1, "leaseTransitions": 0,
+            "acquireTime": free["spec"]["renewTime"], "renewTime": free["spec"]["renewTime"],
+        }  # fmt: skip
+        assert free["spec"]["renewTime"] > renewed["spec"]["renewTime"]
+        await asyncio.sleep(3)
+        assert await two.try_acquire_or_renew()
+        [taken] = api.items(LEASES)
+        assert taken["spec"]["acquireTime"] == taken["spec"]["renewTime"] > free["spec"]["renewTime"]
+        assert taken["spec"]["leaseTransitions"] == 1
+        assert not await one.try_acquire_or_renew()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("spec", [{}, {"holderIdentity": "b"}, {"holderIdentity": "b", "leaseDurationSeconds": None}])
+def test_a_lease_that_says_little_may_be_taken(spec: dict[str, str]) -> None:
+    """Without a duration it has run out already. Upstream: `isLeaseValid`."""
+
+    async def main() -> None:
+        api = FakeAPI()
+        body = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "lock"}, "spec": spec}
+        await Client(api, "b").create(LEASES, body, "kube-system")
+        assert await elector(api, "a", Clock()).try_acquire_or_renew()
+        [lease] = api.items(LEASES)
+        assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseTransitions"]) == ("a", 1)
 
     run_virtual(main())

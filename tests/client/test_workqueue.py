@@ -15,6 +15,7 @@ from lifecycle.client.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
     MaxOfRateLimiter,
+    RateLimiter,
     RateLimitingQueue,
     ShutDown,
     default_controller_rate_limiter,
@@ -152,5 +153,170 @@ def test_no_item_is_ever_with_two_workers_and_each_add_is_followed_by_a_run(
             assert not task.done()
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    play(main)
+
+
+@pytest.mark.parametrize(
+    "make", [default_controller_rate_limiter, lambda: RateLimitingQueue[str]()._limiter], ids=["function", "queue"]
+)
+def test_the_default_is_five_milliseconds_doubling_to_a_thousand_seconds_and_ten_a_second_after_a_hundred(
+    make: Callable[[], RateLimiter[str]],
+) -> None:
+    async def main() -> None:
+        limiter = make()
+        waits = [limiter.when("a") for _ in range(25)]
+        assert waits == pytest.approx([min(0.005 * 2**n, 1000.0) for n in range(25)])
+        assert limiter.num_requeues("a") == 25
+        assert [limiter.when(f"x{n}") for n in range(75)] == pytest.approx([0.005] * 75)  # a hundred in all
+        assert [limiter.when(f"y{n}") for n in range(3)] == pytest.approx([0.1, 0.2, 0.3])
+        limiter.forget("a")
+        assert limiter.num_requeues("a") == 0
+        await asyncio.sleep(1)
+        assert limiter.when("z") == pytest.approx(0.005)
+
+    play(main)
+
+
+def test_the_bucket_knows_no_items_and_saves_no_more_than_its_burst() -> None:
+    async def main() -> None:
+        limiter: BucketRateLimiter[str] = BucketRateLimiter(qps=2, burst=2)
+        await asyncio.sleep(1000)
+        assert [limiter.when(item) for item in "abcd"] == pytest.approx([0, 0, 0.5, 1.0])
+        limiter.forget("a")
+        assert limiter.num_requeues("a") == 0
+        assert limiter.when("a") == pytest.approx(1.5)
+        await asyncio.sleep(2)
+        assert [limiter.when("a") for _ in range(2)] == pytest.approx([0, 0.5])
+
+    play(main)
+
+
+class Fixed:
+    """Waits that are given; what is forgotten is written down."""
+
+    def __init__(self, wait: float, requeues: int) -> None:
+        self.wait, self.requeues, self.forgotten = wait, requeues, list[str]()
+
+    def when(self, item: str) -> float:
+        return self.wait
+
+    def forget(self, item: str) -> None:
+        self.forgotten.append(item)
+
+    def num_requeues(self, item: str) -> int:
+        return self.requeues
+
+
+@pytest.mark.parametrize("waits", [(1.0, 2.0, 3.0), (3.0, 1.0, 2.0), (2.0, 3.0, 1.0)])
+def test_the_longest_wait_and_the_most_failures_count(waits: tuple[float, ...]) -> None:
+    limiters = [Fixed(wait, int(10 * wait)) for wait in waits]
+    longest: MaxOfRateLimiter[str] = MaxOfRateLimiter(*limiters)
+    assert (longest.when("a"), longest.num_requeues("a")) == (3.0, 30)
+    longest.forget("a")
+    assert [limiter.forgotten for limiter in limiters] == [["a"]] * 3
+
+
+def test_what_failed_comes_back_when_the_limiter_says_and_is_forgotten_when_it_worked() -> None:
+    async def main() -> None:
+        limiter = Fixed(7.0, 3)
+        queue: RateLimitingQueue[str] = RateLimitingQueue(limiter)
+        queue.add_rate_limited("a")
+        assert len(queue) == 0
+        assert await queue.get() == "a"
+        assert asyncio.get_running_loop().time() == pytest.approx(7)
+        assert queue.num_requeues("a") == 3
+        queue.forget("a")
+        assert limiter.forgotten == ["a"]
+
+    play(main)
+
+
+@pytest.mark.parametrize(
+    ("delays", "due"), [((10, 2, 5), [2]), ((2, 2), [2]), ((2, 10), [2]), ((0, 5), [0, 5]), ((-1,), [0])]
+)
+def test_when_an_item_is_due(delays: tuple[float, ...], due: list[float]) -> None:
+    async def main() -> list[float]:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        for delay in delays:
+            queue.add_after("a", delay)
+        times: list[float] = []
+
+        async def worker() -> None:
+            while True:
+                queue.done(await queue.get())
+                times.append(asyncio.get_running_loop().time())
+
+        working = asyncio.ensure_future(worker())
+        await asyncio.sleep(60)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        return times
+
+    assert run_virtual(main()) == pytest.approx(due)
+
+
+def test_an_item_that_came_may_be_delayed_again() -> None:
+    async def main() -> None:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        loop = asyncio.get_running_loop()
+        for expected in (5, 12):
+            queue.add_after("a", 5 if expected == 5 else 7)
+            queue.add_after("b", 100)
+            assert await queue.get() == "a"
+            assert loop.time() == pytest.approx(expected)
+            queue.done("a")
+
+    play(main)
+
+
+def test_after_the_end_nothing_is_taken_and_what_waits_is_handed_out() -> None:
+    async def main() -> None:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        queue.add("a")
+        queue.add_after("late", 1)
+        queue.shut_down()
+        queue.add("b")
+        queue.add_after("c", 1)
+        queue.add_after("d", 0)
+        assert await queue.get() == "a"
+        await asyncio.sleep(5)
+        assert len(queue) == 0
+        with pytest.raises(ShutDown):
+            await queue.get()
+
+    play(main)
+
+
+def test_the_end_wakes_everybody_who_waits() -> None:
+    async def main() -> None:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        waiting = [asyncio.ensure_future(queue.get()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[1].cancel()
+        await asyncio.sleep(0)
+        queue.shut_down()
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(end) for end in ends] == [ShutDown, asyncio.CancelledError, ShutDown]
+
+    play(main)
+
+
+def test_each_item_wakes_one_and_the_longest_waiting_first() -> None:
+    async def main() -> None:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        waiting = [asyncio.ensure_future(queue.get()) for _ in range(3)]
+        await asyncio.sleep(0)
+        queue.add("a")
+        queue.add("b")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert [task.done() for task in waiting] == [True, True, False]
+        assert [task.result() for task in waiting[:2]] == ["a", "b"]
+        queue.add("a")  # with a worker: it waits until that one is done
+        await asyncio.sleep(0)
+        assert not waiting[2].done()
+        queue.done("a")
+        assert await asyncio.wait_for(waiting[2], 1) == "a"
 
     play(main)

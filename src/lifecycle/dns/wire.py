@@ -13,7 +13,7 @@ Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/reques
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
+from bisect import bisect_left
 from dataclasses import replace
 from typing import Protocol
 
@@ -98,11 +98,7 @@ def respond(
         answer=balanced(answer.answer, dice),
         additional=balanced(answer.additional, dice),
     )
-    size = (
-        LARGEST
-        if tcp
-        else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
-    )
+    size = LARGEST if tcp else max(SMALLEST, query.payload)  # 0 without EDNS
     return _fitted(reply, shuffled, size)
 
 
@@ -112,22 +108,26 @@ def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
     """
     sections = (answer.answer, answer.authority, answer.additional)
 
-    def wire(count: int) -> bytes:
+    def packet(kept: int) -> bytes:
+        """With the first `kept` records; empty if there is no room for them."""
         for section, records in zip(
             (reply.answer, reply.authority, reply.additional), sections
         ):
             section.clear()
-            _fill(section, records[: max(0, count)])
-            count -= len(records)
-        return reply.to_wire(max_size=LARGEST)
+            _fill(section, records[: max(0, kept)])
+            kept -= len(records)
+        try:  # the order is ours, not one that dnspython throws dice for
+            return reply.to_wire(max_size=size, want_shuffle=False)
+        except dns.exception.TooBig:
+            return b""
 
     count = sum(map(len, sections))
-    if len(whole := wire(count)) <= size:
+    if whole := packet(count):
         return whole
-    kept = bisect_right(range(count), size, key=lambda number: len(wire(number))) - 1
+    kept = bisect_left(range(count), True, key=lambda kept: not packet(kept)) - 1
     if kept < len(answer.answer):
         reply.flags |= dns.flags.TC
-    return wire(kept)
+    return packet(kept)
 
 
 def balanced(records: list[Record], dice: random.Random) -> list[Record]:

@@ -112,9 +112,8 @@ class EtcdStore:
             except StoreError as error:
                 if LARGER not in str(error) or size == 1:
                     raise
-                size //= (
-                    4  # the gateway of some versions takes no more than 4 MB at once
-                )
+                # the gateway of some versions takes no more than 4 MB at once
+                size = max(size // 4, 1)
                 continue
             if not now:
                 now, count = revision_of(answer), int(answer.get("count", 0))

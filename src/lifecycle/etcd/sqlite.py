@@ -44,6 +44,7 @@ from lifecycle.etcd.store import (
     Event,
     FutureRevisionError,
     KeyValue,
+    LeaseNotFoundError,
     NoSpaceError,
     RangeResult,
     StoreError,
@@ -185,7 +186,13 @@ class SQLiteStore:
     ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
-        self._leases.check(lease)
+        try:
+            self._leases.check(lease)
+        except LeaseNotFoundError:  # as in etcd, only what is written needs its lease
+            kv = await self.get(key)
+            if expected is not None and expected != (kv.mod_revision if kv else 0):
+                return None
+            raise
         return await self._enqueue(key, value, expected, lease)
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:

@@ -133,6 +133,8 @@ class Watches:
 
 
 def _bucket(key: str) -> str:
-    """`/registry/pods/` of `/registry/pods/default/nginx`."""
-    second = key.find("/", key.find("/", 1) + 1)
-    return key[: second + 1]
+    """`/registry/pods/` of `/registry/pods/default/nginx`; empty if it is not that
+    deep.
+    """
+    first = key.find("/", 1)
+    return key[: key.find("/", first + 1) + 1] if first > 0 else ""

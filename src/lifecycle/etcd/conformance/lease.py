@@ -31,5 +31,8 @@ async def a_lease_takes_its_keys_along(store: Store, prefix: str) -> None:
     ]
     await refusal(store.revoke(lease), LeaseNotFoundError)
     await refusal(store.put(prefix + "e", b"", lease=lease), LeaseNotFoundError)
+    assert await store.put(prefix + "b", b"", expected=0, lease=lease) is None, (
+        "a write that does not happen needs no lease"
+    )
     await store.revoke(other)
     await watch.close()

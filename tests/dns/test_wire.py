@@ -1,0 +1,175 @@
+"""What belongs to the packet and not to the names: flags, codes, sizes, the order of records."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import dns.flags
+import dns.message
+import dns.opcode
+import dns.rcode
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.dns.records import Answer, Record
+from lifecycle.dns.wire import LARGEST, SMALLEST, balanced, respond
+
+
+class Fixed:
+    """Answers everything with one answer, and remembers what it was asked."""
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.fixed = answer or Answer()
+        self.asked: list[tuple[str, str]] = []
+
+    def answer(self, qname: str, qtype: str, /) -> Answer:
+        self.asked.append((qname, qtype))
+        return self.fixed
+
+
+def reply_to(query: dns.message.Message, answer: Answer | None = None, *, tcp: bool = False) -> dns.message.Message:
+    return dns.message.from_wire(respond(query.to_wire(), Fixed(answer), random.Random(1), tcp=tcp))
+
+
+@pytest.mark.parametrize("bit", range(16))
+def test_of_the_queries_flags_recursion_and_checking_come_back_and_a_response_is_no_query(bit: int) -> None:
+    query = dns.message.make_query("a.example.", "A", flags=1 << bit)
+    if 1 << bit == dns.flags.QR:
+        assert respond(query.to_wire(), Fixed(), random.Random(1)) == b""
+        return
+    reply = reply_to(query)
+    assert reply.id == query.id
+    assert reply.question == query.question
+    if query.opcode() != dns.opcode.QUERY:
+        assert (reply.rcode(), reply.opcode()) == (dns.rcode.NOTIMP, query.opcode())
+        assert reply.flags & 0x87FF & ~0xF == dns.flags.QR
+        return
+    echoed = (1 << bit) & (dns.flags.RD | dns.flags.CD)
+    assert dns.rcode.to_text(reply.rcode()) == "NOERROR"
+    assert reply.flags == dns.flags.QR | dns.flags.AA | echoed
+
+
+@pytest.mark.parametrize("rcode", ["NOERROR", "NXDOMAIN", "SERVFAIL", "REFUSED"])
+@pytest.mark.parametrize("authoritative", [True, False])
+def test_the_code_and_the_authority_are_the_answers(rcode: str, authoritative: bool) -> None:
+    reply = reply_to(dns.message.make_query("a.", "A"), Answer(rcode, authoritative=authoritative))
+    assert dns.rcode.to_text(reply.rcode()) == rcode
+    assert bool(reply.flags & dns.flags.AA) == authoritative
+
+
+def test_the_question_is_put_as_it_is_spelled() -> None:
+    asked = Fixed()
+    for qtype in ("A", "SRV", "TYPE65280"):
+        respond(dns.message.make_query("WeB.shop.", qtype).to_wire(), asked, random.Random(1))
+    assert asked.asked == [("WeB.shop.", "A"), ("WeB.shop.", "SRV"), ("WeB.shop.", "TYPE65280")]
+
+
+def test_two_questions_in_one_packet_are_a_mistake_of_the_client() -> None:
+    query = dns.message.make_query("a.", "A")
+    for questions in ([], [*query.question, *dns.message.make_query("b.", "A").question]):
+        query.question = questions
+        assert reply_to(query).rcode() == dns.rcode.FORMERR
+
+
+def test_a_refusal_of_an_unknown_edns_version_says_which_one_is_known_and_nothing_else() -> None:
+    reply = reply_to(dns.message.make_query("a.", "A", use_edns=1, ednsflags=0x8000, payload=1232))
+    assert (reply.rcode(), reply.edns, reply.ednsflags & 0xFFFF, reply.payload) == (dns.rcode.BADVERS, 0, 0, 0)
+    assert reply.question == dns.message.make_query("a.", "A").question
+
+
+def test_what_is_asked_in_another_class_is_refused_without_authority() -> None:
+    asked = Fixed()
+    query = dns.message.make_query("version.bind.", "TXT", "CH")
+    reply = dns.message.from_wire(respond(query.to_wire(), asked, random.Random(1)))
+    assert (reply.rcode(), reply.flags & dns.flags.AA, asked.asked) == (dns.rcode.REFUSED, 0, [])
+
+
+RECORDS = st.builds(
+    Record,
+    st.sampled_from(["a.", "b."]),
+    st.just(30),
+    st.sampled_from(["A", "AAAA", "CNAME", "TXT", "SRV"]),
+    st.text("01"),
+)
+
+
+@given(st.lists(RECORDS), st.integers())
+def test_aliases_stay_in_front_and_in_order_and_addresses_are_all_still_there(records: list[Record], seed: int) -> None:
+    found = balanced(list(records), random.Random(seed))
+    others = [record for record in records if record.type not in ("A", "AAAA")]
+    assert found[: len(others)] == others
+    assert sorted(found) == sorted(records)
+
+
+@pytest.mark.parametrize("qtype", ["A", "AAAA"])
+def test_addresses_of_both_families_are_shuffled(qtype: str) -> None:
+    records = [Record("a.", 30, qtype, str(n)) for n in range(4)]
+    dice = random.Random(1)
+    assert {balanced(records, dice)[0].data for _ in range(40)} == {"0", "1", "2", "3"}
+
+
+def _record(section: str) -> Callable[[int], Record]:
+    return lambda number: Record(f"{section}{number}.example.", 30, "A", f"10.0.{number // 250}.{number % 250}")
+
+
+@given(st.integers(0, 40), st.integers(0, 3), st.integers(0, 40), st.integers(0, 1500))
+def test_as_many_records_as_fit_and_a_mark_if_the_answer_itself_is_short(
+    answers: int, authorities: int, additionals: int, payload: int
+) -> None:
+    """Every record that is sent fits, one more would not; sections are filled in their order."""
+    numbers = [answers, authorities, additionals]
+    sections = [list(map(_record(name), range(count))) for name, count in zip("xyz", numbers)]
+    edns = {"use_edns": 0, "payload": payload} if payload else {}
+    query = dns.message.make_query("q.example.", "A", **edns)
+    packet = respond(query.to_wire(), Fixed(Answer("NOERROR", *sections)), random.Random(1))
+    reply = dns.message.from_wire(packet)
+    room = max(SMALLEST, payload)
+    assert len(packet) <= room
+    kept = [len(reply.answer), len(reply.authority), len(reply.additional)]
+    in_order = sum(kept)
+    assert kept == [
+        min(answers, in_order),
+        min(authorities, max(0, in_order - answers)),
+        min(additionals, max(0, in_order - answers - authorities)),
+    ]
+    assert bool(reply.flags & dns.flags.TC) == (kept[0] < answers)
+    if kept != numbers:
+        assert len(packet) + 27 > room  # a name of ten letters (some of it a pointer), and 14 bytes
+
+
+def test_an_answer_of_exactly_the_clients_size_is_whole() -> None:
+    answer = Answer(answer=[Record("a.", 30, "TXT", '"' + "t" * n + '"') for n in (250, 249, 80)])
+    size = len(
+        respond(
+            dns.message.make_query("a.", "TXT", use_edns=0, payload=4000).to_wire(), Fixed(answer), random.Random(1)
+        )
+    )
+    for payload, whole in ((size, True), (size - 1, False)):
+        reply = reply_to(dns.message.make_query("a.", "TXT", use_edns=0, payload=payload), answer)
+        assert bool(reply.flags & dns.flags.TC) != whole
+        assert len(reply.answer[0]) == (3 if whole else 2)
+
+
+def test_a_stream_carries_what_sixteen_bits_can_count() -> None:
+    records = [Record("a.", 30, "TXT", f'"{number:>250}"') for number in range(256)]
+    query = dns.message.make_query("a.", "TXT").to_wire()
+    packet = respond(query, Fixed(Answer(answer=records)), random.Random(1), tcp=True)
+    assert dns.message.from_wire(packet).flags & dns.flags.TC
+    assert LARGEST - 263 < len(packet) <= LARGEST == 65535
+    assert (
+        not dns.message.from_wire(respond(query, Fixed(Answer(answer=records[:240])), random.Random(1), tcp=True)).flags
+        & dns.flags.TC
+    )
+
+
+def test_records_of_one_name_and_type_are_one_set_in_the_order_they_came() -> None:
+    records = [
+        Record("a.", 30, "CNAME", "b."), Record("b.", 20, "TXT", '"2"'), Record("c.", 20, "TXT", '"x"'),
+        Record("b.", 20, "TXT", '"1"'),
+    ]  # fmt: skip
+    sets = reply_to(dns.message.make_query("a.", "A"), Answer(answer=records)).answer
+    assert [(str(one.name), one.ttl, [str(rdata) for rdata in one]) for one in sets] == [
+        ("a.", 30, ["b."]), ("b.", 20, ['"2"', '"1"']), ("c.", 20, ['"x"']),
+    ]  # fmt: skip
