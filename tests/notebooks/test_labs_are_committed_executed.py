@@ -28,7 +28,6 @@ WITHOUT_LAB = frozenset(
         "how-the-book-checks-itself",
         "image-pull-secrets",
         "in-place-resize",
-        "openapi",
         "pleg",
         "priority-and-fairness",
         "probes",

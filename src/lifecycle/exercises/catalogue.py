@@ -21,11 +21,13 @@ from lifecycle.exercises import (
     rolling_arithmetic,
     scheduler_score,
     slow_start,
+    three_way_merge,
 )
 from lifecycle.exercises.exercise import Exercise
 
 EXERCISES: tuple[Exercise, ...] = (
     kubeconfig_merge.EXERCISE,
+    three_way_merge.EXERCISE,
     rbac.EXERCISE,
     request_info.EXERCISE,
     merge_patch.EXERCISE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
+from tests.exercises.other_ways.openapi import three_way_merge
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
 
@@ -29,6 +30,7 @@ __all__ = [
     "rolling_arithmetic",
     "scheduler_score",
     "slow_start",
+    "three_way_merge",
 ]
 
 SLIPS: dict[str, tuple[str, ...]] = {
@@ -196,6 +198,15 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "all is TCP",
         "each weighs everything",
         "no pods",
+    ),
+    "three-way-merge": (
+        "objects as a whole",
+        "empty objects stay",
+        "lists grow",
+        "only what changed in the file",
+        "gone is deleted again",
+        "nothing is deleted",
+        "whatever is not wanted goes",
     ),
 }
 """Everything that somebody overlooks, by exercise."""
