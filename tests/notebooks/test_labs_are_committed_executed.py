@@ -20,7 +20,6 @@ WITHOUT_LAB = frozenset(
     {
         "admission-and-cgroups",
         "aggregation",
-        "auditing",
         "cpu-manager",
         "field-ownership",
         "garbage-collection",
@@ -29,7 +28,6 @@ WITHOUT_LAB = frozenset(
         "image-pull-secrets",
         "in-place-resize",
         "pleg",
-        "priority-and-fairness",
         "probes",
         "the-articles",
         "the-controller-manager",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 
 from lifecycle.exercises import (
+    audit_policy,
     dns_records,
     endpoint_conditions,
     etcd_keys,
+    flow_schemas,
     host_local,
     informer_store,
     iptables_chains,
@@ -30,6 +32,8 @@ EXERCISES: tuple[Exercise, ...] = (
     three_way_merge.EXERCISE,
     rbac.EXERCISE,
     request_info.EXERCISE,
+    audit_policy.EXERCISE,
+    flow_schemas.EXERCISE,
     merge_patch.EXERCISE,
     etcd_keys.EXERCISE,
     informer_store.EXERCISE,

@@ -11,12 +11,15 @@ from tests.exercises.other_ways.node_and_wire import dns_records, host_local, ip
 from tests.exercises.other_ways.openapi import three_way_merge
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
+from tests.exercises.other_ways.the_door import audit_policy, flow_schemas
 
 __all__ = [
     "SLIPS",
+    "audit_policy",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
+    "flow_schemas",
     "host_local",
     "informer_store",
     "iptables_chains",
@@ -207,6 +210,28 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "gone is deleted again",
         "nothing is deleted",
         "whatever is not wanted goes",
+    ),
+    "audit-policy": (
+        "one is enough",
+        "the last one decides",
+        "no rule is metadata",
+        "a resource means its subresources",
+        "pods/* are no pods",
+        "no star for groups",
+        "names do not matter",
+        "paths are resources",
+        "the rule's stages alone",
+    ),
+    "flow-schemas": (
+        "in their order",
+        "the highest first",
+        "the first of equal ones",
+        "always the user",
+        "any account of the namespace",
+        "no star for accounts",
+        "no subresources",
+        "no namespace is any",
+        "only that path",
     ),
 }
 """Everything that somebody overlooks, by exercise."""
