@@ -19,9 +19,7 @@ LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
         "admission-and-cgroups",
-        "aggregation",
         "cpu-manager",
-        "field-ownership",
         "garbage-collection",
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
@@ -30,11 +28,7 @@ WITHOUT_LAB = frozenset(
         "pleg",
         "probes",
         "the-articles",
-        "the-controller-manager",
         "the-journey",
-        "the-scheduling-queue",
-        "the-watch-cache",
-        "versions-and-conversion",
         "volumes",
     }
 )

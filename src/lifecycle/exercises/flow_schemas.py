@@ -88,17 +88,17 @@ def cases() -> Iterator[Case]:
             yield _case(group, schemas, _request(person, "get", path=path))
     seen: list[Object] = []
     for event in recorded_events(open_recording()):
-        about = event.get("objectRef") or {}
+        told = event.get("objectRef") or {}
         person = event["user"]["username"], tuple(event["user"]["groups"])
         request = _request(
             person,
             event["verb"],
-            group=about.get("apiGroup", ""),
-            namespace=about.get("namespace", ""),
+            group=told.get("apiGroup", ""),
+            namespace=told.get("namespace", ""),
         )
         request |= {
-            "resource": about.get("resource", ""),
-            "subresource": about.get("subresource", ""),
+            "resource": told.get("resource", ""),
+            "subresource": told.get("subresource", ""),
         }
         if request not in seen:
             seen.append(request)

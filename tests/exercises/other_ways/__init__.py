@@ -12,6 +12,9 @@ from tests.exercises.other_ways.openapi import three_way_merge
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
 from tests.exercises.other_ways.the_door import audit_policy, flow_schemas
+from tests.exercises.other_ways.the_loops import leader_election, scheduling_queue
+from tests.exercises.other_ways.the_server import field_owners, front_proxy_headers
+from tests.exercises.other_ways.the_store import event_versions, watch_events
 
 __all__ = [
     "SLIPS",
@@ -19,11 +22,15 @@ __all__ = [
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
+    "event_versions",
+    "field_owners",
     "flow_schemas",
+    "front_proxy_headers",
     "host_local",
     "informer_store",
     "iptables_chains",
     "kubeconfig_merge",
+    "leader_election",
     "merge_patch",
     "pod_cgroups",
     "pod_phase",
@@ -32,8 +39,10 @@ __all__ = [
     "request_info",
     "rolling_arithmetic",
     "scheduler_score",
+    "scheduling_queue",
     "slow_start",
     "three_way_merge",
+    "watch_events",
 ]
 
 SLIPS: dict[str, tuple[str, ...]] = {
@@ -232,6 +241,76 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "no subresources",
         "no namespace is any",
         "only that path",
+    ),
+    "front-proxy-headers": (
+        "forged ones go along",
+        "only the name is taken off",
+        "too much is taken off",
+        "the connection goes along",
+        "the first value",
+        "an empty uid",
+        "one line of groups",
+        "keys as they are",
+        "small letters",
+    ),
+    "field-owners": (
+        "agreeing is a conflict",
+        "one's own is not disputed",
+        "nobody is asked",
+        "it stays one's own",
+        "nothing is removed",
+        "others do not count",
+        "nobody's fields go",
+        "losers keep it",
+        "taken from all",
+        "empty pages",
+    ),
+    "event-versions": (
+        "always",
+        "no counters",
+        "one way",
+        "the old name stays",
+        "empty texts stay",
+        "what is empty is left out",
+    ),
+    "watch-events": (
+        "one label is enough",
+        "one too strict",
+        "too late is nothing",
+        "the start itself",
+        "only what fits now",
+        "a change is a change",
+        "forgets what was before",
+        "deletions are for everybody",
+        "its own last revision",
+        "as they came",
+    ),
+    "leader-election": (
+        "the first is a transition",
+        "one's own duration",
+        "a moment too long",
+        "dates are compared",
+        "nobody holds it, too",
+        "one's own runs out",
+        "no transitions",
+        "always acquired",
+        "a renewal is a transition",
+        "the holder's duration stays",
+    ),
+    "scheduling-queue": (
+        "errors count as refusals",
+        "always a second",
+        "without an end",
+        "no priorities",
+        "errors are taken early",
+        "nobody is taken early",
+        "early by priority",
+        "all attempts count",
+        "errors wait for news",
+        "silence is yes",
+        "any plugin",
+        "all have to say yes",
+        "no bench",
     ),
 }
 """Everything that somebody overlooks, by exercise."""
