@@ -19,25 +19,16 @@ LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
         "admission-and-cgroups",
-        "aggregation",
-        "auditing",
         "cpu-manager",
-        "field-ownership",
         "garbage-collection",
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
         "image-pull-secrets",
         "in-place-resize",
-        "openapi",
         "pleg",
-        "priority-and-fairness",
         "probes",
         "the-articles",
-        "the-controller-manager",
         "the-journey",
-        "the-scheduling-queue",
-        "the-watch-cache",
-        "versions-and-conversion",
         "volumes",
     }
 )

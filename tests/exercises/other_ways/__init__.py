@@ -8,18 +8,29 @@ from __future__ import annotations
 from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
+from tests.exercises.other_ways.openapi import three_way_merge
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
+from tests.exercises.other_ways.the_door import audit_policy, flow_schemas
+from tests.exercises.other_ways.the_loops import leader_election, scheduling_queue
+from tests.exercises.other_ways.the_server import field_owners, front_proxy_headers
+from tests.exercises.other_ways.the_store import event_versions, watch_events
 
 __all__ = [
     "SLIPS",
+    "audit_policy",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
+    "event_versions",
+    "field_owners",
+    "flow_schemas",
+    "front_proxy_headers",
     "host_local",
     "informer_store",
     "iptables_chains",
     "kubeconfig_merge",
+    "leader_election",
     "merge_patch",
     "pod_cgroups",
     "pod_phase",
@@ -28,7 +39,10 @@ __all__ = [
     "request_info",
     "rolling_arithmetic",
     "scheduler_score",
+    "scheduling_queue",
     "slow_start",
+    "three_way_merge",
+    "watch_events",
 ]
 
 SLIPS: dict[str, tuple[str, ...]] = {
@@ -196,6 +210,107 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "all is TCP",
         "each weighs everything",
         "no pods",
+    ),
+    "three-way-merge": (
+        "objects as a whole",
+        "empty objects stay",
+        "lists grow",
+        "only what changed in the file",
+        "gone is deleted again",
+        "nothing is deleted",
+        "whatever is not wanted goes",
+    ),
+    "audit-policy": (
+        "one is enough",
+        "the last one decides",
+        "no rule is metadata",
+        "a resource means its subresources",
+        "pods/* are no pods",
+        "no star for groups",
+        "names do not matter",
+        "paths are resources",
+        "the rule's stages alone",
+    ),
+    "flow-schemas": (
+        "in their order",
+        "the highest first",
+        "the first of equal ones",
+        "always the user",
+        "any account of the namespace",
+        "no star for accounts",
+        "no subresources",
+        "no namespace is any",
+        "only that path",
+    ),
+    "front-proxy-headers": (
+        "forged ones go along",
+        "only the name is taken off",
+        "too much is taken off",
+        "the connection goes along",
+        "the first value",
+        "an empty uid",
+        "one line of groups",
+        "keys as they are",
+        "small letters",
+    ),
+    "field-owners": (
+        "agreeing is a conflict",
+        "one's own is not disputed",
+        "nobody is asked",
+        "it stays one's own",
+        "nothing is removed",
+        "others do not count",
+        "nobody's fields go",
+        "losers keep it",
+        "taken from all",
+        "empty pages",
+    ),
+    "event-versions": (
+        "always",
+        "no counters",
+        "one way",
+        "the old name stays",
+        "empty texts stay",
+        "what is empty is left out",
+    ),
+    "watch-events": (
+        "one label is enough",
+        "one too strict",
+        "too late is nothing",
+        "the start itself",
+        "only what fits now",
+        "a change is a change",
+        "forgets what was before",
+        "deletions are for everybody",
+        "its own last revision",
+        "as they came",
+    ),
+    "leader-election": (
+        "the first is a transition",
+        "one's own duration",
+        "a moment too long",
+        "dates are compared",
+        "nobody holds it, too",
+        "one's own runs out",
+        "no transitions",
+        "always acquired",
+        "a renewal is a transition",
+        "the holder's duration stays",
+    ),
+    "scheduling-queue": (
+        "errors count as refusals",
+        "always a second",
+        "without an end",
+        "no priorities",
+        "errors are taken early",
+        "nobody is taken early",
+        "early by priority",
+        "all attempts count",
+        "errors wait for news",
+        "silence is yes",
+        "any plugin",
+        "all have to say yes",
+        "no bench",
     ),
 }
 """Everything that somebody overlooks, by exercise."""

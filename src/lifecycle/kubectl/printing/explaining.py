@@ -43,7 +43,7 @@ def explained(
     schemas = document["components"]["schemas"]
     for name in sorted(schemas):
         if kind in (schemas[name].get(KIND) or ()):
-            explanation = _Explanation(document, deep).at(
+            explanation = Explanation(document, deep).at(
                 schemas[name], list(fields), frozenset()
             )
             if not explanation:
@@ -72,7 +72,7 @@ def _kind(document: Schema, group: str, version: str, resource: str) -> Schema:
     return gvk
 
 
-class _Explanation:
+class Explanation:
     """One document, and how deep to go."""
 
     def __init__(self, document: Schema, deep: bool) -> None:
