@@ -19,11 +19,9 @@ from lifecycle.exercises.exercise import Case, Exercise, grade
 
 def attempt_in(source: str) -> Any:
     """The last function or class that a starter defines."""
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__name__": "mine"}
     exec(source, names)
-    return [
-        value for name, value in names.items() if callable(value) and getattr(value, "__module__", "") != "builtins"
-    ][-1]
+    return [value for value in names.values() if getattr(value, "__module__", "") == "mine"][-1]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.stage)

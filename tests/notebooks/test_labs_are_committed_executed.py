@@ -29,7 +29,6 @@ WITHOUT_LAB = frozenset(
         "image-pull-secrets",
         "in-place-resize",
         "openapi",
-        "pleg",
         "priority-and-fairness",
         "probes",
         "the-articles",

@@ -8,6 +8,9 @@ from __future__ import annotations
 from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
+from tests.exercises.other_ways.on_the_node import (
+    pleg_relist,
+)
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
 
@@ -21,6 +24,7 @@ __all__ = [
     "iptables_chains",
     "kubeconfig_merge",
     "merge_patch",
+    "pleg_relist",
     "pod_cgroups",
     "pod_phase",
     "pods_to_delete",
@@ -187,6 +191,14 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "a folder for each",
         "one driver",
         "dashes stay",
+    ),
+    "pleg-relist": (
+        "who is gone is forgotten",
+        "gone is one event",
+        "gone is told again",
+        "created is news",
+        "over was never seen",
+        "the new ones first",
     ),
     "dns-records": (
         "external names are addresses",
