@@ -30,7 +30,6 @@ WITHOUT_LAB = frozenset(
         "in-place-resize",
         "openapi",
         "priority-and-fairness",
-        "probes",
         "the-articles",
         "the-controller-manager",
         "the-journey",

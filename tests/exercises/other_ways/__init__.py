@@ -10,6 +10,7 @@ from tests.exercises.other_ways.control_loops import informer_store, rolling_ari
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
 from tests.exercises.other_ways.on_the_node import (
     pleg_relist,
+    probe_results,
 )
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
@@ -28,6 +29,7 @@ __all__ = [
     "pod_cgroups",
     "pod_phase",
     "pods_to_delete",
+    "probe_results",
     "rbac",
     "request_info",
     "rolling_arithmetic",
@@ -199,6 +201,16 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "created is news",
         "over was never seen",
         "the new ones first",
+    ),
+    "probe-results": (
+        "one is enough",
+        "every answer counts once",
+        "no answer is a no",
+        "no answer breaks it off",
+        "success needs one",
+        "nothing is final",
+        "readiness is final",
+        "the defaults are one",
     ),
     "dns-records": (
         "external names are addresses",

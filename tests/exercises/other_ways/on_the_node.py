@@ -34,3 +34,37 @@ def pleg_relist(slip: str) -> Callable[..., Any]:
             return told
 
     return Pleg
+
+
+def probe_results(slip: str) -> Callable[..., Any]:
+    """Each answer looks back at those before it."""
+
+    def results(kind: str, probe: dict[str, int], answers: list[bool | None]) -> list[Any]:
+        fails = 1 if slip == "the defaults are one" else 3
+        needed = {True: probe.get("successThreshold", 1), False: probe.get("failureThreshold", fails)}
+        if slip == "success needs one":
+            needed[True] = 1
+        if slip == "one is enough":
+            needed = {True: 1, False: 1}
+        heard: list[bool | None] = []
+        told: list[Any] = []
+        for number, answer in enumerate(answers):
+            passed = False if answer is None and slip == "no answer is a no" else answer
+            if passed is None:
+                heard += [None] if slip == "no answer breaks it off" else []
+                continue
+            heard.append(passed)
+            row = heard[-needed[passed] :]
+            if len(row) < needed[passed] or set(row) != {passed}:
+                continue
+            if slip == "every answer counts once" and told and told[-1][1] == passed:
+                continue
+            told.append([number, passed])
+            final = kind == "startup" or (kind == "liveness" and not passed)
+            if slip == "readiness is final":
+                final = final or not passed
+            if final and slip != "nothing is final":
+                break
+        return told
+
+    return results
