@@ -18,7 +18,6 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
-        "admission-and-cgroups",
         "aggregation",
         "auditing",
         "cpu-manager",
@@ -36,7 +35,6 @@ WITHOUT_LAB = frozenset(
         "the-scheduling-queue",
         "the-watch-cache",
         "versions-and-conversion",
-        "volumes",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from lifecycle.exercises import (
+    atomic_volume,
     dns_records,
     endpoint_conditions,
     etcd_keys,
@@ -40,6 +41,7 @@ EXERCISES: tuple[Exercise, ...] = (
     pleg_relist.EXERCISE,
     probe_results.EXERCISE,
     pod_cgroups.EXERCISE,
+    atomic_volume.EXERCISE,
     pod_phase.EXERCISE,
     host_local.EXERCISE,
     endpoint_conditions.EXERCISE,

@@ -9,6 +9,7 @@ from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
 from tests.exercises.other_ways.on_the_node import (
+    atomic_volume,
     pleg_relist,
     probe_results,
 )
@@ -17,6 +18,7 @@ from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, 
 
 __all__ = [
     "SLIPS",
+    "atomic_volume",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
@@ -211,6 +213,15 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "nothing is final",
         "readiness is final",
         "the defaults are one",
+    ),
+    "atomic-volume": (
+        "one by one",
+        "each by a rename",
+        "a moment without",
+        "the old stays",
+        "the old goes first",
+        "names stay",
+        "always anew",
     ),
     "dns-records": (
         "external names are addresses",

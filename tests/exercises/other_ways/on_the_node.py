@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -68,3 +71,47 @@ def probe_results(slip: str) -> Callable[..., Any]:
         return told
 
     return results
+
+
+def atomic_volume(slip: str) -> Callable[..., Any]:
+    """Two directories that take turns, and a link that says whose turn it is."""
+
+    def write(directory: str, files: dict[str, str]) -> None:
+        target, link = Path(directory), Path(directory, "now")
+        old = target / os.readlink(link) if link.is_symlink() else None
+        if old is not None and slip != "always anew":
+            known = {str(p.relative_to(old)): p.read_text() for p in old.rglob("*") if p.is_file()}
+            if known == files:
+                return
+        if slip in ("one by one", "each by a rename"):
+            for name, text in files.items():
+                path = target / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                beside = path.with_name("beside")
+                (beside if slip == "each by a rename" else path).write_text(text)
+                if slip == "each by a rename":
+                    beside.rename(path)
+            return
+        fresh = target / ("even" if old is not None and old.name == "odd" else "odd")
+        shutil.rmtree(fresh, ignore_errors=True)
+        for name, text in files.items():
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / name).write_text(text)
+        fresh.mkdir(exist_ok=True)
+        if old is not None and slip == "the old goes first":
+            shutil.rmtree(old)
+        if slip == "a moment without":
+            link.unlink(missing_ok=True)
+        Path(directory, "next").symlink_to(fresh.name)
+        Path(directory, "next").rename(link)
+        tops = {name.partition("/")[0] for name in files}
+        for top in tops:
+            if not Path(directory, top).is_symlink():
+                Path(directory, top).symlink_to(f"now/{top}")
+        for path in target.iterdir():
+            if path.is_symlink() and path.name not in {*tops, "now"} and slip != "names stay":
+                path.unlink()
+        if old is not None and slip not in ("the old stays", "the old goes first"):
+            shutil.rmtree(old)
+
+    return write
