@@ -25,7 +25,6 @@ WITHOUT_LAB = frozenset(
         "garbage-collection",
         "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
-        "image-pull-secrets",
         "in-place-resize",
         "openapi",
         "priority-and-fairness",

@@ -12,6 +12,7 @@ from tests.exercises.other_ways.on_the_node import (
     atomic_volume,
     pleg_relist,
     probe_results,
+    pull_credentials,
 )
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
@@ -32,6 +33,7 @@ __all__ = [
     "pod_phase",
     "pods_to_delete",
     "probe_results",
+    "pull_credentials",
     "rbac",
     "request_info",
     "rolling_arithmetic",
@@ -222,6 +224,17 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "the old goes first",
         "names stay",
         "always anew",
+    ),
+    "pull-credentials": (
+        "any port",
+        "versions are paths",
+        "whole paths",
+        "a star stands for anything",
+        "stars are letters",
+        "as they come",
+        "the shorter first",
+        "the longest first",
+        "no hub",
     ),
     "dns-records": (
         "external names are addresses",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -115,3 +117,51 @@ def atomic_volume(slip: str) -> Callable[..., Any]:
             shutil.rmtree(old)
 
     return write
+
+
+def pull_credentials(slip: str) -> Callable[..., Any]:
+    """Entries are taken apart with a regular expression, and then compared part by part."""
+    shape = re.compile(r"^(?:\w+://)?(?P<host>[^/:]+)(?::(?P<port>\d+))?(?P<path>/.*)?$")
+
+    def apart(text: str) -> tuple[str, str, str]:
+        found = shape.match(text)
+        assert found
+        path = found["path"] or ""
+        if slip != "versions are paths":
+            path = re.sub("^/v[12]/", "/", path)
+        port = "" if slip == "any port" else found["port"] or ""
+        return found["host"], port, "" if path == "/" else path
+
+    def fits(entry: str, image: str) -> bool:
+        (host, port, path), (mine, my_port, my_path) = apart(entry), apart(image)
+        if port != my_port or not my_path.startswith(path):
+            return False
+        if slip == "whole paths" and path and my_path != path and not my_path.startswith(path + "/"):
+            return False
+        if slip == "a star stands for anything":
+            return fnmatch.fnmatchcase(mine, host)
+        if slip == "stars are letters":
+            return mine == host
+        parts, mine_parts = host.split("."), mine.split(".")
+        same = len(parts) == len(mine_parts)
+        return same and all(fnmatch.fnmatchcase(b, a) for a, b in zip(parts, mine_parts, strict=True))
+
+    def credentials(entries: list[str], image: str) -> list[str]:
+        def order(entry: str) -> str:
+            host, port, path = apart(entry)
+            return host + (f":{port}" if port else "") + path
+
+        found = [entry for entry in entries if fits(entry, image)]
+        if slip == "the longest first":
+            found.sort(key=len, reverse=True)
+        elif slip != "as they come":
+            found.sort(key=order, reverse=slip != "the shorter first")
+        first = image.split("/")[0]
+        hub = "/" not in image or first in ("docker.io", "index.docker.io") or not re.search("[.:]", first)
+        if slip == "no hub":
+            hub = False
+        if hub and (not found or slip == "the hub as well"):
+            found += [entry for entry in entries if order(entry) == "index.docker.io"]
+        return found
+
+    return credentials
