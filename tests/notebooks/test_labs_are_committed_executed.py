@@ -23,7 +23,6 @@ WITHOUT_LAB = frozenset(
         "cpu-manager",
         "field-ownership",
         "garbage-collection",
-        "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
         "in-place-resize",
         "openapi",

@@ -6,6 +6,7 @@ import difflib
 
 from lifecycle.exercises import (
     atomic_volume,
+    container_end,
     dns_records,
     endpoint_conditions,
     etcd_keys,
@@ -46,6 +47,7 @@ EXERCISES: tuple[Exercise, ...] = (
     pull_credentials.EXERCISE,
     pod_phase.EXERCISE,
     host_local.EXERCISE,
+    container_end.EXERCISE,
     endpoint_conditions.EXERCISE,
     iptables_chains.EXERCISE,
     dns_records.EXERCISE,

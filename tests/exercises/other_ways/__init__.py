@@ -10,6 +10,7 @@ from tests.exercises.other_ways.control_loops import informer_store, rolling_ari
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
 from tests.exercises.other_ways.on_the_node import (
     atomic_volume,
+    container_end,
     pleg_relist,
     probe_results,
     pull_credentials,
@@ -20,6 +21,7 @@ from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, 
 __all__ = [
     "SLIPS",
     "atomic_volume",
+    "container_end",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
@@ -235,6 +237,17 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "the shorter first",
         "the longest first",
         "no hub",
+    ),
+    "container-end": (
+        "any probe",
+        "no probe",
+        "the probe before the deletion",
+        "the deletion is not asked",
+        "zero is nothing",
+        "as long as it takes",
+        "parts of seconds",
+        "a purse for each",
+        "no floor",
     ),
     "dns-records": (
         "external names are addresses",

@@ -165,3 +165,34 @@ def pull_credentials(slip: str) -> Callable[..., Any]:
         return found
 
     return credentials
+
+
+def container_end(slip: str) -> Callable[..., Any]:
+    """Whoever has the most urgent word is asked first."""
+
+    def ending(pod: dict[str, Any], condemned_by: str, hook_seconds: float) -> dict[str, float]:
+        [container] = pod["spec"]["containers"]
+        words = [
+            pod["metadata"].get("deletionGracePeriodSeconds"),
+            (container.get(f"{condemned_by}Probe") or {}).get("terminationGracePeriodSeconds"),
+            pod["spec"].get("terminationGracePeriodSeconds"),
+            30,
+        ]
+        if slip == "any probe":
+            probes = (container.get(f"{kind}Probe") or {} for kind in ("liveness", "startup"))
+            words[1] = next((p["terminationGracePeriodSeconds"] for p in probes if p), None)
+        if slip == "no probe":
+            words[1] = None
+        if slip == "the probe before the deletion":
+            words[0], words[1] = words[1], words[0]
+        if slip == "the deletion is not asked":
+            words[0] = None
+        grace = next(word for word in words if (word if slip == "zero is nothing" else word is not None))
+        waited = 0.0
+        if "lifecycle" in container and (grace > 0 or slip == "a hook without time"):
+            waited = hook_seconds if slip == "as long as it takes" else min(hook_seconds, grace)
+        counted = waited if slip == "parts of seconds" else int(waited)
+        left = grace if slip == "a purse for each" else grace - counted
+        return {"hook": counted, "left": left if slip == "no floor" else max(left, 2)}
+
+    return ending
