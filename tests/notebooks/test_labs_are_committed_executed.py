@@ -20,7 +20,6 @@ WITHOUT_LAB = frozenset(
     {
         "aggregation",
         "auditing",
-        "cpu-manager",
         "field-ownership",
         "garbage-collection",
         "how-the-book-checks-itself",

@@ -7,6 +7,7 @@ import difflib
 from lifecycle.exercises import (
     atomic_volume,
     container_end,
+    cpu_assignment,
     dns_records,
     endpoint_conditions,
     etcd_keys,
@@ -48,6 +49,7 @@ EXERCISES: tuple[Exercise, ...] = (
     pod_phase.EXERCISE,
     host_local.EXERCISE,
     container_end.EXERCISE,
+    cpu_assignment.EXERCISE,
     endpoint_conditions.EXERCISE,
     iptables_chains.EXERCISE,
     dns_records.EXERCISE,

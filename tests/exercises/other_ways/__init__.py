@@ -11,6 +11,7 @@ from tests.exercises.other_ways.node_and_wire import dns_records, host_local, ip
 from tests.exercises.other_ways.on_the_node import (
     atomic_volume,
     container_end,
+    cpu_assignment,
     pleg_relist,
     probe_results,
     pull_credentials,
@@ -22,6 +23,7 @@ __all__ = [
     "SLIPS",
     "atomic_volume",
     "container_end",
+    "cpu_assignment",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
@@ -248,6 +250,14 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "parts of seconds",
         "a purse for each",
         "no floor",
+    ),
+    "cpu-assignment": (
+        "the emptiest first",
+        "by number",
+        "what there is",
+        "no sockets",
+        "no cores",
+        "cores of all sockets",
     ),
     "dns-records": (
         "external names are addresses",

@@ -196,3 +196,50 @@ def container_end(slip: str) -> Callable[..., Any]:
         return {"hook": counted, "left": left if slip == "no floor" else max(left, 2)}
 
     return ending
+
+
+def cpu_assignment(slip: str) -> Callable[..., Any]:
+    """Units are frozen sets of CPUs; all three steps ask the same question of them."""
+
+    def take(machine: list[dict[str, int]], available: list[int], count: int) -> list[int] | None:
+        free, taken = set(available), set[int]()
+
+        def unit(level: str, number: int) -> set[int]:
+            return {each["cpu"] for each in machine if each[level] == number}
+
+        def numbers(level: str, inside: set[int]) -> list[int]:
+            found = {each[level] for each in machine if each["cpu"] in inside & free}
+
+            def left(number: int) -> tuple[int, int]:
+                many = len(unit(level, number) & free)
+                return (-many if slip == "the emptiest first" else many), number
+
+            return sorted(found) if slip == "by number" else sorted(found, key=left)
+
+        def give(cpus: set[int]) -> None:
+            taken.update(cpus)
+            free.difference_update(cpus)
+
+        everything = {each["cpu"] for each in machine}
+        if count > len(free):
+            return sorted(free) if slip == "what there is" else None
+        for socket in numbers("socket", everything) if slip != "no sockets" else ():
+            whole = unit("socket", socket)
+            if whole <= free and len(whole) <= count - len(taken):
+                give(whole)
+        sockets = numbers("socket", everything)
+        cores = [core for socket in sockets for core in numbers("core", unit("socket", socket))]
+        if slip == "cores of all sockets":
+            cores = numbers("core", everything)
+        for core in cores if slip != "no cores" else ():
+            whole = unit("core", core)
+            if (whole <= free or slip == "broken cores") and len(whole) <= count - len(taken):
+                give(whole & free)
+        if slip != "an order for good":
+            sockets = numbers("socket", everything)
+            cores = [core for socket in sockets for core in numbers("core", unit("socket", socket))]
+        for core in cores:
+            give(set(sorted(unit("core", core) & free)[: count - len(taken)]))
+        return sorted(taken)
+
+    return take
