@@ -15,6 +15,7 @@ from tests.exercises.other_ways.on_the_node import (
     pleg_relist,
     probe_results,
     pull_credentials,
+    resize_counting,
 )
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
@@ -40,6 +41,7 @@ __all__ = [
     "pull_credentials",
     "rbac",
     "request_info",
+    "resize_counting",
     "rolling_arithmetic",
     "scheduler_score",
     "slow_start",
@@ -258,6 +260,17 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "no sockets",
         "no cores",
         "cores of all sockets",
+    ),
+    "resize-counting": (
+        "any condition",
+        "deferred as well",
+        "statuses by place",
+        "a status is enough",
+        "infeasible counts",
+        "nothing in force",
+        "nothing allocated",
+        "the last word",
+        "the smallest",
     ),
     "dns-records": (
         "external names are addresses",

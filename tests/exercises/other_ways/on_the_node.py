@@ -243,3 +243,46 @@ def cpu_assignment(slip: str) -> Callable[..., Any]:
         return sorted(taken)
 
     return take
+
+
+def resize_counting(slip: str) -> Callable[..., Any]:
+    """A table of three columns for each container; the largest number of each row counts."""
+    units = {"m": 0.001, "Mi": 2**20, "Gi": 2**30}
+
+    def number(text: str) -> float:
+        for unit, factor in units.items():
+            if text.endswith(unit):
+                return int(text.removesuffix(unit)) * factor
+        return int(text)
+
+    def counted(pod: dict[str, Any]) -> dict[str, int]:
+        status = pod["status"]
+        pending = [each for each in status.get("conditions") or () if each["type"] == "PodResizePending"]
+        if slip == "any condition":
+            pending = status.get("conditions") or []
+        hopeless = any(
+            each.get("reason") == "Infeasible" or (slip == "deferred as well" and each.get("reason"))
+            for each in pending
+        )
+        total: dict[str, float] = {}
+        for place, container in enumerate(pod["spec"]["containers"]):
+            told = next((s for s in status["containerStatuses"] if s["name"] == container["name"]), {})
+            if slip == "statuses by place":
+                told = status["containerStatuses"][place]
+            columns = [container["resources"]["requests"]]
+            if "resources" in told or slip == "a status is enough":
+                if hopeless and slip != "infeasible counts":
+                    columns = []
+                if slip != "nothing in force":
+                    columns.append(told.get("resources", {}).get("requests") or {})
+                if slip != "nothing allocated":
+                    columns.append(told.get("allocatedResources") or {})
+            if slip == "the last word":
+                columns = columns[-1:]
+            for name in {name for column in columns for name in column}:
+                row = [number(column[name]) for column in columns if name in column]
+                amount = min(row) if slip == "the smallest" else max(row)
+                total[name] = total.get(name, 0) + amount
+        return {name: round(1000 * amount) if name == "cpu" else int(amount) for name, amount in total.items()}
+
+    return counted
