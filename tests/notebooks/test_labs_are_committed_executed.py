@@ -18,18 +18,11 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
-        "admission-and-cgroups",
-        "cpu-manager",
         "garbage-collection",
-        "hooks-and-the-end-of-a-container",
         "how-the-book-checks-itself",
-        "image-pull-secrets",
         "in-place-resize",
-        "pleg",
-        "probes",
         "the-articles",
         "the-journey",
-        "volumes",
     }
 )
 """Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that
