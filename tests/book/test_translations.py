@@ -76,6 +76,34 @@ def test_no_mark_of_emphasis_or_code_is_left_standing_in_a_translation(language:
         assert not set("*`_[]") & set(shown.get_text()), said
 
 
+def unusual_terms(language: str, said: str) -> list[tuple[str, str]]:
+    """What a translation says, and what the Kubernetes documentation in that language says for it."""
+    terms = yaml.safe_load((catalogues.LOCALE / language / "terms.yaml").read_text(encoding="utf-8"))
+    plain = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)", "", said)
+    found = [(re.search(avoided, plain), term) for term, others in terms.items() for avoided in others]
+    return [(hit[0], term) for hit, term in found if hit]
+
+
+@pytest.mark.parametrize(("language", "name"), COMMITTED)
+def test_a_translation_uses_the_terms_of_the_kubernetes_documentation(language: str, name: str) -> None:
+    assert [
+        (unusual, said) for _, said in translated(language, name) if (unusual := unusual_terms(language, said))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "unusual"),
+    [
+        ("APIサーバがpodを見る", [("サーバ", "サーバー"), ("pod", "Pod")]),
+        ("プルシークレットと、イメージプルシークレット", [("プルシークレット", "イメージプルシークレット")]),
+        ("APIサーバーが`pod`と[Pod](pod.md)を見る", []),
+        ("イメージプルシークレットとkube-proxy", []),
+    ],
+)
+def test_a_term_that_readers_would_not_expect_is_named(said: str, unusual: list[tuple[str, str]]) -> None:
+    assert unusual_terms("ja", said) == unusual
+
+
 PAGE = """---
 file_format: mystnb
 kernelspec: {name: python3}
