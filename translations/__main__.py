@@ -9,7 +9,7 @@ import click
 import yaml
 
 from translations.catalogue import behind, languages, names, read, update
-from translations.messages import configuration, current_messages, file_of
+from translations.messages import CHECKOUT, configuration, current_messages, file_of
 
 LANGUAGE = click.argument("language", type=click.Choice(sorted(languages())))
 
@@ -47,9 +47,13 @@ def bring_level(language: str, pages: tuple[str, ...]) -> None:
 @main.command("config")
 @LANGUAGE
 def print_config(language: str) -> None:
-    """Print the configuration with which the book is built in this language."""
+    """Print the configuration with which the book is built in this language. It will lie elsewhere, and the
+    folder of the extensions is looked for beside it.
+    """
     settings: dict[str, Any] = configuration()
     settings["sphinx"]["config"]["language"] = language
+    local = settings["sphinx"]["local_extensions"]
+    settings["sphinx"]["local_extensions"] = {name: str(CHECKOUT / folder) for name, folder in local.items()}
     click.echo(yaml.safe_dump(settings, allow_unicode=True, sort_keys=False))
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ HTML = Path(os.environ.get("LIFECYCLE_SITE") or ROOT / "_build" / "html").resolv
 
 
 def pages() -> list[Path]:
-    """Every page of the book itself (not the theme's own templates, nor search and index)."""
-    return sorted(p for part in ("book", "labs") for p in (HTML / part).rglob("*.html"))
+    """Every page of the book itself, and the teacher's slides (not the theme's own templates, nor search and index)."""
+    return sorted(p for part in ("book", "labs", "slides") for p in (HTML / part).rglob("*.html"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,6 +51,18 @@ def test_every_chapter_of_the_table_of_contents_became_a_page() -> None:
     ]
     assert listed
     assert [name for name in listed if not (HTML / f"{name}.html").exists()] == []
+
+
+def test_each_plan_of_a_teacher_became_a_deck_with_pictures_and_commands() -> None:
+    plans = re.findall(r"^## You teach: (.+)$", (ROOT / "book" / "reader-paths.md").read_text(), re.M)
+    assert len(plans) == 2
+    for plan in plans:
+        deck = soup_of(HTML / "slides" / f"{plan.replace(' ', '-')}.html")
+        assert len(deck.select(".picture img")) >= 10
+        for kind in ("lead", "type", "remember"):
+            empty = [slide.get("id") for slide in deck.select(f".{kind}") if not slide.select(".body > *")]
+            assert deck.select(f".{kind}"), kind
+            assert empty == []
 
 
 def test_no_link_inside_the_book_is_broken() -> None:

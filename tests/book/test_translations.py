@@ -14,6 +14,7 @@ from babel.messages.catalog import Catalog
 from bs4 import BeautifulSoup
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
+from mdit_py_plugins.attrs import attrs_plugin
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from translations import catalogue as catalogues
@@ -48,14 +49,17 @@ def test_a_complete_translation_stays_complete(language: str, name: str) -> None
     )
 
 
-def test_the_journey_and_the_titles_are_there_in_japanese() -> None:
-    assert set(languages()["ja"]["complete"]) >= {"book/the-journey", TITLES}
+def test_the_titles_the_journey_and_the_kubelet_part_are_there_in_japanese() -> None:
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"]
+    [kubelet] = [part["chapters"] for part in parts if part["caption"] == "kubelet"]
+    assert len(kubelet) >= 15
+    assert set(languages()["ja"]["complete"]) >= {TITLES, "book/the-journey", *(page["file"] for page in kubelet)}
 
 
 @pytest.mark.parametrize(("language", "name"), COMMITTED)
 def test_a_translation_keeps_every_link_and_every_figure(language: str, name: str) -> None:
     def kept(text: str) -> Counter[str]:
-        return Counter(re.findall(r"\]\(([^)]+)\)", text) + re.findall(r"\{[a-z:]+\}`[^`]*`", text))
+        return Counter(re.findall(r"\]\(([^)]+)\)|(\{[a-z:]+\}`[^`]*`)|(\]\{#[^}]+\})", text))
 
     for message, said in translated(language, name):
         assert kept(message) == kept(said), said
@@ -64,11 +68,40 @@ def test_a_translation_keeps_every_link_and_every_figure(language: str, name: st
 @pytest.mark.parametrize(("language", "name"), COMMITTED)
 def test_no_mark_of_emphasis_or_code_is_left_standing_in_a_translation(language: str, name: str) -> None:
     """Between letters without spaces, `**` beside a bracket or a full stop is no emphasis."""
+    markdown = MarkdownIt().use(attrs_plugin, spans=True)
     for _, said in translated(language, name):
-        shown = BeautifulSoup(MarkdownIt().render(re.sub(r"\{[a-z:]+\}(`[^`]*`)", r"\1", said)), "html.parser")
+        shown = BeautifulSoup(markdown.render(re.sub(r"\{[a-z:]+\}(`[^`]*`)", r"\1", said)), "html.parser")
         for code in shown.find_all("code"):
             code.extract()
         assert not set("*`_[]") & set(shown.get_text()), said
+
+
+def unusual_terms(language: str, said: str) -> list[tuple[str, str]]:
+    """What a translation says, and what the Kubernetes documentation in that language says for it."""
+    terms = yaml.safe_load((catalogues.LOCALE / language / "terms.yaml").read_text(encoding="utf-8"))
+    plain = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)", "", said)
+    found = [(re.search(avoided, plain), term) for term, others in terms.items() for avoided in others]
+    return [(hit[0], term) for hit, term in found if hit]
+
+
+@pytest.mark.parametrize(("language", "name"), COMMITTED)
+def test_a_translation_uses_the_terms_of_the_kubernetes_documentation(language: str, name: str) -> None:
+    assert [
+        (unusual, said) for _, said in translated(language, name) if (unusual := unusual_terms(language, said))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "unusual"),
+    [
+        ("APIサーバがpodを見る", [("サーバ", "サーバー"), ("pod", "Pod")]),
+        ("プルシークレットと、イメージプルシークレット", [("プルシークレット", "イメージプルシークレット")]),
+        ("APIサーバーが`pod`と[Pod](pod.md)を見る", []),
+        ("イメージプルシークレットとkube-proxy", []),
+    ],
+)
+def test_a_term_that_readers_would_not_expect_is_named(said: str, unusual: list[tuple[str, str]]) -> None:
+    assert unusual_terms("ja", said) == unusual
 
 
 PAGE = """---
@@ -162,12 +195,16 @@ def test_a_page_that_does_not_exist_is_an_error_in_one_line() -> None:
     assert answer.output.startswith("Error: there is no page book/no-such-page")
 
 
-def test_the_configuration_differs_in_the_language_alone() -> None:
+def test_the_configuration_differs_in_the_language_alone_and_finds_the_extensions_from_anywhere() -> None:
     answer = CliRunner().invoke(main, ["config", "ja"])
     assert answer.exit_code == 0
     ours, theirs = yaml.safe_load((ROOT / "_config.yml").read_text()), yaml.safe_load(answer.output)
     assert theirs["sphinx"]["config"].pop("language") == "ja"
     assert ours["sphinx"]["config"].pop("language") == "en"
+    folders = theirs["sphinx"].pop("local_extensions")
+    assert folders.keys() == ours["sphinx"].pop("local_extensions").keys()
+    assert [name for name, folder in folders.items() if not list(Path(folder).glob(f"{name}*"))] == []
+    assert all(Path(folder).is_absolute() for folder in folders.values())
     assert ours == theirs
 
 

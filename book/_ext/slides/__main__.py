@@ -1,0 +1,5 @@
+"""`make slides`."""
+
+from slides.deck import main
+
+main()
