@@ -23,12 +23,12 @@ from tests.conftest import ROOT, find_kubectl, unavailable
 
 pytestmark = pytest.mark.real
 
+SECTION = re.compile(r"^## (?:See it on|On) your own cluster\n(.*?)(?=^## |\Z)", re.M | re.S)
 PAGES = {
     page.stem: text
-    for page in sorted((ROOT / "book").glob("*/*.md"))
-    if "\n## The story" in (text := page.read_text(encoding="utf-8"))
+    for page in sorted((ROOT / "book").glob("**/*.md"))
+    if "\n## The story" in (text := page.read_text(encoding="utf-8")) or SECTION.search(text)
 }
-SECTION = re.compile(r"^## See it on your own cluster\n(.*?)(?=^## |\Z)", re.M | re.S)
 SHOWN_FILE = re.compile(r"^```yaml\n# (\S+\.yaml)\n(.*?)^```", re.M | re.S)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
 
@@ -83,6 +83,9 @@ SAYS_NOTHING = {
 
 CONFLICT = ("field-ownership", "kubectl apply --server-side -f mine.yaml")
 """Typed twice: it works, and after somebody else scaled it does not."""
+
+CREATE = "kubectl create deployment nginx --image=nginx --replicas=3"
+"""Stands before the first command of each page that does not begin with it."""
 
 PATIENCE = 30.0
 """Seconds until a command that says nothing is given up."""
@@ -161,12 +164,20 @@ def terminal(cluster: BackgroundCluster, tmp_path: Path, page: str) -> Iterator[
             os.close(ours)
 
     namespace = f"page-{page}"[:63].rstrip("-")
+    before = [
+        CREATE,
+        "kubectl rollout status deployment/nginx",
+        "kubectl expose deployment nginx --port=80",
+    ]
+    its_own = commands_of(page)
+    if its_own[0].startswith(CREATE):
+        before = []
+    elif "kubectl expose deployment nginx --port=80" in its_own:
+        before.pop()
     for line in (
         f"kubectl create namespace {namespace}",
         f"kubectl config set-context --current --namespace={namespace}",
-        "kubectl create deployment nginx --image=nginx --replicas=3",
-        "kubectl rollout status deployment/nginx",
-        *(["kubectl expose deployment nginx --port=80"] if page != "services-and-endpoints" else []),
+        *before,
     ):
         code, screen = type_in(line)
         assert code == 0, screen
