@@ -18,8 +18,7 @@ $(READY): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(READY) ## run every chapter, build the HTML, check it
-	$(BIN)/python -m sphinx --version >/dev/null
-	$(BIN)/jupyter-book build . --all -n -W --keep-going
+	$(BIN)/python book/build.py
 	$(BIN)/pytest tests/book/test_site.py
 	@echo "the book: file://$(CURDIR)/$(HTML)"
 
@@ -27,7 +26,7 @@ test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup --ignore tests/book/test_site.py  # the site: `make book`
 
 lint: $(READY) ## only the static checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -76,7 +75,7 @@ linkcheck: $(READY) ## follow the links that leave the book
 ja: $(READY) ## the book in Japanese, as far as it is translated, in _build/ja/_build/html
 	mkdir -p _build/$@
 	$(BIN)/python -m translations config $@ > _build/$@/_config.yml
-	$(BIN)/jupyter-book build . --all -n -W --keep-going --config _build/$@/_config.yml --path-output _build/$@
+	$(BIN)/python book/build.py --config _build/$@/_config.yml --output _build/$@/_build
 
 catalogues: $(READY) ## bring the translations' catalogues level with the book: LANGUAGE=ja PAGES="book/glossary" begins one
 	$(BIN)/python -m translations update $(or $(LANGUAGE),ja) $(PAGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import parse_qs
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,7 +23,8 @@ def families(*asked: tuple[str, str]) -> dict[str, list[tuple[dict[str, str], fl
         await server.start()
         try:
             for method, path in asked:
-                await server.handler(Request(method, path, user=ROOT, accepts_object=True))
+                path, _, query = path.partition("?")
+                await server.handler(Request(method, path, query=parse_qs(query), user=ROOT, accepts_object=True))
             answer = await server.handler(Request("GET", "/metrics", user=ROOT))
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             return (answer.body or b"").decode()
@@ -59,6 +61,30 @@ def test_flow_control_and_objects_can_be_read() -> None:
     objects = {(labels["group"], labels["resource"]): value for labels, value in found["apiserver_resource_objects"]}
     assert objects["apiregistration.k8s.io", "apiservices"] == 21
     assert objects["", "namespaces"] == 4
+
+
+def test_the_watch_caches_tell_what_they_heard_said_and_answered() -> None:
+    pods = "/api/v1/pods"
+    before = families(("GET", pods + "?watch=1"))
+    [(watch, count)] = before["apiserver_longrunning_requests"]
+    expected = {
+        "resource": "pods",
+        "group": "",
+        "scope": "cluster",
+        "verb": "WATCH",
+        "version": "v1",
+        "subresource": "",
+    }
+    assert (count, watch) == (1, {"component": "apiserver", **expected})
+    found = families(("GET", PODS), ("GET", PODS), ("GET", PODS + "?resourceVersion=0"), ("GET", PODS + "?limit=1"))
+    reads = {
+        labels["resource"]: (labels, value) for labels, value in found["apiserver_watch_cache_consistent_read_total"]
+    }
+    assert reads["pods"][1] == 3
+    assert reads["pods"][0] == {"group": "", "resource": "pods", "success": "true", "fallback": "false"}
+    received = {labels["resource"]: v for labels, v in found["apiserver_watch_cache_events_received_total"]}
+    assert received["namespaces"] == 4
+    assert "pods" not in received
 
 
 def test_a_histogram_holds_each_length_once() -> None:

@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +25,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.conftest import ROOT, unavailable
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("site")]
-"""All pages are opened once, which takes minutes: by one process, and before the first test."""
+pytestmark = pytest.mark.timeout(900)
+"""All pages are opened once, which takes minutes: before the first test."""
 
 HTML = Path(os.environ.get("LIFECYCLE_SITE") or ROOT / "_build" / "html").resolve()
 
@@ -119,11 +121,11 @@ def test_executed_chapters_show_their_outputs() -> None:
     assert empty == []
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+@contextmanager
+def opened(chromium: str, profile: Path) -> Iterator[webdriver.Chrome]:
+    """A browser without a window."""
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    profile = tmp_path_factory.mktemp("chromium")
     for flag in (
         "--headless=new",
         "--no-sandbox",
@@ -141,8 +143,16 @@ def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(120)
-    yield driver
-    driver.quit()
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with opened(chromium, tmp_path_factory.mktemp("chromium")) as driver:
+        yield driver
 
 
 PHONE = {"width": 375, "height": 812, "deviceScaleFactor": 2, "mobile": True}
@@ -182,11 +192,10 @@ class Visit:
     cut: list[str]
 
 
-@pytest.fixture(scope="module")
-def visits(browser: webdriver.Chrome) -> list[Visit]:
+def visit(browser: webdriver.Chrome, some: list[Path]) -> list[Visit]:
     """Each page is opened on a phone and at 1280 pixels, and looked at in both modes."""
     seen = []
-    for page in pages():
+    for page in some:
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
         browser.get(page.as_uri())
         WebDriverWait(browser, 20).until(lambda d: d.execute_script("return document.readyState") == "complete")
@@ -201,8 +210,21 @@ def visits(browser: webdriver.Chrome) -> list[Visit]:
         cut = browser.execute_script(CUT)
         said = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
         seen.append(Visit(page.name, said, violations, width, cut))
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     return seen
+
+
+@pytest.fixture(scope="module")
+def visits(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> list[Visit]:
+    """What was seen of all pages, by one browser for each of the machine's cores."""
+    readers = os.cpu_count() or 1
+    profiles = [tmp_path_factory.mktemp("reader") for _ in range(readers)]
+
+    def read(number: int) -> list[Visit]:
+        with opened(chromium, profiles[number]) as browser:
+            return visit(browser, pages()[number::readers])
+
+    with ThreadPoolExecutor(readers) as pool:
+        return [seen for part in pool.map(read, range(readers)) for seen in part]
 
 
 @pytest.mark.real

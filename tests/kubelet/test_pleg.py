@@ -84,3 +84,18 @@ def test_each_run_of_a_worker_asks_the_runtime_anew() -> None:
             assert asked.count(uid) == runs
 
     on_one_node(scene)
+
+
+def test_looks_are_measured_with_the_time_between_them() -> None:
+    async def main() -> None:
+        _, pleg, _ = await one_container()
+        assert pleg.text() == ""
+        await pleg.look()
+        await asyncio.sleep(0.7)
+        await pleg.look()
+        lines = pleg.text().splitlines()
+        assert "kubelet_pleg_relist_duration_seconds_count 2" in lines
+        assert "kubelet_pleg_relist_interval_seconds_count 1" in lines
+        assert "kubelet_pleg_relist_interval_seconds_sum 0.7" in lines
+
+    run_virtual(main())

@@ -17,7 +17,7 @@ from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.local_pod_host import LocalPodHost
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
-from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START, Histogram
+from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER, POD_WORKER_START, Histogram
 from lifecycle.kubelet.sync_pod import OnStep, nobody_watches
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
@@ -190,6 +190,12 @@ def test_starting_a_pod_is_counted_once(tmp_path: Path) -> None:
             counts = kubelet.metrics.counts()
             assert (counts[POD_WORKER_START], counts[POD_START]) == (2, 2)
             assert f"{POD_START}_count 2" in kubelet.metrics.text()
+            assert kubelet.metrics.histogram(POD_WORKER, "create").count == 2
+            await cluster.admin.delete(resource("pods"), "a", "default")
+            await asyncio.sleep(60)
+            # a deletion leaves a pod time to end: upstream calls that an update
+            assert kubelet.metrics.histogram(POD_WORKER, "update").count > 0
+            assert kubelet.metrics.histogram(POD_WORKER, "create").count == 2
 
     run_virtual(main())
 

@@ -238,7 +238,11 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         )
         loops.append(eviction_manager.run)
     server = KubeletServer(
-        runtime, clock, pods=pods.all_pods, status=status_manager.get_pod_status
+        runtime,
+        clock,
+        pods=pods.all_pods,
+        status=status_manager.get_pod_status,
+        metrics=(metrics.text, pleg.text),
     )
     return Kubelet(
         node_name=config.node_name,

@@ -42,6 +42,7 @@ class PodSyncStatus:
         "status_fn",
         "stopping",
         "task",
+        "update",
     )
 
     def __init__(self, pod: Object) -> None:
@@ -56,6 +57,8 @@ class PodSyncStatus:
         self.ended: asyncio.Future[None] | None = None
         self.started: dict[str, float] = {}
         self.late_news = False
+        self.update: tuple[str, float] | None = None
+        """Who asked first for the next transaction, and when, on the loop's clock."""
         self.status_fn: Callable[[Object], Object] | None = None
 
     def cancel_timers(self) -> None:

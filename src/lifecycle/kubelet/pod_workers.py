@@ -69,8 +69,9 @@ class PodWorkers:
 
     def update_pod(self, pod: Object) -> None:
         """The pod is new, or it changed."""
-        known = self._pods.get_or_add(pod)
         metadata = pod["metadata"]
+        update_type = "update" if self._pods.get(metadata["uid"]) else "create"
+        known = self._pods.get_or_add(pod)
         if metadata.get("deletionTimestamp"):
             self._terminate(
                 known, float(metadata.get("deletionGracePeriodSeconds") or 0)
@@ -80,7 +81,7 @@ class PodWorkers:
             and known.state is State.SYNC
         ):
             self._terminate(known, None)
-        self._request(known)
+        self._request(known, update_type)
 
     def sync(self, uid: str, event: ContainerEventResponse | None = None) -> None:
         """Something happened to the pod's containers; `event` is what the runtime says
@@ -109,7 +110,7 @@ class PodWorkers:
         known = self._pods.get(uid)
         if known is not None:
             self._terminate(known, known.grace_period)
-            self._request(known)
+            self._request(known, "kill")
 
     def evict(
         self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float
@@ -122,7 +123,7 @@ class PodWorkers:
             return False
         known.status_fn = status_fn
         self._terminate(known, grace_period)
-        self._request(known)
+        self._request(known, "kill")
         return True
 
     def forget(self, uid: str) -> None:
@@ -160,7 +161,9 @@ class PodWorkers:
                 # less time than before: stop again, with less patience
                 known.stopping.cancel()
 
-    def _request(self, known: PodSyncStatus) -> None:
+    def _request(self, known: PodSyncStatus, update_type: str = "sync") -> None:
+        if known.update is None:
+            known.update = update_type, asyncio.get_running_loop().time()
         known.pending = True
         if (
             known.task is None and not self._closing
@@ -177,11 +180,16 @@ class PodWorkers:
             while known.pending:
                 known.pending = False
                 known.started.clear()
+                update, known.update = known.update, None
                 try:
                     await self._transaction(known)
                 except Exception:
                     log.exception("sync of %s failed", known.pod["metadata"]["name"])
                     self._retry(known)
+                if update is not None:
+                    update_type, asked = update
+                    took = asyncio.get_running_loop().time() - asked
+                    self._syncer.metrics.transaction(update_type, took)
                 if known.late_news:
                     known.late_news = False
                     asyncio.get_running_loop().call_later(

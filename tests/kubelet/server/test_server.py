@@ -328,6 +328,9 @@ def test_what_the_kubelet_says_of_itself() -> None:
             assert len(running["items"]) == 2
             metrics = (await server(Request("GET", "/metrics"))).body or b""
             assert b'kubelet_running_containers{container_state="running"} 2' in metrics
+            assert b"\nkubelet_pod_start_sli_duration_seconds_count 2\n" in metrics
+            assert b'\nkubelet_pod_worker_duration_seconds_count{operation_type="create"} 3\n' in metrics
+            assert b"kubelet_pleg_relist" not in metrics  # a hollow runtime tells of everything: nobody looks
             assert (await server(Request("GET", "/nothing"))).status == 404
 
     run_virtual(main())

@@ -1,40 +1,42 @@
 """`/metrics`: what a monitor reads from the server, in Prometheus' text form.
 
 The families that say how a server is: requests and their lengths, flow control's seats
-and queues, objects of each resource, which added servers are away.
+and queues, objects of each resource, what its watch caches do, which added servers are
+away.
 
 Upstream: `apiserver/pkg/endpoints/metrics`, `pkg/util/flowcontrol/metrics`,
 `kube-aggregator/pkg/controllers/status/metrics`, `apiserver/pkg/storage/etcd3/metrics`,
-v1.36. Left out: the hundreds of other families.
+`apiserver/pkg/storage/cacher/metrics`, v1.36. Left out: the hundreds of other families.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from lifecycle.api.wire import Response
 from lifecycle.apiserver.filters.metrics import RequestMetrics, head
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.non_resource.watch_cache_metrics import watch_cache_lines
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 
 class Metrics:
-    """What the families are made of. `objects` counts each `(group, resource)`,
-    `api_services` names
-    the APIServices of added servers, and says of each whether it is available.
+    """What the families are made of. `cachers`: by group and plural. `api_services`
+    names the APIServices of added servers, and says of each whether it is available.
     """
 
     def __init__(
         self,
         requests: RequestMetrics,
         flow_control: FlowController | None,
-        objects: Callable[[], Iterable[tuple[str, str, int]]],
+        cachers: Mapping[tuple[str, str], Cacher],
         api_services: Callable[[], Iterable[tuple[str, bool]]],
     ) -> None:
         self.requests = requests
         self._flow_control = flow_control
-        self._objects = objects
+        self._cachers = cachers
         self._api_services = api_services
 
     def serve(self) -> Response:
@@ -47,11 +49,12 @@ class Metrics:
         if self._flow_control is not None:
             yield from flow_control_lines(self._flow_control)
         yield from head("apiserver_resource_objects", "gauge", "Objects in the store.")
-        for group, resource, count in sorted(self._objects()):
+        for (group, resource), cacher in sorted(self._cachers.items()):
             yield (
                 f'apiserver_resource_objects{{group="{group}",resource="{resource}"}}'
-                f" {count}"
+                f" {len(cacher)}"
             )
+        yield from watch_cache_lines(self._cachers)
         yield from head(
             "aggregator_unavailable_apiservice",
             "gauge",

@@ -75,6 +75,7 @@ async def list_page(
     (version from the future).
     """
     cacher.catch_up()
+    cacher.consistent_reads += not options.resource_version and not options.token
     start, revision = _validate(cacher, store, criteria, options)
     if revision and revision != store.revision:
         candidates = await _past(cacher, store, criteria, revision, start)

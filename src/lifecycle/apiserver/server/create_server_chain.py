@@ -165,7 +165,7 @@ def create_server_chain(
     published = Metrics(
         metrics,
         flow_control,
-        lambda: ((*key, len(cacher)) for key, cacher in cachers.items()),
+        cachers,
         lambda: availability(reader.list(api_services)),
     )
 

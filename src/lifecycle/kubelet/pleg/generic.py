@@ -25,6 +25,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.cri.apis.services import RuntimeService
+from lifecycle.kubelet.pod.startup_latency_tracker import DEFAULT_BUCKETS, Histogram
 
 RELIST_PERIOD = 1.0
 RELIST_THRESHOLD = 180.0
@@ -32,6 +33,9 @@ RELIST_THRESHOLD = 180.0
 
 EVENTED_RELIST_PERIOD, EVENTED_RELIST_THRESHOLD = 300.0, 600.0
 """The same where events serve."""
+
+RELIST_DURATION = "kubelet_pleg_relist_duration_seconds"
+RELIST_INTERVAL = "kubelet_pleg_relist_interval_seconds"
 
 RUNNING, EXITED, UNKNOWN, NON_EXISTENT = "running", "exited", "unknown", "non-existent"
 STARTED, DIED, REMOVED, CHANGED = (
@@ -86,9 +90,16 @@ class GenericPLEG:
         self._seen: dict[str, tuple[str, str]] = {}
         self.last_relist: float | None = None
         """When the last look was finished, on the loop's clock."""
+        self.durations = Histogram(DEFAULT_BUCKETS)
+        self.intervals = Histogram(DEFAULT_BUCKETS)
+        """Seconds from the end of a look to the begin of the next."""
 
     async def relist(self) -> list[PodLifecycleEvent]:
         """Look once; the events, in the order in which the handler heard of them."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        if self.last_relist is not None:
+            self.intervals.observe(begun - self.last_relist)
         now: dict[str, tuple[str, str]] = {}
         for sandbox in await self._runtime.list_pod_sandbox():
             uid = sandbox.metadata.uid
@@ -107,7 +118,8 @@ class GenericPLEG:
             uid, new = now.get(container_id, (uid, NON_EXISTENT))
             events += generate_events(uid, container_id, old, new)
         self._seen = now
-        self.last_relist = asyncio.get_running_loop().time()
+        self.last_relist = loop.time()
+        self.durations.observe(self.last_relist - begun)
         for event in events:
             if event.type != CHANGED:
                 self._handler(event)
@@ -184,6 +196,18 @@ class EventedPLEG:
             self.events_serve = True
         self._event_containers = set()
         return EVENTED_RELIST_PERIOD if self.events_serve else RELIST_PERIOD
+
+    def text(self) -> str:
+        """The `/metrics` page's part about this; nothing where nobody looks."""
+        lines: list[str] = []
+        for name, histogram, about in (
+            (RELIST_DURATION, self._generic.durations, "to look at all containers"),
+            (RELIST_INTERVAL, self._generic.intervals, "between two looks"),
+        ):
+            if histogram.count:
+                lines += [f"# HELP {name} [ALPHA] Duration in seconds {about}."]
+                lines += [f"# TYPE {name} histogram", *histogram.lines(name, "")]
+        return "".join(f"{line}\n" for line in lines)
 
     def healthy(self) -> str:
         """Why not, or nothing. What has not begun to look is healthy."""

@@ -5,8 +5,8 @@ pod until its worker began. `kubelet_pod_start_duration_seconds`: until all its
 containers run. `kubelet_pod_start_sli_duration_seconds`: from the pod's creation, less
 what pulling images and init containers took; pods with volumes that hold state are not
 in it. That is what the scalability promise is about.
-`kubelet_pod_worker_duration_seconds`: each transaction, by kind (`create`, `update`,
-`sync`, `terminate`).
+`kubelet_pod_worker_duration_seconds`: each transaction, from the moment somebody asked
+for it, by what was asked (`create`, `update`, `sync`, `kill`).
 
 Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`), `metrics/metrics.go`,
 `util/pod_startup_latency_tracker.go` (`ObservedPodOnWatch`, `hasPodStartedSLO`,
@@ -182,7 +182,7 @@ class StartupMetrics:
             self.histogram(POD_WORKER_START).observe(now - self._first_seen[uid])
 
     def transaction(self, operation: str, seconds: float) -> None:
-        """A transaction ended."""
+        """A transaction ended. Upstream: `SyncPodType.String`."""
         self.histogram(POD_WORKER, operation).observe(seconds)
 
     def pulling(self, uid: str, begin: float, end: float) -> None:

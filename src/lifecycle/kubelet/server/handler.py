@@ -41,7 +41,7 @@ class KubeletServer:
     status of a pod, if any.
 
     `runtime`: the container runtime; one that keeps its logs itself has `read_log` and
-    `log_grown`.
+    `log_grown`. `metrics`: what other parts of the kubelet have for `/metrics`.
     """
 
     def __init__(
@@ -52,12 +52,14 @@ class KubeletServer:
         pods: Callable[[], Iterable[Object]],
         status: Callable[[str], Object | None],
         configuration: Callable[[], Object] = dict,
+        metrics: Iterable[Callable[[], str]] = (),
     ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._pods = pods
         self._status = status
         self._configuration = configuration
+        self._metrics_of_others = tuple(metrics)
         self._followed: dict[str, asyncio.Event] = {}
         self.requests: dict[tuple[str, int], int] = {}
         """How often each path's first word was answered with which status."""
@@ -173,7 +175,8 @@ class KubeletServer:
             lines.append(
                 f'kubelet_http_requests_total{{code="{code}",path="{path}"}} {count}'
             )
-        return ("\n".join(lines) + "\n").encode()
+        others = (metrics() for metrics in self._metrics_of_others)
+        return ("\n".join(lines) + "\n" + "".join(others)).encode()
 
     # -- logs --------------------------------------------------------------------------
 

@@ -89,6 +89,7 @@ class Watched(Protocol):
 
     resource: Resource
     revision: int
+    events_sent: int
     fields_of: Callable[[Object], dict[str, str]]
 
     def forget(self, watcher: CacheWatcher) -> None:
@@ -141,6 +142,7 @@ class CacheWatcher:
             self.end()
             return
         self._frames.append(frame)
+        self._cacher.events_sent += 1
         self._wake()
 
     def push_bookmark(self, *, initial_events_end: bool = False) -> None:

@@ -80,6 +80,7 @@ class Cacher:
             None  # until everything has been read, which may fail
         )
         self.version = 0
+        self.events_received = self.events_sent = self.consistent_reads = 0
         self._bells: list[Bell] = []
 
     # -- life --------------------------------------------------------------------------
@@ -100,9 +101,7 @@ class Cacher:
         self._end_watchers()
 
     def _end_watchers(self) -> None:
-        for watcher in [
-            watcher for drawer in self._watchers.values() for watcher in drawer
-        ]:
+        for watcher in self.watchers():
             watcher.end()
 
     async def _read_everything(self) -> None:
@@ -203,6 +202,7 @@ class Cacher:
         for event in batch:
             kv = event.kv
             revision = kv.mod_revision
+            self.events_received += 1
             previous = self._objects.get(kv.key)
             written = self._written.pop(revision, None)
             current = None
@@ -351,6 +351,10 @@ class Cacher:
         """How many watch everything, this namespace, or this name."""
         drawers = {(), ("namespace", namespace), ("name", name)}
         return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+
+    def watchers(self) -> list[CacheWatcher]:
+        """Everybody who watches now."""
+        return [one for drawer in self._watchers.values() for one in drawer]
 
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
