@@ -118,16 +118,17 @@ def published_schemas_agreement(
     for question, mine in ours.items():
         how, _, what = question.partition("/")
         theirs = {key: programs[question][key] for key in mine}
-        if how == "apply":
-            shown = (
-                "a patch" if side["patch"] else "no patch" for side in (mine, theirs)
-            )
-        else:
-            shown = (
-                f"{len(side['out'].splitlines())} lines" for side in (mine, theirs)
-            )
-        table.add(how, what, *shown, compare(mine, theirs))
+        shown = _patch if how == "apply" else _length
+        table.add(how, what, shown(mine), shown(theirs), compare(mine, theirs))
     return table
+
+
+def _patch(answer: Object) -> str:
+    return "a patch" if answer["patch"] else "no patch"
+
+
+def _length(answer: Object) -> str:
+    return f"{len(answer['out'].splitlines())} lines"
 
 
 def _opening(table: AgreementTable) -> str:

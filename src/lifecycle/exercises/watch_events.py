@@ -120,6 +120,7 @@ class _Nobody:
 
     resource: Resource = PODS
     revision = 0
+    events_sent = 0
 
     def __init__(self) -> None:
         self.fields_of: Callable[[Object], dict[str, str]] = lambda obj: {}
