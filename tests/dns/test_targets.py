@@ -249,7 +249,11 @@ def test_a_connection_that_asks_nothing_for_ten_seconds_is_closed() -> None:
     run_virtual(main())
 
 
-@pytest.mark.parametrize("data", [b"\0", b"\0\5abc", b"\0\3abc" + _framed("a.")])
+@pytest.mark.parametrize(
+    "data",
+    [b"\0", b"\0\5abc", b"\0\3abc" + _framed("a.")],
+    ids=["half a length", "less than it says", "nonsense, then a question"],  # a question's number is random
+)
 def test_a_connection_that_breaks_off_or_talks_nonsense_is_closed_at_once(data: bytes) -> None:
     async def main() -> None:
         server, _, _ = _server()

@@ -327,4 +327,4 @@ def test_odd_addresses_are_warned_of() -> None:
     endpoints = prepared("v1", "Endpoints", subsets=[{"notReadyAddresses": [{"ip": "010.0.0.1"}]}])
     assert warnings_for(endpoints) == [f"subsets[0].notReadyAddresses[0].ip: {address}"]
     node = prepared("v1", "Node", {"externalID": "x", "configSource": {}}, metadata={"namespace": ""})
-    assert [text.partition(":")[0] for text in warnings_for(node)] == ["spec.configSource", "spec.externalID"]
+    assert [text.partition(":")[0] for text in warnings_for(node)] == ["spec.externalID"]  # the other one is dropped

@@ -60,7 +60,12 @@ def decode(
         and not struct.startswith("meta/")
         and not ("kind" in decoded and "apiVersion" in decoded)
     ):
-        decoded = {"kind": kind, "apiVersion": api_version, **decoded}
+        bare, decoded = decoded, {"kind": kind, "apiVersion": api_version, **decoded}
+        state.empties = [
+            (decoded if holder is bare else holder, key, value)
+            for holder, key, value in state.empties
+        ]
+    state.strict.empties = state.empties
     return decoded, state.strict
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.go_json.decode import json_type
+from lifecycle.api.go_json.encode import go_float
+from lifecycle.api.schema.empties import Empty, Strict
 from lifecycle.api.schema.gotypes import alias_of, go_type_name
 
 Path = tuple[Any, ...]  # (parent path, key or index); () is the root
@@ -21,13 +23,14 @@ _NUMBERS = ("int32", "int64", "int", "float64", "byte")
 
 class DecodeState:
     """What went wrong on the way: strict errors, and the first wrong type (decoding
-    goes on behind it, as in Go).
+    goes on behind it, as in Go); and which empty lists and maps were left out.
     """
 
-    __slots__ = ("saved", "strict")
+    __slots__ = ("empties", "saved", "strict")
 
     def __init__(self) -> None:
-        self.strict: list[str] = []
+        self.strict = Strict()
+        self.empties: list[Empty] = []
         self.saved = ""
 
     def save_unknown_field(self, path: Path, key: str) -> None:
@@ -49,7 +52,8 @@ def cannot_unmarshal(value: Any, path: Path, type_: str) -> str:
     """What Go says of a value that is not of the type expected at a path."""
     json_value = json_type(value)
     if json_value == "number" and (alias_of(type_) or type_) in _NUMBERS:
-        json_value = f"number {value!r}"
+        shown = go_float(value) if isinstance(value, float) else str(value)
+        json_value = f"number {shown}"
     struct, names = _struct_and_names(path)
     where = f"Go struct field {struct}.{names} of" if names else "Go value of"
     return (

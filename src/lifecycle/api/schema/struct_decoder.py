@@ -80,6 +80,8 @@ def struct_decoder(name: str) -> Decoder:
         if not (field.omit_empty and not by_value) and not field.omit_zero:
             always.append((field.json_name, field))
     zeros: list[tuple[int, str, Callable[[], Any]]] = []
+    # what `metav1` declares is printed as it is sent: empty is nothing there
+    noted = not name.startswith("meta/v1.") or name == "meta/v1.ObjectMeta"
 
     def prepare() -> None:
         for json_name, (index, key, _, omit, field) in fields.items():
@@ -97,6 +99,7 @@ def struct_decoder(name: str) -> Decoder:
             prepared.append(True)
             prepare()
         out: dict[str, Any] = {}
+        empties: list[tuple[str, Any]] = []
         last = -1
         in_order = True
         for key, item in value.items():
@@ -109,6 +112,8 @@ def struct_decoder(name: str) -> Decoder:
             index, path_key, decoder, omit, _ = plan
             item = decoder(item, (path, path_key), state)  # type: ignore[misc]
             if (omit and not item) or item is _NOTHING:
+                if noted and (item == [] or item == {}):
+                    empties.append((key, item))
                 continue
             out[key] = item
             if index < last:
@@ -120,6 +125,8 @@ def struct_decoder(name: str) -> Decoder:
                 in_order = in_order and index > last
         if not in_order:
             out = dict(sorted(out.items(), key=lambda pair: fields[pair[0]][0]))
+        if empties:
+            state.empties += [(out, key, item) for key, item in empties]
         return out
 
     prepared: list[bool] = []

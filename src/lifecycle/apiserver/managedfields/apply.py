@@ -23,7 +23,7 @@ from lifecycle.api.fieldpath.field_sets import (
 )
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.managedfields.config_check import check_config
+from lifecycle.apiserver.managedfields.config_check import check_config, check_untracked
 from lifecycle.apiserver.managedfields.config_set import field_set, with_named_fields
 from lifecycle.apiserver.managedfields.conflicts import Conflicts, conflicts_from
 from lifecycle.apiserver.managedfields.entries import (
@@ -70,6 +70,8 @@ def apply_patch(
     it as after any patch. Raises StatusError 409 for conflicts (unless `force`), 400
     and 500 for configurations that cannot be applied at all.
     """
+    if live is not None and not live["metadata"].get("managedFields"):
+        check_untracked(live, type_.schema if type_ is not None else None)
     _check(live, patch_obj, type_)
     api_version = patch_obj["apiVersion"]
     before = (

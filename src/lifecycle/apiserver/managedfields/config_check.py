@@ -28,15 +28,32 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
     """Raises StatusError 500 (as upstream does) listing everything that the type of the
     object does not allow.
     """
+    if problem := _problem(obj, schema, "failed to create typed patch object ({})"):
+        raise failure(500, "", problem)
+
+
+def check_untracked(obj: Object, schema: Schema | None = None) -> None:
+    """The same of a stored object whose fields nobody owns yet. Upstream:
+    `buildManagerInfo` and `structuredMerge.Update`.
+    """
+    what = (
+        "failed to create manager for existing fields: failed to convert new object"
+        " ({}) to smd typed"
+    )
+    if problem := _problem(obj, schema, what):
+        raise failure(500, "", problem)
+
+
+def _problem(obj: Object, schema: Schema | None, what: str) -> str:
     if schema is None:
         try:
             schema = schema_for(obj["apiVersion"], obj["kind"])
         except KeyError:
-            return
+            return ""
     errors: list[str] = []
     _check(schema, obj, "", errors)
     if not errors:
-        return
+        return ""
     namespace, own_name = _string(obj, "namespace"), _string(obj, "name")
     group, _, version = obj["apiVersion"].rpartition("/")
     name = f"{namespace}/{own_name}; {group}/{version}, Kind={obj['kind']}"
@@ -45,7 +62,7 @@ def check_config(obj: Object, schema: Schema | None = None) -> None:
         if len(errors) == 1
         else "errors:" + "".join(f"\n  {error}" for error in errors)
     )
-    raise failure(500, "", f"failed to create typed patch object ({name}): {details}")
+    return f"{what.format(name)}: {details}"
 
 
 def _string(obj: Object, key: str) -> str:

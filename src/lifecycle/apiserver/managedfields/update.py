@@ -15,10 +15,11 @@ that own fields of versions no longer served, and in an apply those of other ver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import (
     LEAF,
@@ -29,6 +30,7 @@ from lifecycle.api.fieldpath.field_sets import (
     union,
 )
 from lifecycle.api.schema import decode as normal_form
+from lifecycle.api.schema.empties import Empty, restored, within
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.compare import compare
 from lifecycle.apiserver.managedfields.entries import (
@@ -39,7 +41,7 @@ from lifecycle.apiserver.managedfields.entries import (
     decode,
     encode,
 )
-from lifecycle.apiserver.managedfields.typed import Type, type_for
+from lifecycle.apiserver.managedfields.typed import KEYED, SET, Type, type_for
 
 _STRIPPED = (
     "name",
@@ -141,6 +143,7 @@ def update_managed_fields(
     type_: Type | None = None,
     reset_fields: Fields = LEAF,
     conversions: Conversions = NO_CONVERSIONS,
+    empties: Collection[Empty] = (),
 ) -> None:
     """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update
     or a patch other than an apply.
@@ -150,7 +153,8 @@ def update_managed_fields(
     `now` is a `metav1.Time`; `type_` is given for custom resources; `reset_fields` is
     what a write this way cannot touch (the kind's strategy says it). Who wrote by
     another version has their fields compared in that one, if there is a way to it in
-    `conversions`. A client may hand in the entries itself: `[]` resets the tracking.
+    `conversions`; `empties` is what the normal form left out. A client may hand in the
+    entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
     entries = metadata.pop("managedFields", None)
@@ -164,7 +168,8 @@ def update_managed_fields(
         else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
     )
     try:
-        changed, gone = changes(before, new, api_version, type_, reset_fields)
+        with restored(_in_atomic_lists(new, api_version, type_, empties)):
+            changed, gone = changes(before, new, api_version, type_, reset_fields)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
     elsewhere: dict[str, Fields] = {}
@@ -186,6 +191,31 @@ def update_managed_fields(
     )
     if managed:
         metadata["managedFields"] = encode(managed)
+
+
+def _in_atomic_lists(
+    new: Object, api_version: str, type_: Type | None, empties: Collection[Empty]
+) -> list[Empty]:
+    """What makes a list that is one value differ. Upstream: `listReflect.EqualsUsing`,
+    which compares deeply.
+    """
+    if not empties:
+        return []
+    found: list[Empty] = []
+    pending: list[tuple[Type, Any]] = [
+        (type_ or type_for(api_version, new.get("kind", "")), new)
+    ]
+    while pending:
+        t, value = pending.pop()
+        if isinstance(value, list) and (t.leaf or t.shape not in (KEYED, SET)):
+            found += within(value, empties)
+        elif isinstance(value, list):
+            pending += [(t.element, item) for item in value]
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                child = t if t.leaf else t.child(f"f:{key}")
+                pending.append((child, part))
+    return found
 
 
 def record_update(

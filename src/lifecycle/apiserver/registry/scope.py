@@ -7,10 +7,12 @@ Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`),
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.resources import Resource
+from lifecycle.api.schema.empties import Empty
 from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
@@ -35,6 +37,8 @@ class RequestScope:
     warnings: list[str] = field(default_factory=list)
     options: Object = field(default_factory=dict)
     strategy: Strategy = GENERIC
+    empties: Collection[Empty] = ()
+    """What the object sent has that the normal form leaves out."""
 
 
 def scope_of(request: Request, resource: Resource, strategy: Strategy) -> RequestScope:

@@ -40,6 +40,7 @@ from lifecycle.apiserver.registry.metadata import (
     is_unchanged,
 )
 from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
+from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -190,8 +191,9 @@ class ResourceStore:
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                errors = self.validate_in_cluster(obj) + self.strategy.validate(obj)
-                causes = [error.cause() for error in errors]
+                causes = causes_as_sent(
+                    self._validate(obj), lambda: self._validate(obj), scope.empties
+                )
             if causes:
                 raise status.invalid(
                     obj.get("kind") or resource.kind,
@@ -223,6 +225,9 @@ class ResourceStore:
         except BaseException:
             self.undo(obj)
             raise
+
+    def _validate(self, obj: Object) -> list[FieldError]:
+        return self.validate_in_cluster(obj) + self.strategy.validate(obj)
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
         """409 for a name that is taken. Upstream: the end of `Store.Create`,
@@ -348,13 +353,14 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
-        before_update(self.strategy, new, old, scope.subresource)
+        before_update(self.strategy, new, old, scope.subresource, scope.empties)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
-            causes = [
-                error.cause()
-                for error in validate_update(self.strategy, new, old, scope.subresource)
-            ]
+            causes = causes_as_sent(
+                validate_update(self.strategy, new, old, scope.subresource),
+                lambda: validate_update(self.strategy, new, old, scope.subresource),
+                scope.empties,
+            )
         if causes:
             raise status.invalid(
                 new.get("kind") or resource.kind,

@@ -38,12 +38,15 @@ def test_its_scale_has_the_map_as_a_selector() -> None:
     assert scale_of(labelled, replica_set.STRATEGY)["status"]["selector"] == "app=web"
 
 
-def test_a_status_write_leaves_the_labels() -> None:
-    old = controller(labels={"a": "b"})
-    new = controller(labels={"c": "d"}) | {"status": {"replicas": 2}}
-    before_update(STRATEGY, new, old, "status")
-    assert new["metadata"]["labels"] == {"a": "b"}
-    assert new["status"] == {"replicas": 2}
+def test_a_status_write_may_change_the_labels_and_without_any_takes_the_template_s() -> None:
+    template = {"metadata": {"labels": {"a": "b"}}}
+    for sent, labels in (({"c": "d"}, {"c": "d"}), ({}, {"a": "b"})):
+        old = controller(labels={"e": "f"})
+        old["spec"]["template"] = template
+        new = controller(labels=sent) | {"status": {"replicas": 2}}
+        before_update(STRATEGY, new, old, "status")
+        assert new["metadata"]["labels"] == labels
+        assert new["status"] == {"replicas": 2}
 
 
 def test_more_ready_replicas_than_replicas_are_refused() -> None:

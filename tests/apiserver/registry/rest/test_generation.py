@@ -21,6 +21,7 @@ COUNTED: dict[Generation, set[str]] = {
     Generation.UNCOUNTED: set(),
     Generation.ALWAYS_ONE: set(),
     Generation.SPEC: {"spec"},
+    Generation.EXACT_SPEC: {"spec"},
     Generation.SPEC_AND_ANNOTATIONS: {"spec", "annotations"},
     Generation.CONTENT: {"spec", "data"},
     Generation.CONTENT_AND_LABELS: {"spec", "data", "labels"},

@@ -107,6 +107,7 @@ def normal(
         decoded, strict = scope.strategy.decode(obj, api_version, kind)
     except status.StatusError as error:
         raise cannot_decode(content_type, obj, patch, kind, error) from None
+    scope.empties = getattr(strict, "empties", ())
     strict = [*(errors or ()), *unknown, *strict]
     if strict and scope.field_validation == "Strict":
         raise patch_invalid(
@@ -251,7 +252,8 @@ async def _apply(
             new, _ = from_unstructured(new, resource.api_version, resource.kind)
         except ValueError as error:
             raise not_convertible(applied, error) from None
-        new, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
+        new, read = scope.strategy.decode(new, resource.api_version, resource.kind)
+        scope.empties = getattr(read, "empties", ())
         scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields

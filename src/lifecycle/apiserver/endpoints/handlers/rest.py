@@ -94,6 +94,7 @@ class RestHandler:
             if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
                 strategy = strategy_for(api_version, kind)
             obj, strict = strategy.decode(sent, api_version, kind)
+            scope.empties = getattr(strict, "empties", ())
             report_strict([*duplicates, *strict], scope)
             strategy.set_defaults(obj)
             keep_reset(sent, obj)
@@ -117,6 +118,7 @@ class RestHandler:
             type_=scope.strategy.type,
             reset_fields=scope.strategy.get_reset_fields(scope.subresource),
             conversions=conversions_from(scope.resource),
+            empties=scope.empties,
         )  # fmt: skip
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:

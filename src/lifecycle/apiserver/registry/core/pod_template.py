@@ -61,7 +61,7 @@ def validate(pod_template: Object) -> list[FieldError]:
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The template may become any other."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + validate(new)
+    return errors + validate_pod_template_spec(new.get("template") or {}, "template")
 
 
 def warnings_on_create(pod_template: Object) -> list[str]:

@@ -172,12 +172,14 @@ def _validate_endpoint(endpoint: Object, type_: str, path: str) -> list[FieldErr
         place = f"{here}[{index}]"
         if type_ in ("IPv4", "IPv6"):
             check = validate_legacy_ip if type_ == "IPv4" else validate_ip
-            address_errors = check(address, place)
-            if not address_errors and is_ipv6(address) != (type_ == "IPv6"):
-                address_errors.append(
-                    invalid(here, address, f"must be an {type_} address")
-                )
-            errors += address_errors or validate_non_special_ip(address, place)
+            malformed = check(address, place)
+            errors += malformed
+            if malformed:
+                continue
+            if is_ipv6(address) != (type_ == "IPv6"):
+                why = f"must be an {type_} address"
+                errors.append(invalid(here, address, why))
+            errors += validate_non_special_ip(address, place)
         elif type_ == "FQDN":
             errors += _validate_fqdn(address, place)
     node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")

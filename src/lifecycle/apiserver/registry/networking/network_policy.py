@@ -267,7 +267,7 @@ PRINTER = Printer(
 
 STRATEGY = Strategy(
     set_defaults=set_defaults,
-    generation=Generation.SPEC,
+    generation=Generation.EXACT_SPEC,
     validate=validate,
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,

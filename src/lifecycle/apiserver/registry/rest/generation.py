@@ -9,8 +9,10 @@ Upstream: the `PrepareForCreate` and `PrepareForUpdate` of
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum, auto
 
+from lifecycle.api.schema.empties import Empty, within
 from lifecycle.api.wire import Object
 
 _NOT_CONTENT = ("metadata", "status", "kind", "apiVersion")
@@ -24,6 +26,8 @@ class Generation(Enum):
     ALWAYS_ONE = auto()
     """Set at creation, and never again."""
     SPEC = auto()
+    EXACT_SPEC = auto()
+    """As `SPEC`; empty is not the same as not there."""
     SPEC_AND_ANNOTATIONS = auto()
     CONTENT = auto()
     """Everything but metadata and status."""
@@ -31,12 +35,16 @@ class Generation(Enum):
     WITHOUT_METADATA = auto()
     """Everything but metadata; a status counts unless it is set aside before."""
 
-    def counts(self, new: Object, old: Object) -> bool:
-        """Does the step from `old` to `new` make a new generation?"""
+    def counts(self, new: Object, old: Object, empties: Collection[Empty] = ()) -> bool:
+        """Does the step from `old` to `new` make a new generation? `empties`: what the
+        normal form of `new` left out.
+        """
+        if self is Generation.EXACT_SPEC and within(new.get("spec"), empties):
+            return True
         match self:
             case Generation.UNCOUNTED | Generation.ALWAYS_ONE:
                 return False
-            case Generation.SPEC:
+            case Generation.SPEC | Generation.EXACT_SPEC:
                 return bool(new.get("spec") != old.get("spec"))
             case Generation.SPEC_AND_ANNOTATIONS:
                 return new.get("spec") != old.get("spec") or _differs(

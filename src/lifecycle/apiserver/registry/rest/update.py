@@ -8,7 +8,10 @@ Upstream: `apiserver/pkg/registry/rest/update.go` (`BeforeUpdate`), v1.36.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.schema.empties import Empty
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta_update
 from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
@@ -24,7 +27,11 @@ def take_over(new: Object, old: Object, key: str) -> None:
 
 
 def before_update(
-    strategy: Strategy, new: Object, old: Object, subresource: str = ""
+    strategy: Strategy,
+    new: Object,
+    old: Object,
+    subresource: str = "",
+    empties: Collection[Empty] = (),
 ) -> None:
     """Keep what this write may not touch, and count generations. In place."""
     forget_empty_lists(new)
@@ -33,7 +40,7 @@ def before_update(
     if not subresource and "status" in strategy.subresources:
         take_over(new, old, "status")
     own.prepare_for_update(new, old)
-    if own.generation.counts(new, old):
+    if own.generation.counts(new, old, empties):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
@@ -67,15 +74,20 @@ def prepare_for_status_only_update(new: Object, old: Object) -> None:
 
 
 def reset_object_meta_for_status(new: Object, old: Object) -> None:
-    """The metadata is the old one, but for the bookkeeping of this write."""
-    metadata, before = new["metadata"], old["metadata"]
-    new["metadata"] = {
-        **{key: before[key] for key in before if key not in _BOOKKEEPING},
-        **{key: metadata[key] for key in _BOOKKEEPING if key in metadata},
-    }
+    """Most of the metadata is the old one."""
+    for key in _NOT_OF_A_STATUS:
+        take_over(new["metadata"], old["metadata"], key)
 
 
-_BOOKKEEPING = ("managedFields", "resourceVersion")
+_NOT_OF_A_STATUS = (
+    "deletionTimestamp",
+    "generation",
+    "selfLink",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+)
 
 
 def validate_update(

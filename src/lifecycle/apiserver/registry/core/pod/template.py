@@ -52,8 +52,9 @@ def sorted_map(value: Object | None) -> Object | None:
 
 def template_labels(spec: Object) -> Object | None:
     """The labels of the template in a specification; None if it has none."""
+    labels: Object | None
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    return labels if labels else None
+    return labels
 
 
 def validate_template(spec: Object, path: str, kind: str) -> list[FieldError]:

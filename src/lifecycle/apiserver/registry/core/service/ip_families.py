@@ -31,7 +31,7 @@ def init_ip_family_fields(service: Object, old: Object | None) -> None:
     if spec.get("ipFamilyPolicy") is None:
         inferred = "RequireDualStack" if selectorless else "SingleStack"
         spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or inferred
-    _refuse(service, validate_cluster_ips(spec))
+    _refuse(service, validate_cluster_ips(spec, before.get("clusterIPs") or ()))
     errors = _fit_policy(spec, before) if old is not None else []
     _refuse(service, [*errors, *_infer_families(spec)])
     families = spec.get("ipFamilies") or []

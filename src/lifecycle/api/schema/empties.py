@@ -1,0 +1,57 @@
+"""Empty lists and maps that the normal form leaves out.
+
+A field that is `omitempty` vanishes when it is printed empty, and does not come back
+from the store. While a request is worked on, Go still tells `[]` from nothing: it
+prints the one as `[]`, the other as `null`, where it refuses a value, and a list that
+is one value differs if something in it went from nothing to empty. So decoding notes
+what it left out, and those few places put it back for a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Empty = tuple[dict[str, Any], str, Any]
+"""The struct, the field, and what was there."""
+
+
+class Strict(list[str]):
+    """What strict reading objects to. `empties`: what was left out beside that."""
+
+    empties: Collection[Empty] = ()
+
+
+@contextmanager
+def restored(empties: Collection[Empty]) -> Iterator[None]:
+    """Put back what was left out, and take it out again behind."""
+    put = []
+    for holder, key, value in empties:
+        if key not in holder:
+            holder[key] = value
+            put.append((holder, key))
+    try:
+        yield
+    finally:
+        for holder, key in put:
+            holder.pop(key, None)
+
+
+def within(value: Any, empties: Collection[Empty]) -> list[Empty]:
+    """Those of the empties that were left out somewhere in a value."""
+    if not empties:
+        return []
+    by_holder: dict[int, list[Empty]] = {}
+    for empty in empties:
+        by_holder.setdefault(id(empty[0]), []).append(empty)
+    found: list[Empty] = []
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            found += by_holder.get(id(part), ())
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+    return found
