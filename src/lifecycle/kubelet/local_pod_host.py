@@ -22,6 +22,7 @@ from lifecycle.kubelet.cm.cgroup_manager import CgroupManager, cgroup_version
 from lifecycle.kubelet.cm.cgroup_names import parse_cgroup_root
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
+from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_configuration import LocalNode
@@ -119,6 +120,9 @@ class LocalPodHost:
         ):
             self.qos_cgroups.update_cgroups(active_pods)
             self.cgroups.ensure_exists(pod)
+
+    def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
+        return None if self.cgroups is None else self.cgroups.pod_cgroup_config(pod)
 
     def make_directories(self, pod: Object) -> None:
         self.directories.make_pod_data_dirs(pod["metadata"]["uid"])

@@ -70,6 +70,8 @@ class PodWorkers:
     def update_pod(self, pod: Object) -> None:
         """The pod is new, or it changed."""
         known = self._pods.get_or_add(pod)
+        if known.finished:
+            return
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
             self._terminate(
@@ -239,8 +241,10 @@ class PodWorkers:
             if known.ended is not None and not known.ended.done():
                 known.ended.set_result(None)
             await syncer.sync_terminated_pod(known.pod)
+            known.finished = True
         else:
             await syncer.sync_terminated_pod(known.pod)
+            known.finished = True
 
     def _retry(
         self,
