@@ -102,7 +102,7 @@ async def small_cluster(
             f"10.244.{i}.0/24",
             taints=[CONTROL_PLANE_TAINT] if "control-plane" in name else [],
             provider_id=f"kind://docker/lifecycle/{name}",
-            eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD) if summary is None else parse_thresholds(),
         )
         client = cluster.client(USER_AGENT, user, groups)
         kubelet = new_main_kubelet(

@@ -22,7 +22,8 @@ class Known:
 KNOWN = (
     Known(
         "static-pod object",
-        rf"pods/items/static-pod(?:-\d)? static-lifecycle-worker/metadata/annotations/kubernetes\.io/config\.(?:hash|mirror): {_HASH} ≠ {_HASH}",
+        r"pods/items/static-pod(?:-\d)? static-lifecycle-worker/metadata/annotations/kubernetes\.io/config\.(?:hash|mirror): "
+        rf"{_HASH} ≠ {_HASH}",
         "The hash goes over the manifest's path, which is in each side's own folder, and over Go's way to print a struct.",
     ),
     Known(
@@ -47,6 +48,19 @@ KNOWN = (
                 r"\{'\.': \{\}, 'f:cpu': \{\}, 'f:memory': \{\}\}",
             ),
             ("metadata/managedFields/kubelet Update v1 status/fieldsV1/f:status/f:resources/f:requests/f:cpu", r"\{\}"),
+        )
+    ),
+    *(
+        Known(
+            "static-pod-taken-away way",
+            rf"fleeting-lifecycle-worker {fields}: ours {opening} → {runs} → {ended}, theirs (?:{opening} → )?{runs}",
+            "A mirror is taken away by the real kubelet when it tidies up the next time, every two seconds, and that may be before the "
+            "pod's last status is written; ours takes it away after that.",
+        )
+        for fields, opening, runs, ended in (
+            ("(?:Containers)?Ready", "False ContainersNotReady", "True", "False ContainersNotReady"),
+            ("(?:PodReadyToStartContainers|containerStatuses/c/(?:ready|started))", "False", "True", "False"),
+            ("containerStatuses/c/state", "waiting ContainerCreating", "running", "terminated Completed 0"),
         )
     ),
 )

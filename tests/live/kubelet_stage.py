@@ -57,8 +57,9 @@ class NodeStage(Stage):
         pod["metadata"]["namespace"] = self.namespace
         del pod["spec"]["nodeName"]
         path = self.manifests / f"{pod['metadata']['name']}.json"
-        path.with_suffix(".new").write_text(json.dumps(pod))
-        path.with_suffix(".new").rename(path)
+        unseen = path.with_name(f".{path.name}")
+        unseen.write_text(json.dumps(pod))
+        unseen.rename(path)
         self.written.append(path)
         return path
 

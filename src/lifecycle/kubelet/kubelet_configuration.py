@@ -12,7 +12,10 @@ from pathlib import Path
 
 from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cm.node_container_manager import node_allocatable
+from lifecycle.kubelet.cm.node_container_manager import (
+    hard_eviction_reservation,
+    node_allocatable,
+)
 from lifecycle.kubelet.eviction.thresholds import Threshold, parse_thresholds
 from lifecycle.kubelet.images.image_gc_manager import ImageGCPolicy
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS
@@ -85,4 +88,5 @@ class KubeletConfiguration:
     @property
     def allocatable(self) -> Mapping[str, str]:
         """What pods may have of the capacity."""
-        return node_allocatable(self.capacity, self.eviction_hard)
+        kept = hard_eviction_reservation(self.eviction_hard, self.capacity)
+        return node_allocatable(self.capacity, eviction_hard=kept)

@@ -33,7 +33,8 @@ from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeMa
 
 
 class LocalPodHost:
-    """All that this machine keeps for its pods. `allocatable` is the node's.
+    """All that this machine keeps for its pods. `allocatable` and `capacity` are the
+    node's: pods together may use what is kept free by evicting them, too.
     `volumes_attached` reads the node's status, `status` a pod's addresses.
     """
 
@@ -46,12 +47,13 @@ class LocalPodHost:
         tokens: TokenManager,
         allocatable: Mapping[str, str],
         *,
+        capacity: Mapping[str, str],
         host_ip: str,
         volumes_attached: Callable[[], list[Object]],
         status: Callable[[Object], Object],
         rng: random.Random,
     ) -> None:
-        self._allocatable = allocatable
+        self._capacity = capacity
         self._node_pids = node.node_pids
         self._services = SharedInformer(client, resource("services"))
         self.tokens = tokens
@@ -103,7 +105,7 @@ class LocalPodHost:
 
     def start(self) -> None:
         if self.qos_cgroups is not None:
-            self.qos_cgroups.start(self._allocatable, self._node_pids)
+            self.qos_cgroups.start(self._capacity, self._node_pids)
 
     async def wait_for_services(self) -> None:
         self._services.start()

@@ -339,6 +339,7 @@ def _pod_host(
         references,
         tokens,
         config.allocatable,
+        capacity=config.capacity,
         host_ip=config.node_ip,
         volumes_attached=volumes_attached,
         status=status,
