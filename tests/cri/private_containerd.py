@@ -44,11 +44,14 @@ def _write_network(where: Path, bridge: Bridge) -> None:
 
 
 @asynccontextmanager
-async def private_containerd(where: Path) -> AsyncIterator[CriClient]:
-    """Running, ready, with its sandbox image imported; at the end every process, mount and interface of it is gone."""
+async def private_containerd(where: Path, *, netns_below_state: bool = False) -> AsyncIterator[CriClient]:
+    """Running, ready, with its sandbox image imported; at the end every process, mount and interface of it is gone.
+
+    `netns_below_state`: network namespaces are in its own folder, where nobody's `ip netns` is in its way.
+    """
     bridge = Bridge(where)
     _write_network(where, bridge)
-    config = configuration(where, CNI_PLUGINS, where / "cni", sandbox_image=PAUSE, netns_below_state=False)
+    config = configuration(where, CNI_PLUGINS, where / "cni", sandbox_image=PAUSE, netns_below_state=netns_below_state)
     (where / "config.toml").write_text(config)
     log = (where / "containerd.log").open("wb")
     process = subprocess.Popen(  # noqa: ASYNC220 - a fork takes no time

@@ -18,6 +18,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.etcd.memory import MemoryStore
+from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
@@ -100,6 +101,8 @@ async def small_cluster(
             f"172.19.0.{2 + (i - 1) % len(nodes)}",
             f"10.244.{i}.0/24",
             taints=[CONTROL_PLANE_TAINT] if "control-plane" in name else [],
+            provider_id=f"kind://docker/lifecycle/{name}",
+            eviction_hard=parse_thresholds(KIND_EVICTION_HARD) if summary is None else parse_thresholds(),
         )
         client = cluster.client(USER_AGENT, user, groups)
         kubelet = new_main_kubelet(

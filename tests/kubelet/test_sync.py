@@ -149,6 +149,7 @@ def test_a_refused_pod_fails_before_anything_is_made(tmp_path: Path) -> None:
             await asyncio.sleep(2)
             status = (await cluster.pod("p"))["status"]
             assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
+            assert not status.get("conditions")
             assert status["message"].startswith(
                 "Pod was rejected: Node didn't have enough resource: cpu, requested: 999000"
             )
@@ -157,6 +158,38 @@ def test_a_refused_pod_fails_before_anything_is_made(tmp_path: Path) -> None:
             await cluster.admin.delete(resource("pods"), "p", "default", grace_period=0)
             await asyncio.sleep(2)
             assert await cluster.pods("default") == {}
+
+    run_virtual(main())
+
+
+def test_of_a_pod_that_somebody_holds_back_the_end_is_told_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, _):
+            held = pod(nodeName=NODE, terminationGracePeriodSeconds=1)
+            held["metadata"]["finalizers"] = ["example.com/held"]
+            await cluster.create_pod(held)
+            await asyncio.sleep(5)
+            await cluster.admin.delete(resource("pods"), "p", "default")
+            await asyncio.sleep(10)
+            ended = await cluster.pod("p")
+            assert ended["status"]["conditions"][0]["status"] == "False"
+            kubelet.pod_workers.update_pod(ended)
+            await asyncio.sleep(10)
+            assert (await cluster.pod("p"))["metadata"]["resourceVersion"] == ended["metadata"]["resourceVersion"]
+
+    run_virtual(main())
+
+
+def test_a_node_tells_of_an_image_as_soon_as_it_renews_its_lease(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, _, _):
+            await cluster.create_pod(pod(nodeName=NODE))
+            await asyncio.sleep(25)
+            [node] = (await cluster.admin.list(resource("nodes")))["items"]
+            assert any("nginx:1.27" in name for image in node["status"]["images"] for name in image["names"])
+            await asyncio.sleep(60)
+            [later] = (await cluster.admin.list(resource("nodes")))["items"]
+            assert later["metadata"]["resourceVersion"] == node["metadata"]["resourceVersion"], "nothing is new"
 
     run_virtual(main())
 

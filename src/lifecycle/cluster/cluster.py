@@ -248,6 +248,7 @@ class Cluster:
             shape.pod_cidr,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
+            provider_id=f"kind://docker/lifecycle/{shape.name}",
             machine_info=shape.machine_info,
             eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             image_gc=KIND_IMAGE_GC,

@@ -13,7 +13,7 @@ Upstream: `cri-client/pkg/remote_runtime.go`, `remote_image.go`, `util/util_unix
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,21 @@ import grpc
 import grpc.aio
 
 from lifecycle.cri import translate
-from lifecycle.cri.apis.container import ContainerConfig, ContainerStatus
+from lifecycle.cri.apis.container import (
+    ContainerConfig,
+    ContainerState,
+    ContainerStatus,
+)
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.apis.message import Fields
-from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxStatus
-from lifecycle.cri.apis.services import VersionResponse
+from lifecycle.cri.apis.pod_sandbox import (
+    PodSandboxConfig,
+    PodSandboxState,
+    PodSandboxStatus,
+)
+from lifecycle.cri.apis.services import ObjectState, VersionResponse
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.messages import fields_of, message_class, methods, new
 from lifecycle.cri.node_access import NodeAccess
@@ -185,6 +193,39 @@ class CriClient(NodeAccess):
                 raise status
             pod_sandboxes.append(status)
         return pod_sandboxes
+
+    async def list_states(self) -> list[ObjectState]:
+        """Two questions, however many there are. See `StateLister`."""
+        sandboxes = (await self.call("ListPodSandbox")).get("items") or []
+        uids = {
+            item["id"]: (item.get("metadata") or {}).get("uid", "")
+            for item in sandboxes
+            if self.mine(item.get("labels") or {})
+        }
+        states = [
+            ObjectState(
+                item["id"],
+                uids[item["id"]],
+                PodSandboxState(item.get("state", PodSandboxState.READY.value)),
+            )
+            for item in sandboxes
+            if item["id"] in uids
+        ]
+        containers = (await self.call("ListContainers")).get("containers") or []
+        states += [
+            ObjectState(
+                item["id"],
+                uids[item["pod_sandbox_id"]],
+                ContainerState(item.get("state", ContainerState.CREATED.value)),
+            )
+            for item in containers
+            if item["pod_sandbox_id"] in uids
+        ]
+        return states
+
+    def mine(self, labels: Mapping[str, str]) -> bool:
+        """Whether a sandbox with these labels is to be seen."""
+        return True
 
     # -- containers --------------------------------------------------------------------
 

@@ -204,7 +204,10 @@ class Kubelet:
         readiness gate.
         """
         for pod in pods:
-            if not self._update_mirror(pod) and pod["spec"].get("readinessGates"):
+            if self._update_mirror(pod):
+                continue
+            self.pods.note(pod)
+            if pod["spec"].get("readinessGates"):
                 self.pod_workers.update_pod(pod)
 
     def handle_pod_removes(self, pods: Iterable[Object]) -> None:
@@ -212,12 +215,15 @@ class Kubelet:
         for pod in pods:
             meta = pod["metadata"]
             if self.pod_manager.remove_mirror_pod(pod):
-                self._sync_static_pod(pod)  # it lives: draw it again
-                continue
+                continue  # the next look at the static pod draws it again
             self.pod_workers.kill_pod(meta["uid"])
-            self.tasks.start(self.cleanups.delete_pod(meta["uid"]))
-            if is_static_pod(pod):
-                self.mirror_pods.delete(pod)
+            self.tasks.start(self._delete_pod(pod))
+
+    async def _delete_pod(self, pod: Object) -> None:
+        """Once it has ended, nobody speaks of it any more, and no mirror shows it."""
+        await self.cleanups.delete_pod(pod["metadata"]["uid"])
+        if is_static_pod(pod):
+            self.mirror_pods.delete(pod)
 
     def _update_mirror(self, pod: Object) -> bool:
         """Whether it is only a picture of a static pod; then that pod's worker looks

@@ -12,6 +12,10 @@ from pathlib import Path
 
 from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.cm.node_container_manager import (
+    hard_eviction_reservation,
+    node_allocatable,
+)
 from lifecycle.kubelet.eviction.thresholds import Threshold, parse_thresholds
 from lifecycle.kubelet.images.image_gc_manager import ImageGCPolicy
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS
@@ -80,3 +84,9 @@ class KubeletConfiguration:
     eviction_hard: Sequence[Threshold] = field(default_factory=parse_thresholds)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     record_events: bool = True
+
+    @property
+    def allocatable(self) -> Mapping[str, str]:
+        """What pods may have of the capacity."""
+        kept = hard_eviction_reservation(self.eviction_hard, self.capacity)
+        return node_allocatable(self.capacity, eviction_hard=kept)

@@ -37,7 +37,10 @@ from lifecycle.kubelet.nodestatus.setters import (
     lease,
     node_conditions,
     node_status,
+    node_status_has_changed,
+    plain_version,
 )
+from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.status.status_patch import status_patch
 
 log = logging.getLogger(__name__)
@@ -61,6 +64,7 @@ class Machine:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[Object] = ()
     capacity: Mapping[str, str] = field(default_factory=lambda: PAPER_CAPACITY)
+    allocatable: Mapping[str, str] = field(default_factory=lambda: PAPER_CAPACITY)
     provider_id: str = ""
     info: Mapping[str, str] = field(default_factory=paper_machine_info)
 
@@ -82,6 +86,7 @@ class NodeRegistration:
         asks_runtime: bool = False,
         healthy: Callable[[], str] = str,
         pressures: Callable[[], Sequence[str]] = tuple,
+        runtime_state: RuntimeState | None = None,
     ) -> None:
         self._client = client
         self._machine = machine
@@ -91,6 +96,7 @@ class NodeRegistration:
         self._asks_runtime = asks_runtime
         self._healthy = healthy
         self._pressures = pressures
+        self._runtime_state = runtime_state or RuntimeState()
         self._port = KUBELET_PORT
         self._lease: Object | None = None
         self._pod_cidr = ""
@@ -108,6 +114,7 @@ class NodeRegistration:
             machine.taints,
             machine.provider_id,
             machine.pod_cidr,
+            machine.info.get("architecture", "amd64"),
         )
 
     def node_as_known(self) -> Object:
@@ -156,7 +163,9 @@ class NodeRegistration:
         """Whether the runtime now says something else about its network."""
         before = self.network_error
         try:
-            conditions = (await self._runtime.status())["conditions"]
+            status = await self._runtime.status()
+            self._runtime_state.note(status)
+            conditions = status["conditions"]
         except RuntimeServiceError as error:
             self.network_error = (
                 f"container runtime status check may not have completed yet: {error}"
@@ -229,10 +238,13 @@ class NodeRegistration:
 
     async def _status(self, old: Sequence[Object]) -> Object:
         version = await self._runtime.version()
+        runtime_status = await self._runtime.status()
+        self._runtime_state.note(runtime_status)
         return node_status(
             self._machine.name,
             self._machine.address,
             self._machine.capacity,
+            self._machine.allocatable,
             await self._runtime.list_images(),
             node_conditions(
                 old,
@@ -241,9 +253,9 @@ class NodeRegistration:
                 self.network_error,
                 self._pressures(),
             ),
-            f"{version.runtime_name}://{version.runtime_version}",
+            f"{version.runtime_name}://{plain_version(version.runtime_version)}",
             self._machine.info,
-            await self._runtime.status(),
+            runtime_status,
             self._port,
         )
 
@@ -297,7 +309,11 @@ class NodeRegistration:
         StatusError.
         """
         await self.renew_lease()
-        changed = self._asks_runtime and await self._ask_runtime()
+        if self._asks_runtime:
+            await self._ask_runtime()
+        old = self.node.get("status") or {}
+        new = await self._status(old.get("conditions") or [])
+        changed = node_status_has_changed(old, new)
         if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
             await self.refresh()
             await self._note_pod_cidr()

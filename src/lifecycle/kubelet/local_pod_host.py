@@ -22,6 +22,7 @@ from lifecycle.kubelet.cm.cgroup_manager import CgroupManager, cgroup_version
 from lifecycle.kubelet.cm.cgroup_names import parse_cgroup_root
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
+from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_configuration import LocalNode
@@ -32,7 +33,8 @@ from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeMa
 
 
 class LocalPodHost:
-    """All that this machine keeps for its pods. `allocatable` is the node's.
+    """All that this machine keeps for its pods. `allocatable` and `capacity` are the
+    node's: pods together may use what is kept free by evicting them, too.
     `volumes_attached` reads the node's status, `status` a pod's addresses.
     """
 
@@ -45,12 +47,13 @@ class LocalPodHost:
         tokens: TokenManager,
         allocatable: Mapping[str, str],
         *,
+        capacity: Mapping[str, str],
         host_ip: str,
         volumes_attached: Callable[[], list[Object]],
         status: Callable[[Object], Object],
         rng: random.Random,
     ) -> None:
-        self._allocatable = allocatable
+        self._capacity = capacity
         self._node_pids = node.node_pids
         self._services = SharedInformer(client, resource("services"))
         self.tokens = tokens
@@ -102,7 +105,7 @@ class LocalPodHost:
 
     def start(self) -> None:
         if self.qos_cgroups is not None:
-            self.qos_cgroups.start(self._allocatable, self._node_pids)
+            self.qos_cgroups.start(self._capacity, self._node_pids)
 
     async def wait_for_services(self) -> None:
         self._services.start()
@@ -119,6 +122,9 @@ class LocalPodHost:
         ):
             self.qos_cgroups.update_cgroups(active_pods)
             self.cgroups.ensure_exists(pod)
+
+    def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
+        return None if self.cgroups is None else self.cgroups.pod_cgroup_config(pod)
 
     def make_directories(self, pod: Object) -> None:
         self.directories.make_pod_data_dirs(pod["metadata"]["uid"])

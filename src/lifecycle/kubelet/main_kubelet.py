@@ -75,6 +75,7 @@ from lifecycle.kubelet.pod_host import PaperPodHost, PodHost
 from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.pod_workers import PodWorkers
 from lifecycle.kubelet.prober.prober_manager import ProbeManager, ProbeUpdate
+from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
@@ -127,6 +128,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     container_events: UpdateChannel[ContainerEventResponse] = UpdateChannel()
     pleg = EventedPLEG(runtime, container_events.send)
     pressure = NodePressure(clock.now)
+    runtime_state = RuntimeState()
     registration = NodeRegistration(
         client,
         _machine(config, real),
@@ -136,6 +138,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         asks_runtime=real,
         healthy=pleg.healthy,
         pressures=pressure.node_conditions,
+        runtime_state=runtime_state,
     )
 
     references = ObjectReferences(client)
@@ -182,6 +185,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         node_ip=config.node_ip,
         get_object=references.get,
         network_error=lambda: registration.network_error,
+        runtime_state=runtime_state,
         event=events.pod_event,
         metrics=metrics,
         on_step=deps.on_step,
@@ -248,7 +252,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         node_name=config.node_name,
         runtime=runtime,
         clock=clock,
-        allocatable=config.capacity,
+        allocatable=config.allocatable,
         tasks=tasks,
         events=events,
         pods=pods,
@@ -296,7 +300,8 @@ def _machine(config: KubeletConfiguration, real: bool) -> Machine:
         dict(config.labels),
         list(config.taints),
         config.capacity,
-        config.provider_id or f"kind://docker/lifecycle/{config.node_name}",
+        config.allocatable,
+        config.provider_id,
         {**known, **(config.machine_info or {})},
     )
 
@@ -317,11 +322,11 @@ def _pod_host(
                 deps.volume_files,
                 references.get,
                 tokens.get_service_account_token,
-                config.capacity,
+                config.allocatable,
                 lambda pod: status_manager.get_pod_status(pod["metadata"]["uid"]) or {},
             )
         return PaperPodHost(
-            references, tokens, config.capacity, config.node_ip, volumes
+            references, tokens, config.allocatable, config.node_ip, volumes
         )
 
     def volumes_attached() -> list[Object]:
@@ -337,7 +342,8 @@ def _pod_host(
         deps.clock,
         references,
         tokens,
-        config.capacity,
+        config.allocatable,
+        capacity=config.capacity,
         host_ip=config.node_ip,
         volumes_attached=volumes_attached,
         status=status,

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes
 from lifecycle.kubelet.kubelet_pods.run_container_options import (
@@ -57,6 +58,10 @@ class PodHost(Protocol):
 
     def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
         """Weigh the classes anew and make the pod's own group. Raises CgroupError."""
+        ...
+
+    def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
+        """The limits that the kernel keeps for the pod; None if it has no group."""
         ...
 
     def make_directories(self, pod: Object) -> None:
@@ -115,6 +120,9 @@ class PaperPodHost:
 
     def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
         pass
+
+    def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
+        return None
 
     def make_directories(self, pod: Object) -> None:
         pass

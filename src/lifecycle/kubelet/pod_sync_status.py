@@ -32,6 +32,7 @@ class PodSyncStatus:
     __slots__ = (
         "deadline_timer",
         "ended",
+        "finished",
         "grace_period",
         "late_news",
         "pending",
@@ -49,6 +50,7 @@ class PodSyncStatus:
         self.pod = pod
         self.state = State.SYNC
         self.pending = False
+        self.finished = False
         self.grace_period: float | None = None
         self.task: asyncio.Task[None] | None = None
         self.retry_timer: asyncio.TimerHandle | None = None
@@ -84,6 +86,12 @@ class PodSyncStatuses:
         status = self._pods.setdefault(pod["metadata"]["uid"], PodSyncStatus(pod))
         status.pod = pod
         return status
+
+    def note(self, pod: Object) -> None:
+        """How the API server knows it by now: the next look at it starts from there."""
+        status = self._pods.get(pod["metadata"]["uid"])
+        if status is not None:
+            status.pod = pod
 
     def remove(self, uid: str) -> PodSyncStatus | None:
         """Take a worker out of the table."""

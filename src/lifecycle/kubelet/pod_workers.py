@@ -72,6 +72,8 @@ class PodWorkers:
         metadata = pod["metadata"]
         update_type = "update" if self._pods.get(metadata["uid"]) else "create"
         known = self._pods.get_or_add(pod)
+        if known.finished:
+            return
         if metadata.get("deletionTimestamp"):
             self._terminate(
                 known, float(metadata.get("deletionGracePeriodSeconds") or 0)
@@ -247,8 +249,10 @@ class PodWorkers:
             if known.ended is not None and not known.ended.done():
                 known.ended.set_result(None)
             await syncer.sync_terminated_pod(known.pod)
+            known.finished = True
         else:
             await syncer.sync_terminated_pod(known.pod)
+            known.finished = True
 
     def _retry(
         self,

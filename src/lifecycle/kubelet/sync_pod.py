@@ -40,6 +40,7 @@ from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
 from lifecycle.kubelet.pod_host import PodHost
 from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.prober.prober_manager import ProbeManager
+from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.status.generate import condition
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.types.pod_update import is_static_pod
@@ -88,6 +89,7 @@ class PodSyncer:
         node_ip: str,
         get_object: GetObject,
         network_error: Callable[[], str],
+        runtime_state: RuntimeState,
         event: PodEvent,
         metrics: StartupMetrics,
         on_step: OnStep = nobody_watches,
@@ -103,6 +105,7 @@ class PodSyncer:
         self._node_ip = node_ip
         self._get_object = get_object
         self._network_error = network_error
+        self._runtime_state = runtime_state
         self._event = event
         self._active_deadline = ActiveDeadlineHandler(
             statuses.get_pod_status, clock.now
@@ -126,6 +129,10 @@ class PodSyncer:
             ready=self._probes.ready,
             started=self._probes.started,
             pod_is_terminal=terminal,
+            pod_cgroup=self._host.pod_cgroup_config(pod),
+            recursive_read_only=(
+                self._runtime_state.supports_recursive_read_only_mounts()
+            ),
         )
         return generate_api_pod_status(pod, runtime, inputs, current)
 
@@ -237,7 +244,7 @@ class PodSyncer:
             "phase": FAILED,
             "reason": reason,
             "message": f"Pod was rejected: {message}",
-            "conditions": [condition("PodScheduled", True)],
+            "conditions": [],
             "qosClass": (pod.get("status") or {}).get("qosClass", ""),
         }
         generation = pod["metadata"].get("generation")

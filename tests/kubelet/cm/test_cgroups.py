@@ -22,7 +22,7 @@ from lifecycle.kubelet.cm.cgroup_names import (
     to_systemd,
 )
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
-from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager, node_allocatable
+from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
 from lifecycle.kubelet.cm.resource_config import (
     ResourceConfig,
     cpu_shares_to_weight,
@@ -180,18 +180,13 @@ def test_the_kernels_own_tree_takes_it_and_gives_it_back() -> None:
         assert tree.read(name, "cpu.shares") == "102"
         assert tree.read(name, "cpu.cfs_quota_us") == "10000"
         assert tree.read(name, "memory.limit_in_bytes") == str(64 << 20)
+        config = groups.pod_cgroup_config(pod(LIMITED))
+        assert config is not None
+        assert (config.cpu_shares, config.cpu_quota, config.cpu_period) == (102, 10_000, 100_000)
+        assert config.memory == 64 << 20
         groups.destroy(pod(LIMITED))
         assert not groups.exists(pod(LIMITED))
+        assert groups.pod_cgroup_config(pod(LIMITED)) is None
     finally:
         tree.destroy((parent,))
     assert not tree.exists((parent,))
-
-
-def test_allocatable_is_capacity_less_what_is_reserved() -> None:
-    left = node_allocatable(
-        {"cpu": "4", "memory": "8Gi", "pods": "110"},
-        kube_reserved={"cpu": "500m"},
-        system_reserved={"cpu": "500m", "memory": "1Gi"},
-        eviction_hard={"memory": "100Mi"},
-    )
-    assert left == {"cpu": "3", "memory": "7068Mi", "pods": "110"}

@@ -53,7 +53,7 @@ def test_memory_comes_before_all_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signal", "text"), [("cpu.available", "1"), ("memory.available", "100%"), ("memory.available", "-1Mi")]
+    ("signal", "text"), [("cpu.available", "1"), ("memory.available", "101%"), ("memory.available", "-1Mi")]
 )
 def test_what_is_no_threshold(signal: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"eviction|threshold"):

@@ -106,6 +106,11 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
             "Nginx:1",
             'couldn\'t parse image name "Nginx:1": invalid reference format: repository name (library/Nginx) must be lowercase',
         ),
+        (
+            "Not An Image",
+            'couldn\'t parse image name "Not An Image": invalid reference format: '
+            "repository name (library/Not An Image) must be lowercase",
+        ),
         ("a b", 'couldn\'t parse image name "a b": invalid reference format'),
     ],
 )

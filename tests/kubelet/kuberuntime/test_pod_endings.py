@@ -20,9 +20,11 @@ from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxState,
     PodSandboxStatus,
 )
+from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
 from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
+from lifecycle.kubelet.kuberuntime.container_config import generate_pod_sandbox_config
 from lifecycle.kubelet.kuberuntime.container_killer import TerminationOrder, termination_grace_period
 from lifecycle.kubelet.status.terminal_status import has_pod_initialized
 from tests.kubelet.kubelet_pods.test_pod_shapes import container, settled, state
@@ -290,7 +292,68 @@ def test_an_ephemeral_container_is_never_ready() -> None:
     assert (entry["ready"], "started" in entry) == (False, False)
 
 
+def test_whom_a_container_runs_as_is_the_runtimes_to_say() -> None:
+    quiet, told = run("c", ContainerState.RUNNING), run("c", ContainerState.RUNNING)
+    told.user = {"uid": 7, "gid": 8, "supplemental_groups": [8, 9]}
+    assert "user" not in status_of(quiet)["containerStatuses"][0]
+    assert status_of(told)["containerStatuses"][0]["user"] == {
+        "linux": {"uid": 7, "gid": 8, "supplementalGroups": [8, 9]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("wish", "supported", "shown"),
+    [
+        ("IfPossible", True, "Enabled"),
+        ("IfPossible", False, "Disabled"),
+        ("Enabled", False, "Disabled"),
+        ("Disabled", True, "Disabled"),
+    ],
+)
+def test_mounts_are_read_only_all_the_way_down_where_the_runtime_can(wish: str, supported: bool, shown: str) -> None:
+    mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": wish}
+    spec = {"containers": [{"name": "c", "image": "x", "volumeMounts": [mount]}]}
+    inputs = StatusInputs(recursive_read_only=supported)
+    for runs in ([], [run("c", ContainerState.RUNNING)]):
+        status = generate_api_pod_status({**POD, "spec": spec}, PodStatus([SANDBOX], runs), inputs, {})
+        assert status["containerStatuses"][0]["volumeMounts"][0]["recursiveReadOnly"] == shown
+
+
+def test_a_sandbox_on_the_nodes_network_gets_no_name_of_its_own() -> None:
+    def hostname(**spec: Any) -> str:
+        return generate_pod_sandbox_config({**POD, "spec": {**POD["spec"], **spec}}, 0).hostname
+
+    assert hostname() == "p"
+    assert hostname(hostname="books") == "books"
+    assert hostname(hostNetwork=True, hostname="books") == ""
+
+
 # -- resources ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("phase", "cgroup", "limits"),
+    [
+        ("Pending", ResourceConfig(memory=1 << 20), None),
+        ("Running", None, None),
+        ("Running", ResourceConfig(memory=(1 << 63) - 4096), {"memory": "9007199254740988Ki"}),
+        ("Running", ResourceConfig(cpu_quota=-1, cpu_period=100_000), None),
+        ("Running", ResourceConfig(cpu_quota=50_000, cpu_period=100_000), {"cpu": "500m"}),
+        ("Running", ResourceConfig(cpu_quota=1_000, cpu_period=100_000), None),
+    ],
+)
+def test_a_running_pod_shows_the_limits_of_its_group(phase: str, cgroup: ResourceConfig | None, limits: Any) -> None:
+    pod = {**POD, "status": {"phase": phase}}
+    status = generate_api_pod_status(pod, PodStatus([SANDBOX], []), StatusInputs(pod_cgroup=cgroup), {})
+    assert status["resources"].get("limits") == limits
+
+
+@pytest.mark.parametrize("cgroup", [None, ResourceConfig()])
+def test_of_a_pod_that_has_ended_limits_are_shown_as_long_as_its_group_is_there(cgroup: ResourceConfig | None) -> None:
+    spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}}}]}
+    inputs = StatusInputs(pod_is_terminal=True, pod_cgroup=cgroup)
+    status = generate_api_pod_status({**POD, "spec": spec}, PodStatus([SANDBOX], []), inputs, {})
+    assert ("limits" in status["resources"]) is (cgroup is not None)
 
 
 def test_a_running_container_shows_what_its_cgroup_has() -> None:

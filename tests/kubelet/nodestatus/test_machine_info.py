@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from lifecycle.kubelet.nodestatus.machine_info import machine_info, paper_machine_info
-from lifecycle.kubelet.nodestatus.setters import runtime_features
+import pytest
+
+from lifecycle.cluster.linux.machine_facts import machine_capacity
+from lifecycle.kubelet.nodestatus.machine_info import GOARCH, machine_info, paper_machine_info
+from lifecycle.kubelet.nodestatus.setters import (
+    initial_node,
+    node_status_has_changed,
+    plain_version,
+    runtime_features,
+)
+from lifecycle.kubelet.runtime_state import RuntimeState
 
 
 def test_a_real_node_says_what_its_machine_says(tmp_path: Path) -> None:
@@ -23,6 +33,7 @@ def test_a_real_node_says_what_its_machine_says(tmp_path: Path) -> None:
         "bootID": "b-1",
         "kernelVersion": os.uname().release,
         "osImage": "Some Linux 7 (seven)",
+        "architecture": GOARCH[os.uname().machine],
     }
 
 
@@ -45,3 +56,55 @@ def test_handlers_are_those_of_the_runtime() -> None:
         "features": {"supplementalGroupsPolicy": True},
     }
     assert runtime_features({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("v2.1.3", "2.1.3"),
+        ("2.1.0-rc.1+abc", "2.1.0-rc.1+abc"),
+        ("1.6.20~ds1", "1.6.20"),
+        ("1.7", "1.7"),
+        ("1.2.3.4", "1.2.3.4"),
+        ("new", "Unknown"),
+    ],
+)
+def test_of_a_runtimes_version_a_node_shows_what_is_a_version(said: str, shown: str) -> None:
+    assert plain_version(said) == shown
+
+
+def test_a_node_has_a_provider_only_if_somebody_says_so_and_its_own_architecture() -> None:
+    assert "providerID" not in initial_node("n", {}, (), "", "")["spec"]
+    node = initial_node("n", {}, (), "kind://n", "", "arm64")
+    assert node["spec"]["providerID"] == "kind://n"
+    assert node["metadata"]["labels"]["kubernetes.io/arch"] == "arm64"
+
+
+def test_a_heartbeat_alone_is_no_news() -> None:
+    def status(heartbeat: str, ready: str = "True", **fields: Any) -> dict[str, Any]:
+        condition = {"type": "Ready", "status": ready, "lastHeartbeatTime": heartbeat}
+        return {"conditions": [condition], "images": [], **fields}
+
+    assert not node_status_has_changed(status("1"), status("2"))
+    assert not node_status_has_changed({"conditions": status("1")["conditions"]}, status("2"))
+    assert node_status_has_changed(status("1"), status("2", "False"))
+    assert node_status_has_changed(status("1"), status("2", images=[{"names": ["a"]}]))
+
+
+def test_a_handler_can_do_what_the_runtime_says_of_it() -> None:
+    state = RuntimeState()
+    assert not state.supports_recursive_read_only_mounts()
+    state.note({"runtime_handlers": [{"name": ""}, {"name": "new", "features": {"recursive_read_only_mounts": True}}]})
+    assert not state.supports_recursive_read_only_mounts()
+    assert state.supports_recursive_read_only_mounts("new")
+
+
+def test_a_machines_capacity_is_measured(tmp_path: Path) -> None:
+    for size, pages in ((2048, 3), (1048576, 0)):
+        (tmp_path / f"hugepages-{size}kB").mkdir()
+        (tmp_path / f"hugepages-{size}kB" / "nr_hugepages").write_text(f"{pages}\n")
+    capacity = machine_capacity(tmp_path, tmp_path)
+    disk = os.statvfs(tmp_path)
+    assert capacity["ephemeral-storage"] == f"{disk.f_blocks * disk.f_frsize // 1024}Ki"
+    assert (capacity["hugepages-2Mi"], capacity["hugepages-1Gi"]) == ("6Mi", "0")
+    assert capacity["cpu"] == str(os.cpu_count())

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -55,11 +55,11 @@ class LabelledClient(CriClient):
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[Any]:
         """Others may use that containerd too: their pods are not ours to end."""
         sandboxes = await super().list_pod_sandbox(pod_uid)
-        return [
-            sandbox
-            for sandbox in sandboxes
-            if sandbox.labels.get(RUN_LABEL) == self._run_id
-        ]
+        return [sandbox for sandbox in sandboxes if self.mine(sandbox.labels)]
+
+    def mine(self, labels: Mapping[str, str]) -> bool:
+        """See `CriClient`."""
+        return labels.get(RUN_LABEL) == self._run_id
 
 
 class GivenContainerd:

@@ -16,13 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from lifecycle.cri.apis.container import ContainerConfig, ContainerStatus
+from lifecycle.cri.apis.container import (
+    ContainerConfig,
+    ContainerState,
+    ContainerStatus,
+)
 from lifecycle.cri.apis.events import ContainerEventResponse
 from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.apis.message import Fields
-from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxStatus
+from lifecycle.cri.apis.pod_sandbox import (
+    PodSandboxConfig,
+    PodSandboxState,
+    PodSandboxStatus,
+)
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 
 
@@ -194,3 +202,23 @@ class ImageService(Protocol):
         `used_bytes`, `inodes_used`.
         """
         ...
+
+
+@runtime_checkable
+class StateLister(Protocol):
+    """A runtime behind a socket, where each status is a question of its own: what
+    lists tell already is enough to see that something has changed.
+    """
+
+    async def list_states(self) -> list[ObjectState]:
+        """Of all sandboxes and containers."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class ObjectState:
+    """One sandbox or container of a pod, as a list shows it."""
+
+    id: str
+    pod_uid: str
+    state: PodSandboxState | ContainerState

@@ -95,6 +95,7 @@ class HollowContainers(HollowState):
             log_path=self._log_path(pod_sandbox_id, config),
             image_id=image.id,
             resources=config.resources,
+            user=_user(config),
             stop_signal=config.stop_signal,
         )
         message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
@@ -266,3 +267,18 @@ class HollowContainers(HollowState):
                 "rpc error: code = Unknown desc = container is not running"
             )
         self.logs.reopen(container.status.log_path)
+
+
+def _user(config: ContainerConfig) -> Fields:
+    """Whom its first process would run as: what the config says, root where it does
+    not; the group is one of the groups, as in a real one.
+    """
+    context = config.security_context
+
+    def number(key: str) -> int:
+        value = context.get(key) or 0
+        return int(value.get("value", 0) if isinstance(value, dict) else value)
+
+    uid, gid = number("run_as_user"), number("run_as_group")
+    groups = sorted({gid, *(context.get("supplemental_groups") or ())})
+    return {"uid": uid, "gid": gid, "supplemental_groups": groups}

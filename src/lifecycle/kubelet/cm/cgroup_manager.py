@@ -160,6 +160,25 @@ class CgroupManager:
                 return (path / file).read_text().strip()
         raise CgroupError(f"failed to read {file} for cgroup {self.name(cgroup)}")
 
+    def config(self, cgroup: CgroupName) -> ResourceConfig:
+        """The limits of CPU and memory that it has. Raises CgroupError,
+        FileNotFoundError.
+        """
+        if self.version == 2:
+            memory = self.read(cgroup, "memory.max")
+            quota, period = self.read(cgroup, "cpu.max").split()
+            return ResourceConfig(
+                cpu_quota=-1 if quota == "max" else int(quota),
+                cpu_period=int(period),
+                memory=None if memory == "max" else int(memory),
+            )
+        return ResourceConfig(
+            cpu_shares=int(self.read(cgroup, "cpu.shares")),
+            cpu_quota=int(self.read(cgroup, "cpu.cfs_quota_us")),
+            cpu_period=int(self.read(cgroup, "cpu.cfs_period_us")),
+            memory=int(self.read(cgroup, "memory.limit_in_bytes")),
+        )
+
     def pids(self, cgroup: CgroupName) -> list[int]:
         """The processes in a group and below it."""
         processes: set[int] = set()

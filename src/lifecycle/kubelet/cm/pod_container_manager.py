@@ -7,7 +7,7 @@ Upstream: `pkg/kubelet/cm/pod_container_manager_linux.go` (`EnsureExists`, `Dest
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cm.cgroup_manager import CgroupManager
+from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
 from lifecycle.kubelet.cm.cgroup_names import (
     CgroupName,
     is_pod_cgroup,
@@ -56,6 +56,19 @@ class PodContainerManager:
             pod_pids_limit=self._pids,
             memory_qos=self._memory_qos,
         )
+
+    def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
+        """The limits that its group has, as the kernel says; None if there is no such
+        group. Of version 1 memory has a limit even if nobody has set one. Upstream:
+        `GetPodCgroupConfig`.
+        """
+        name = self.pod_container_name(pod)
+        if not self._per_qos or not self._manager.exists(name):
+            return None
+        try:
+            return self._manager.config(name)
+        except (CgroupError, FileNotFoundError):  # it goes away just now
+            return None
 
     def exists(self, pod: Object) -> bool:
         """Whether it is there."""

@@ -34,26 +34,6 @@ KILL_ATTEMPTS = 50
 Quantities = Mapping[str, str]
 
 
-def node_allocatable(
-    capacity: Quantities,
-    *,
-    kube_reserved: Quantities | None = None,
-    system_reserved: Quantities | None = None,
-    eviction_hard: Quantities | None = None,
-) -> dict[str, str]:
-    """What is left for pods, as the node's status says it. `eviction_hard` by resource:
-    `memory`, `ephemeral-storage`.
-    """
-    left = {}
-    for name, text in capacity.items():
-        quantity = parse_quantity(str(text))
-        for reserved in (kube_reserved, system_reserved, eviction_hard):
-            if reserved and name in reserved:
-                quantity = quantity - parse_quantity(str(reserved[name]))
-        left[name] = str(quantity) if quantity.sign >= 0 else "0"
-    return left
-
-
 def node_cgroup_config(allocatable: Quantities, pids: int = 0) -> ResourceConfig:
     """The limits of `kubepods`. `pids`: how many processes the node can have, 0 if
     unknown. Upstream: `getCgroupConfig`.

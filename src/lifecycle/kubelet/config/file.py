@@ -57,7 +57,11 @@ class SourceFile:
             try:
                 for pod in decode_pods(file.read_bytes(), str(file)):
                     static_pod = apply_defaults(
-                        pod, FILE, str(file), self._node_name, self._clock.timestamp()
+                        pod,
+                        FILE,
+                        str(file),
+                        self._node_name,
+                        self._clock.micro_timestamp(),
                     )
                     # a pod that is only read again was seen when it was first read
                     annotations = static_pod["metadata"]["annotations"]

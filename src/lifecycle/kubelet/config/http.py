@@ -52,7 +52,7 @@ class SourceURL:
             raise ValueError(f"zero-length data received from {self._url}")
         if data == self._data:
             return
-        now = self._clock.timestamp()
+        now = self._clock.micro_timestamp()
         self._send(
             [
                 apply_defaults(p, HTTP, self._url, self._node_name, now)

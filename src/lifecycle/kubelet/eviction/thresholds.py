@@ -38,9 +38,13 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
-KIND_EVICTION_HARD: Mapping[str, str] = {"memory.available": "100Mi"}
-"""kind's nodes share one disk with everything else on the machine: how full it is they
-do not mind.
+KIND_EVICTION_HARD: Mapping[str, str] = {
+    "imagefs.available": "0%",
+    "nodefs.available": "0%",
+    "nodefs.inodesFree": "0%",
+}
+"""kind's nodes share one machine with everything else on it: how full that is they do
+not mind. Who names some thresholds gets no others.
 """
 
 
@@ -85,7 +89,7 @@ def parse_threshold(signal: str, text: str) -> Threshold:
         raise ValueError(f"unsupported eviction signal {signal}")
     if percentage := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
         share = float(percentage[1]) / 100
-        if not 0 < share < 1:
+        if not 0 <= share <= 1:
             raise ValueError(
                 f"eviction percentage threshold {signal} must be between 0% and 100%:"
                 f" {text}"
@@ -100,8 +104,11 @@ def parse_threshold(signal: str, text: str) -> Threshold:
 def parse_thresholds(
     settings: Mapping[str, str] = DEFAULT_EVICTION_HARD,
 ) -> list[Threshold]:
-    """All of them. Raises ValueError."""
-    return [parse_threshold(signal, text) for signal, text in settings.items()]
+    """All of them but those of 0% and 100%, which say that there is none. Raises
+    ValueError.
+    """
+    parsed = [parse_threshold(signal, text) for signal, text in settings.items()]
+    return [t for t in parsed if t.quantity is not None or 0 < t.share < 1]
 
 
 def thresholds_met(

@@ -78,8 +78,8 @@ def apply_default_image_tag(image: str) -> str:
     """
     if not REFERENCE.match(image):
         detail = "invalid reference format"
-        if image and REFERENCE.match(image.lower()):
-            path = repository(image).partition("/")[2]
+        path = repository(image).partition("/")[2].partition(":")[0]
+        if path != path.lower():
             detail = f"{detail}: repository name ({path}) must be lowercase"
         raise ValueError(f"couldn't parse image name {go_quote(image)}: {detail}")
     return (

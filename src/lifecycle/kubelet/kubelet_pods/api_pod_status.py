@@ -85,10 +85,10 @@ def generate_api_pod_status(
             "ephemeralContainerStatuses"
         ).of_ephemeral_containers()
     status["qosClass"] = current.get("qosClass") or get_pod_qos(pod)
-    allocated, resources = pod_resources_status(pod)
+    allocated, resources = pod_resources_status(pod, inputs.pod_cgroup)
     if allocated:
         status["allocatedResources"] = allocated
-    if inputs.pod_is_terminal:
+    if inputs.pod_is_terminal and inputs.pod_cgroup is None:
         resources.pop(
             "limits", None
         )  # they are read from the pod's cgroup, and that is gone by now

@@ -22,6 +22,7 @@ from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
+from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     STATUS_UNKNOWN,
@@ -53,6 +54,10 @@ class StatusInputs:
     ready: Mapping[str, bool] = field(default_factory=dict)
     started: Mapping[str, bool] = field(default_factory=dict)
     pod_is_terminal: bool = False
+    pod_cgroup: ResourceConfig | None = None
+    """The limits that the kernel keeps for the pod, where it can be asked."""
+    recursive_read_only: bool = False
+    """Whether the runtime can make mounts so."""
 
 
 _NOTHING: Object = {"state": {"waiting": {}}, "lastState": {}, "restartCount": 0}
@@ -92,42 +97,29 @@ def _state(run: ContainerStatus, before: Object | None, restarting: bool) -> Obj
     return {"waiting": {}}
 
 
-def _volume_mounts(container: Object) -> list[Object]:
+def _volume_mounts(container: Object, supports_recursive: bool) -> list[Object]:
     mounts = []
     for mount in container.get("volumeMounts") or ():
         mount_status: Object = {"name": mount["name"], "mountPath": mount["mountPath"]}
         if mount.get("readOnly"):
             mount_status["readOnly"] = True
-            mount_status["recursiveReadOnly"] = (
-                "Disabled"
-                if mount.get("recursiveReadOnly") in (None, "Disabled")
-                else "Enabled"
+            recursive = supports_recursive and mount.get("recursiveReadOnly") in (
+                "IfPossible",
+                "Enabled",
             )
+            mount_status["recursiveReadOnly"] = "Enabled" if recursive else "Disabled"
         mounts.append(mount_status)
     return mounts
 
 
-def _user(pod: Object, container: Object, run: ContainerStatus) -> Object:
-    """Whom the first process runs as: the runtime says it, or else (a hollow one) the
-    spec.
-    """
+def _user(run: ContainerStatus) -> Object:
+    """Whom the first process runs as; empty if the runtime does not say."""
     known = run.user.get("linux") or run.user
-    if known:
-        numbers = {key: known.get(key, 0) for key in ("uid", "gid")}
-        return {
-            "linux": {
-                **numbers,
-                "supplementalGroups": list(known.get("supplemental_groups") or ()),
-            }
-        }
-    pod_context = pod["spec"].get("securityContext") or {}
-    context = container.get("securityContext") or {}
-    uid = context.get("runAsUser", pod_context.get("runAsUser", 0))
-    gid = context.get("runAsGroup", pod_context.get("runAsGroup", 0))
-    groups = {gid, *(pod_context.get("supplementalGroups") or ())}
-    if pod_context.get("fsGroup") is not None:
-        groups.add(pod_context["fsGroup"])
-    return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": sorted(groups)}}
+    if not known:
+        return {}
+    numbers = {key: known.get(key, 0) for key in ("uid", "gid")}
+    groups = list(known.get("supplemental_groups") or ())
+    return {"linux": {**numbers, "supplementalGroups": groups}}
 
 
 def should_container_be_restarted(
@@ -268,7 +260,9 @@ class ContainerStatuses:
             "imageID": "",
         }
         if container.get("volumeMounts"):
-            status["volumeMounts"] = _volume_mounts(container)
+            status["volumeMounts"] = _volume_mounts(
+                container, self._inputs.recursive_read_only
+            )
         if before is None:
             return status
         if self._restarting and "waiting" not in before["state"]:
@@ -326,8 +320,12 @@ class ContainerStatuses:
             status["allocatedResources"] = canonical(requests)
         status["resources"] = container_resources(container, latest)
         if container.get("volumeMounts"):
-            status["volumeMounts"] = _volume_mounts(container)
-        status["user"] = _user(self._pod, container, latest)
+            status["volumeMounts"] = _volume_mounts(
+                container, self._inputs.recursive_read_only
+            )
+        user = _user(latest)
+        if user:
+            status["user"] = user
         return status
 
     def _last_state(

@@ -9,7 +9,8 @@ whole has the sum.
 Upstream: `pkg/kubelet/kubelet_pods.go` (`convertContainerStatusResources`,
 `convertToAPIPodLevelResourcesStatus`, `getEffectiveAllocatedResources`),
 `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go` (`toKubeContainerResources`),
-v1.36. Left out: the memory "limit" that a cgroup v1 host reports for a pod without one.
+v1.36. A pod without a limit of memory is shown with the kernel's largest number where
+groups are those of version 1, as upstream does. Left out: requests read from a group.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lifecycle.kubelet.cm.resource_config import (
     MIN_SHARES,
     QUOTA_PERIOD,
     SHARES_PER_CPU,
+    ResourceConfig,
 )
 
 MIN_MILLI_CPU_LIMIT = 10
@@ -95,15 +97,32 @@ def container_resources(container: Object, run: ContainerStatus) -> Object:
     return {key: value for key, value in resources.items() if value}
 
 
-def pod_resources_status(pod: Object) -> tuple[Object, Object]:
-    """The pod's `allocatedResources` and `resources`."""
+def pod_resources_status(
+    pod: Object, cgroup: ResourceConfig | None = None
+) -> tuple[Object, Object]:
+    """The pod's `allocatedResources` and `resources`. What is known to run has the
+    limits of its `cgroup`, where there is one to be asked.
+    """
     requests, limits = (
         {n: str(q) for n, q in each.items()}
         for each in (pod_requests(pod), pod_limits(pod))
     )
+    if cgroup is not None and (pod.get("status") or {}).get("phase") == "Running":
+        limits = limits | _limits_of(cgroup, limits)
     resources = {
         key: value
         for key, value in (("limits", limits), ("requests", requests))
         if value
     }
     return requests, resources
+
+
+def _limits_of(cgroup: ResourceConfig, limits: Mapping[str, str]) -> dict[str, str]:
+    actual = {}
+    if cgroup.cpu_quota and cgroup.cpu_quota > 0:
+        milli = cgroup.cpu_quota * 1000 // (cgroup.cpu_period or QUOTA_PERIOD)
+        if max(milli, _milli(limits, "cpu")) > MIN_MILLI_CPU_LIMIT:
+            actual["cpu"] = _milli_cpu(milli)
+    if cgroup.memory:
+        actual["memory"] = str(Quantity(cgroup.memory, 0, Format.BINARY_SI))
+    return actual

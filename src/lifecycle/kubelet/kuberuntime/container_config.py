@@ -232,7 +232,11 @@ def generate_pod_sandbox_config(
         PodSandboxMetadata(
             metadata["name"], metadata["uid"], metadata["namespace"], attempt
         ),
-        hostname=hostname or spec.get("hostname") or metadata["name"],
+        hostname=(
+            ""  # it has the node's, and no right to give it another
+            if spec.get("hostNetwork")
+            else hostname or spec.get("hostname") or metadata["name"]
+        ),
         labels=pod_labels(pod),
         host_network=bool(spec.get("hostNetwork")),
         log_directory=pod_logs_directory(pod, logs),

@@ -26,6 +26,10 @@ PAPER_CAPACITY: Mapping[str, str] = {
 """The recorded kind node's."""
 
 
+GOARCH: Mapping[str, str] = {"x86_64": "amd64", "aarch64": "arm64", "i686": "386"}
+"""Go's names of what the kernel calls its machine."""
+
+
 def paper_machine_info() -> dict[str, str]:
     """Fields of `nodeInfo`. All kind nodes are containers of one machine, so their ids
     are the same.
@@ -40,6 +44,7 @@ def paper_machine_info() -> dict[str, str]:
         ),
         "kernelVersion": "6.18.0",
         "osImage": "Debian GNU/Linux 12 (bookworm)",
+        "architecture": "amd64",
     }
 
 
@@ -57,6 +62,7 @@ def machine_info(root: Path = Path("/")) -> dict[str, str]:
         "bootID": _first_line(root, "proc/sys/kernel/random/boot_id"),
         "kernelVersion": os.uname().release,
         "osImage": _pretty_name(root),
+        "architecture": GOARCH.get(os.uname().machine, os.uname().machine),
     }
 
 

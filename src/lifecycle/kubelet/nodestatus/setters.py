@@ -11,6 +11,7 @@ Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initia
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +62,7 @@ def initial_node(
     taints: Sequence[Object],
     provider: str,
     pod_cidr: str,
+    architecture: str = "amd64",
 ) -> Object:
     """The node as registered, without status. Raises nothing; what the API server adds
     is its business.
@@ -69,7 +71,8 @@ def initial_node(
     if pod_cidr:
         spec["podCIDR"] = pod_cidr
         spec["podCIDRs"] = [pod_cidr]
-    spec["providerID"] = provider
+    if provider:
+        spec["providerID"] = provider
     if taints:
         spec["taints"] = list(taints)
     return {
@@ -78,9 +81,9 @@ def initial_node(
         "metadata": {
             "name": name,
             "labels": {
-                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/arch": architecture,
                 "beta.kubernetes.io/os": "linux",
-                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/arch": architecture,
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
                 **labels,
@@ -139,6 +142,7 @@ def node_status(
     name: str,
     address: str,
     capacity: Mapping[str, str],
+    allocatable: Mapping[str, str],
     images: Sequence[Image],
     conditions: list[Object],
     runtime: str,
@@ -154,7 +158,7 @@ def node_status(
     """
     return {
         "capacity": dict(capacity),
-        "allocatable": dict(capacity),
+        "allocatable": dict(allocatable),
         "conditions": conditions,
         "addresses": [
             {"type": "InternalIP", "address": address},
@@ -167,7 +171,7 @@ def node_status(
             "kubeletVersion": KUBERNETES_VERSION,
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
-            "architecture": "amd64",
+            "architecture": machine_info.get("architecture", "amd64"),
         },
         "images": [
             {
@@ -179,6 +183,44 @@ def node_status(
         **runtime_features(runtime_status),
         "declaredFeatures": list(DECLARED_FEATURES),
     }
+
+
+def node_status_has_changed(old: Object, new: Object) -> bool:
+    """Whether there is more to tell than that the node is alive. Upstream:
+    `nodeStatusHasChanged`.
+    """
+    known = {c["type"]: c for c in old.get("conditions") or ()}
+
+    def without_heartbeat(condition: Object | None) -> Object | None:
+        return condition and {**condition, "lastHeartbeatTime": None}
+
+    if any(
+        without_heartbeat(known.get(c["type"])) != without_heartbeat(c)
+        for c in new["conditions"]
+    ):
+        return True
+    return any(
+        (old.get(key) or None) != (value or None)
+        for key, value in new.items()
+        if key != "conditions"
+    )
+
+
+_VERSION = re.compile(r"\s*v?(\d+(?:\.\d+)*)(.*)")
+_SEMANTIC_REST = re.compile(r"(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
+
+
+def plain_version(text: str) -> str:
+    """A runtime's version as a node shows it: `v2.1.0-rc.1` keeps its `-rc.1`, of
+    `1.6.20~ds1`, which is no semantic version, only the numbers are left. Upstream:
+    `kuberuntime.newRuntimeVersion`, `apimachinery/pkg/util/version`.
+    """
+    match = _VERSION.match(text)
+    if match is None:
+        return "Unknown"
+    numbers, rest = match.groups()
+    semantic = numbers.count(".") == 2 and _SEMANTIC_REST.fullmatch(rest)
+    return f"{numbers}{rest}" if semantic else numbers
 
 
 def runtime_features(status: Mapping[str, Any]) -> Object:

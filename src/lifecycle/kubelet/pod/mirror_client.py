@@ -110,11 +110,7 @@ class MirrorPods:
         )
         if not self._node() or is_current or full_name(pod) in self._creating:
             return
-        if mirror is not None:
-            # outdated, or somebody wants it gone: once it is, another will be drawn
-            self.delete(pod)
-        else:
-            self._start(self._create(pod))
+        self._start(self._draw(pod, mirror))
 
     def delete(self, pod: Object) -> None:
         """The static pod is gone: so is its picture."""
@@ -125,9 +121,18 @@ class MirrorPods:
                 client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"])
             )
 
-    async def _create(self, pod: Object) -> None:
+    async def _draw(self, pod: Object, outdated: Object | None) -> None:
+        """`outdated`: the mirror that is there, which shows something else or which
+        somebody wants gone.
+        """
         self._creating.add(full_name(pod))
+        client = MirrorClient(self._client, self._node())
         try:
-            await MirrorClient(self._client, self._node()).create_mirror_pod(pod)
+            if outdated is not None:
+                meta = outdated["metadata"]
+                await client.delete_mirror_pod(
+                    meta["name"], meta["namespace"], meta["uid"]
+                )
+            await client.create_mirror_pod(pod)
         finally:
             self._creating.discard(full_name(pod))
