@@ -106,17 +106,6 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
          ("container kube-system/kube-proxy-87b9w: kube-proxy", "/process/args/0", "CAP_A", "CAP_B"),
          ("container kube-system/kube-proxy-87b9w: kube-proxy", "/process/capabilities/bounding/7", "all", "CAP_B")],
     ),
-    "leftovers-of-the-scenario-before": (
-        "storage", (EMBEDDED, KIND), ("GET /api/v1/namespaces", "/body/rows/rec-quota", GONE, {"cells": []}),
-        [("GET /api/v1/namespaces", "/body/rows/rec-quota", {"cells": []}, GONE),
-         ("GET /api/v1/namespaces", "/body/rows/default", GONE, {"cells": []})],
-    ),
-    "events-of-the-past": (
-        "storage", (EMBEDDED, KIND),
-        ("GET /api/v1/namespaces/kube-system/events", "/body/rows/kube-system etcd.<hash>", GONE, {"cells": []}),
-        [("GET /api/v1/namespaces/kube-system/events", "/body/rows/kube-system etcd.<hash>", {"cells": []}, GONE),
-         ("GET /api/v1/namespaces/default/events", "/body/rows/default etcd.<hash>", GONE, {"cells": []})],
-    ),
     "hook-before-the-program-listens": (
         "kubelet", ("lifecycle", KIND), ("state of each container in the end", "/post-start-http/c running", True, GONE),
         [("state of each container in the end", "/plain/c running", True, GONE),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import generators.__main__ as command
 import pytest
 from click.testing import CliRunner
 from generators.go_source import PACKAGES, STAGING
 
-from generators import cri, likeness, policy, protobuf, published, types
+from generators import cri, likeness, policy, protobuf, published, step_times, types
 from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.cluster import like
 from tests.conftest import RECORDINGS
@@ -245,3 +247,40 @@ def test_the_command_writes_checks_and_says_what_it_needs(
     assert run(*sources, "--check") == (1, "differs   package/api/schema/types.tsv (379 bytes)\n")
     assert run(*sources) == (0, "written   package/api/schema/types.tsv (379 bytes)\n")
     assert run(*sources, "--check") == (0, "unchanged package/api/schema/types.tsv (379 bytes)\n")
+
+
+def test_a_steps_times_are_those_between_what_a_watch_and_events_tell() -> None:
+    times: step_times.Times = defaultdict(list)
+    statuses: list[tuple[float, dict[str, Any]]] = [
+        (1.0, {}),
+        (1.5, {"conditions": [{"type": "PodReadyToStartContainers", "status": "True"}]}),
+        (4.0, {"containerStatuses": [{"restartCount": 0, "state": {"terminated": {}}}]}),
+    ]
+    pod = {"kind": "Pod", "metadata": {"uid": "u"}, "spec": {"nodeName": "n"}}
+    gone = {**pod, "metadata": {"uid": "u", "deletionTimestamp": "now"}}
+    lines = [
+        {"t": t, "event": {"type": "MODIFIED", "object": (pod if t < 3 else gone) | {"status": status}}}
+        for t, status in statuses
+    ]
+    lines.insert(2, {"t": 3.0, "event": {"type": "MODIFIED", "object": gone}})
+    lines.append({"t": 4.75, "event": {"type": "DELETED", "object": gone}})
+    step_times._watched(lines, times)
+    assert times == {"sandbox": [0.5], "stop": [1.0], "release": [0.75]}
+
+
+def test_a_start_that_failed_is_no_start_and_a_failed_pull_is_a_pull() -> None:
+    def event(nanos: int, reason: str, message: str = "") -> dict[str, Any]:
+        return {"metadata": {"name": f"e.{nanos:016x}"}, "reason": reason, "message": message}
+
+    second = 1_000_000_000
+    started = [event(second, "Pulled"), event(2 * second, "Created"), event(4 * second, "Started")]
+    times: step_times.Times = defaultdict(list)
+    step_times._told(started, times, starts=True)
+    assert times == {"create": [1.0], "start": [2.0]}
+    failed = [event(second, "Pulling"), event(3 * second, "Failed")]
+    step_times._told([*started, *failed], times, starts=True)
+    assert times == {"create": [1.0], "start": [2.0], "pull": [2.0]}
+    refused = event(5 * second, "Unhealthy", "dial tcp: connect: connection refused")
+    answered = event(7 * second, "Unhealthy", "HTTP probe failed with statuscode: 404")
+    step_times._told([*started, refused, answered], times, starts=False)
+    assert (times["probe"], times["listen"]) == ([1.0], [2.0])

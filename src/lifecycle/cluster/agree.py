@@ -11,9 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from lifecycle.cluster import like
 from lifecycle.cluster.cluster import ADMIN, Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
+from lifecycle.cluster.like import Likeness
+from lifecycle.cluster.past_events import past_events
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.compare import AgreementTable, compare_cluster
@@ -71,6 +74,10 @@ def agreement_with(
         cluster = Cluster(config)
         try:
             await cluster.start()
+            await like.plant(
+                cluster.server.store,
+                Likeness(objects=past_events(theirs.exchanges(scenario))),
+            )
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
                 cluster.server, (ADMIN, cluster.admin_groups)
             )

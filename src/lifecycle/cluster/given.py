@@ -16,10 +16,12 @@ from typing import Any
 
 from lifecycle.api.wire import Object
 from lifecycle.cluster import like
+from lifecycle.cluster.past_events import past_events
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import Exchange, Recording
 
 PLANTED = "these objects were planted as they had been recorded, uids and all"
+PAST = "these events of the cluster's start were planted as this answer tells of them"
 PUBLISHED = "the server answers from the published documents of its version"
 DISCOVERY = (
     "APIGroup",
@@ -37,11 +39,13 @@ def mark_given(
     """Mark the rows whose recorded answers our side was given. A question that was
     asked several times is given if each of its answers was.
     """
+    exchanges = list(exchanges)
     planted = _planted(recording)
+    past = {_identity(event) for _, event in past_events(exchanges)}
     reasons: dict[str, set[str]] = {}
     for exchange in exchanges:
         question = f"{exchange.method} {exchange.path}"
-        reasons.setdefault(question, set()).add(_reason(exchange, planted))
+        reasons.setdefault(question, set()).add(_reason(exchange, planted, past))
     for row in table.rows:
         of_row = reasons.get(row.input, set())
         if len(of_row) == 1:
@@ -53,7 +57,9 @@ def _planted(recording: Recording) -> set[tuple[str, str]]:
     return {_identity(obj) for _, obj in like.read(recording.path).objects}
 
 
-def _reason(exchange: Exchange, planted: set[tuple[str, str]]) -> str:
+def _reason(
+    exchange: Exchange, planted: set[tuple[str, str]], past: set[tuple[str, str]]
+) -> str:
     answer = exchange.response
     if exchange.method != "GET" or exchange.status != 200:
         return ""
@@ -63,6 +69,9 @@ def _reason(exchange: Exchange, planted: set[tuple[str, str]]) -> str:
         return ""
     if answer.get("kind") in DISCOVERY:
         return PUBLISHED
+    rows = [row["object"] for row in answer.get("rows") or ()]
+    if rows and all(_identity(obj) in past for obj in rows):
+        return PAST
     objects = list(_objects(answer)) if "?" not in exchange.path else []
     if objects and all(_identity(obj) in planted for obj in objects):
         return PLANTED

@@ -27,6 +27,7 @@ from lifecycle.inspector.scenario import (
     load_scenario,
     scenario_names,
 )
+from lifecycle.inspector.unrecorded import scenario_before, unrecorded_clean_up
 
 
 async def compare_cluster(
@@ -58,6 +59,8 @@ async def compare_cluster(
     for namespace in recording.stand_ins(scenario):
         await _make_namespace(target, namespace)
         questions = questions.in_namespace(namespace)
+    if like_recorded:
+        await _play_before(target, recording, scenario)
     start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
         ours = await run_scenario(
@@ -76,6 +79,19 @@ async def compare_cluster(
         f"recording {recording.provenance}",
         given=given,
     )
+
+
+async def _play_before(target: Responder, recording: Recording, scenario: str) -> None:
+    """Where a scenario began while what the one before had made was still going: play
+    that one first, and clean up as the recorder did.
+    """
+    before = scenario_before(recording, scenario)
+    if not before:
+        return
+    exchanges = recording.exchanges(before)
+    await run_scenario(target, derive(before, exchanges))
+    for path in unrecorded_clean_up(exchanges):
+        await target.request("DELETE", path, {"Accept": "application/json"}, b"")
 
 
 async def _make_namespace(target: Responder, name: str) -> None:

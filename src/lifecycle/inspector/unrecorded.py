@@ -5,15 +5,17 @@ answers for has stopped a request, and the same request goes through a little la
 configuration was taken away in between.
 
 Most scenarios play in a namespace of their own, which no line creates: the recorder had
-made it as part of its preparations.
+made it as part of its preparations. And what a scenario made was cleaned up at its end;
+where the next one began at once, it still saw namespaces on their way out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lifecycle.inspector.exchange import Exchange
+from lifecycle.inspector.recording import Recording
 
 _CONFIGURATIONS = re.compile(
     r"/apis/admissionregistration\.k8s\.io/v1/(?:mutating|validating)webhookconfigurations"
@@ -44,6 +46,49 @@ def unrecorded_deletions(exchanges: Iterable[Exchange]) -> dict[int, str]:
                 stopped[request] = configurations[failed[1]]
     return deletions
 
+
+def scenario_before(recording: Recording, scenario: str) -> str:
+    """The scenario that was played right before this one: objects that it made are
+    still going in this one's answers. Empty if nothing tells.
+    """
+    going = {
+        metadata["uid"]
+        for exchange in recording.exchanges(scenario)
+        if exchange.method == "GET" and isinstance(exchange.response, dict)
+        for row in exchange.response.get("rows") or ()
+        if "deletionTimestamp" in (metadata := row["object"]["metadata"])
+    }
+    for other in recording.scenarios() if going else ():
+        made = {uid for uid, _ in _made(recording.exchanges(other))}
+        if other != scenario and made & going:
+            return other
+    return ""
+
+
+def unrecorded_clean_up(exchanges: Iterable[Exchange]) -> list[str]:
+    """The paths of what a scenario made outside of namespaces, and did not delete
+    itself: the last first.
+    """
+    exchanges = list(exchanges)
+    deleted = {each.path for each in exchanges if each.method == "DELETE"}
+    taken_away = set(unrecorded_deletions(exchanges).values())
+    paths = [path for _, path in _made(exchanges) if not _NAMESPACED.search(path)]
+    return [path for path in reversed(paths) if path not in deleted | taken_away]
+
+
+def _made(exchanges: Iterable[Exchange]) -> Iterator[tuple[str, str]]:
+    """Uid and path of each object that was really created."""
+    for exchange in exchanges:
+        if (
+            exchange.method == "POST"
+            and exchange.status == 201
+            and "?" not in exchange.path
+            and (metadata := exchange.response.get("metadata") or {}).get("uid")
+        ):
+            yield metadata["uid"], f"{exchange.path}/{metadata['name']}"
+
+
+_NAMESPACED = re.compile(r"/namespaces/[^/]+/.")
 
 OF_A_FRESH_CLUSTER = (
     "default",
