@@ -55,6 +55,14 @@ class CoverageMap:
         """The tests that run a line, quickest first."""
         return self.quickest(set(self.tests.get(str(module), {}).get(line, [])) - {AT_IMPORT})
 
+    def of_lines(self, module: Path, lines: Iterable[int]) -> list[str]:
+        """The tests that run any of some lines, quickest first."""
+        return self.quickest({nodeid for line in lines for nodeid in self.of_line(module, line)})
+
+    def is_current(self, module: Path) -> bool:
+        """Whether what is known of a module's lines can be believed."""
+        return SOMEWHERE not in self.tests.get(str(module), {})
+
     def of_module(self, module: Path) -> list[str]:
         """The tests that run anything of a module after it was imported, quickest first."""
         nodeids = {nodeid for some in self.tests.get(str(module), {}).values() for nodeid in some}

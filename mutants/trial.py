@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -32,20 +33,46 @@ class Outcome:
 
 
 def trial(candidate: Candidate, workshop: Workshop, coverage: CoverageMap) -> Outcome:
-    """Ask the tests that run the changed line; if all pass, the whole files in which these tests stand.
+    """Ask the tests that run the changed statement; if all pass, the whole files in which these tests stand.
 
-    A line that runs only when its module is imported is asked about by whoever uses the module.
+    What runs only when its module is imported is asked about by whoever uses the module. A statement of a function that
+    no test runs cannot be noticed by any.
     """
     text = candidate.mutated()
     assert text is not None
-    tests = coverage.of_line(candidate.module, candidate.line) or coverage.of_module(candidate.module)
-    first = tests[:FIRST]
-    files = list(dict.fromkeys(nodeid.split("::")[0] for nodeid in tests))
-    with workshop.broken(candidate.module, text):
-        passed = _pass(workshop, coverage, first) and _pass_files(workshop, coverage, files)
-    before, after = changed_lines(candidate.module.read_text(), text)
+    source = candidate.module.read_text()
+    lines = lines_of_statement(source, candidate.line)
+    tests = coverage.of_lines(candidate.module, lines)
+    passed = True
+    if tests or not lines or not coverage.is_current(candidate.module):
+        tests = tests or coverage.of_module(candidate.module)
+        files = list(dict.fromkeys(nodeid.split("::")[0] for nodeid in tests))
+        with workshop.broken(candidate.module, text):
+            passed = _pass(workshop, coverage, tests[:FIRST]) and _pass_files(workshop, coverage, files)
+    before, after = changed_lines(source, text)
     name = str(candidate.module.relative_to(workshop.checkout))
     return Outcome(name, candidate.line, candidate.operator, before, after, noticed=not passed)
+
+
+def lines_of_statement(source: str, line: int) -> range:
+    """The lines of the innermost statement of a function's body around a line; of what has a body itself, the head. Empty
+    for what runs when the module is imported."""
+    lines, body = range(0), False
+    nodes: list[ast.AST] = [ast.parse(source)]
+    while nodes:
+        node = nodes.pop()
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                continue
+            first = min([child.lineno, *(each.lineno for each in getattr(child, "decorator_list", ()))])
+            if first <= line <= (child.end_lineno or first):
+                body = body or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                inner = getattr(child, "body", None)
+                last = inner[0].lineno - 1 if inner else child.end_lineno or first
+                lines = range(first, max(first, last) + 1) if body else range(0)
+                nodes = [child]
+                break
+    return lines
 
 
 def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool:

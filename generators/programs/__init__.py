@@ -18,6 +18,7 @@ from generators.programs import (
     api_server,
     controllers,
     credentials,
+    decisions,
     flags,
     identity,
     kubectl,
@@ -53,6 +54,11 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        about = "decisions that need no pod"
+        yield (
+            f"{newest}/decisions.jsonl",
+            lines(decisions.answers(server), about, ours),
+        )
         about = "who leads"
         yield (
             f"{newest}/leaders.jsonl",

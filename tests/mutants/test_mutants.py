@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from cosmic_ray.mutating import mutate_code
 from mutants.__main__ import CHECKOUT, PACKAGE, main, rooms
 from mutants.candidates import candidates, operators
-from mutants.coverage_map import measure
+from mutants.coverage_map import CoverageMap, measure
 from mutants.operators import AnswerNothing, LeaveOutCall, OtherText
 from mutants.quoted import lines_of, quoted_lines
 from mutants.sample import sample
-from mutants.trial import Outcome, changed_lines, trial
+from mutants.trial import Outcome, changed_lines, lines_of_statement, trial
 from mutants.workshop import Workshop
 
 from mutants import report
@@ -122,6 +122,23 @@ def test_a_missing_assertion_shows_as_a_survivor(checkout):
     assert module.read_text() == MODULE
     assert (untested.noticed, untested.before, untested.after) == (False, 'record("surge")', "pass")
     assert tested.noticed
+
+
+def test_a_statement_is_known_by_any_of_its_lines():
+    source = "x = [\n    1,\n]\ndef f(a=1):\n    if a > 1 and (\n        a < 5\n    ):\n        return {\n            'k': a,\n        }\n"
+    spans = {line: lines_of_statement(source, line) for line in range(1, 11)}
+    assert all(not spans[line] for line in range(1, 5)), "when the module is imported"
+    assert spans[5] == spans[6] == range(5, 8)
+    assert spans[8] == spans[9] == range(8, 11)
+
+
+def test_a_statement_that_no_test_runs_is_a_survivor_without_a_question(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = CoverageMap({str(module): {12: ["tests/test_toy.py::test_one_more"]}}, {})
+    by_change = {(c.line, c.operator): c for some in candidates(module).values() for c in some}
+    with Workshop(checkout) as workshop:
+        assert not trial(by_change[11, "LeaveOutCall"], workshop, coverage).noticed
+        assert "nursery" not in workshop.__dict__
 
 
 def test_tests_that_fail_unbroken_are_refused(checkout):

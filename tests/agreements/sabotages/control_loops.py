@@ -7,6 +7,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from lifecycle.agreements import request_counts, services
 from lifecycle.agreements.binding import binding_agreement
+from lifecycle.agreements.decisions import mirroring_agreement, scaling_agreement
 from lifecycle.agreements.deployments import QUESTIONS, deployment_agreement
 from lifecycle.agreements.informers import WEATHER, informer_agreement
 from lifecycle.agreements.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
@@ -35,6 +37,7 @@ from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
 
 NOWHERE = "nowhere"
+ANOTHER = {"metadata": {}, "addressType": "IPv4", "ports": None, "endpoints": []}
 
 
 def other_nodes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
@@ -169,6 +172,43 @@ def looks_twice(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "scaling_agreement",
+        scaling_agreement,
+        answers=(
+            Answers(
+                "sizes, Deployment by Deployment",
+                "",
+                called(
+                    "controllers.deployment.sync.proportional_sizes",
+                    lambda sizes, *_: [(rs, size + 1) for rs, size in sizes],
+                ),
+            ),
+        ),
+    ),
+    Judged(
+        "mirroring_agreement",
+        mirroring_agreement,
+        sabotages=(
+            Sabotage(
+                "whoever says not to be mirrored is",
+                "agreements.decisions.should_mirror",
+                constant(True),
+                ("said not to", "a lock of old"),
+                because="one function hears both",
+            ),
+        ),
+        answers=(
+            Answers(
+                "slices",
+                r"^mirrored \| (?!said not|a lock)",
+                called(
+                    "agreements.decisions.mirror",
+                    lambda changes, *_: replace(changes, create=[*changes.create, ANOTHER]),
+                ),
+            ),
+        ),
+    ),
     Judged(
         "leader_election_agreement",
         leader_election_agreement,

@@ -7,6 +7,7 @@ from typing import Any
 
 from lifecycle.agreements.container_runtime import container_runtime_agreement
 from lifecycle.agreements.container_start import container_start_agreement
+from lifecycle.agreements.pleg import REMOVED, STARTED, pleg_agreement
 from lifecycle.agreements.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
 from lifecycle.agreements.pod_sync import MOUNTS, pod_sync_agreement
 from lifecycle.inspector import open_recording
@@ -38,7 +39,31 @@ def readable_by_all(writer: Any, files: Any, *more: Any) -> Any:
     return writer, {name: replace(file, mode=0o777) for name, file in files.items()}, *more
 
 
+def without(kind: str) -> Wrapped:
+    return afterwards(lambda events, *_: [event for event in events if event.type != kind])
+
+
 JUDGED = (
+    Judged(
+        "pleg_agreement",
+        lambda: pleg_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "starts are not seen",
+                "kubelet.pleg.generic.generate_events",
+                without(STARTED),
+                (".",),
+                because="each pod has a sandbox that started",
+            ),
+            Sabotage(
+                "removals are not seen",
+                "kubelet.pleg.generic.generate_events",
+                without(REMOVED),
+                ("init-fails$", "sidecar", "crashloop", "liveness-fails", "post-start-fails", "post-start-http"),
+                because="one function tells of all of them",
+            ),
+        ),
+    ),
     Judged(
         "container_runtime_agreement",
         lambda: container_runtime_agreement(open_recording()),

@@ -180,7 +180,7 @@ def new_endpoint_slice(
         "metadata": metadata,
         "addressType": address_type,
         "endpoints": slice_endpoints,
-        "ports": ports,
+        "ports": ports or None,  # a nil slice in Go
     }
 
 
@@ -214,4 +214,6 @@ def _recycle(changes: Changes) -> None:
         if new is not None:
             changes.create.remove(new)
             changes.delete.remove(doomed)
-            changes.update.append(_in_place_of(new, doomed))
+            name = doomed["metadata"]["name"]  # it still says how names are made
+            metadata = {**new["metadata"], "name": name}
+            changes.update.append({**new, "metadata": metadata})
