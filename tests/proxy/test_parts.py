@@ -348,15 +348,12 @@ def test_a_chain_that_leads_to_itself_is_an_error_and_so_is_what_is_not_known() 
         ("-p tcp -m tcp --sport 1", "--sport is not known here: -A INPUT -p tcp -m tcp --sport 1 -j DROP"),
         ("-m limit --limit 1", "-m limit is not known here: -A INPUT -m limit --limit 1 -j DROP"),
     ):
-        with pytest.raises(ValueError, match="") as caught:
-            outcomes(
-                Node(parse_saved(f"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT {rule} -j DROP\n"), {"10.0.0.2"}), PACKET
-            )
-        assert str(caught.value) == words
+        here = Node(parse_saved(f"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT {rule} -j DROP\n"), {"10.0.0.2"})
+        with pytest.raises(ValueError, match=f"^{words}$"):
+            outcomes(here, PACKET)
     for line in ("-A NOWHERE -j DROP", "-A INPUT -p", "-A INPUT --odd 1"):
-        with pytest.raises(ValueError, match="") as caught:
+        with pytest.raises(ValueError, match=f"^not understood: {line}$"):
             parse_saved(f"*filter\n:INPUT ACCEPT [0:0]\n{line}\n")
-        assert str(caught.value) == f"not understood: {line}"
 
 
 def test_a_rule_is_read_part_by_part() -> None:
