@@ -12,8 +12,9 @@ from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError, failure, gone
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.client.reflector import BackoffManager, Reflector
+from lifecycle.client.reflector import BackoffManager, ExpiredError, Reflector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import BATCH, SharedInformer, SharedInformerFactory
 
@@ -144,6 +145,32 @@ def test_a_watch_that_says_nothing_within_a_second_is_not_resumed(frames: list[A
     script = Asked(listed(5), frames, listed(9))
     reflect(script, 60)
     assert script.asked[2] == again
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind", "words"),
+    [
+        ([gone("too old")], StatusError, "too old"), ([listed(5), gone("too old")], ExpiredError, "too old"),
+        ([listed(5), [WatchFrame("ERROR", gone("too old").status)]], ExpiredError, "too old"),
+        ([listed(5), [WatchFrame("ERROR", {"code": 410})]], ExpiredError, ""),
+        ([listed(5), [WatchFrame("ERROR", {"code": 500, "message": "no"})]], StatusError, "no"),
+        ([listed(5), failure(500, "InternalError", "no")], StatusError, "no"),
+        ([listed(5), []], EOFError, "very short watch: no event within a second"), ([OSError("away")], OSError, "away"),
+        ([listed(5), TimeoutError("late")], TimeoutError, "late"),
+    ],
+)  # fmt: skip
+def test_why_listing_and_watching_ends(answers: list[Any], kind: type[Exception], words: str) -> None:
+    """A revision that the server has forgotten is told apart from what else it may say."""
+
+    async def main() -> None:
+        again = [gone("too old")] if answers[0].__class__ is StatusError else []  # asked for the newest, too
+        reflector = Reflector(Client(Script(*answers, *again), "test"), PODS, Kept())
+        with pytest.raises(kind) as caught:
+            await reflector.list_and_watch()
+        assert type(caught.value) is kind
+        assert (caught.value.message if isinstance(caught.value, StatusError) else str(caught.value)) == words
+
+    run_virtual(main())
 
 
 @pytest.mark.parametrize("error", [OSError("x"), TimeoutError(), EOFError("x")])
