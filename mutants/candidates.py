@@ -100,6 +100,7 @@ def _unrun_parts(node: Any) -> Iterator[ast.AST]:
             yield from (keyword.value for keyword in node.keywords if keyword.arg == "slots")  # only takes less memory
         case ast.Call(func=ast.Name(id="cast" | "TypeVar" | "NewType")) if node.args:
             yield node.args[0]
+            yield from (keyword.value for keyword in node.keywords)  # bounds and variance: only type checkers heed them
 
 
 def _is_alias(value: ast.AST) -> bool:
