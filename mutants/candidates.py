@@ -55,6 +55,8 @@ def candidates(module: Path, lines: frozenset[int] | None = None) -> dict[tuple[
     silent = set(_never_run(ast.parse(module.read_text())))
     places: dict[tuple[int, int], list[Candidate]] = {}
     nodes = list(ast_nodes(tree))
+    # the `*` between parameters is no product: `/` in its place only changes which arguments may be named
+    silent |= {node.start_pos for node in nodes if node.type == "operator" and node.parent.type == "parameters"}
     for name, operator in operators().items():
         positions = (start for node in nodes for start, _ in operator.mutation_positions(node))
         for occurrence, (line, column) in enumerate(positions):
@@ -98,6 +100,7 @@ def _unrun_parts(node: Any) -> Iterator[ast.AST]:
             yield from (keyword.value for keyword in node.keywords if keyword.arg == "slots")  # only takes less memory
         case ast.Call(func=ast.Name(id="cast" | "TypeVar" | "NewType")) if node.args:
             yield node.args[0]
+            yield from (keyword.value for keyword in node.keywords)  # bounds and variance: only type checkers heed them
 
 
 def _is_alias(value: ast.AST) -> bool:

@@ -52,8 +52,10 @@ class CoverageMap:
         return sorted(nodeids, key=lambda nodeid: (self.seconds.get(nodeid, 0.0), nodeid))
 
     def of_line(self, module: Path, line: int) -> list[str]:
-        """The tests that run a line, quickest first."""
-        return self.quickest(set(self.tests.get(str(module), {}).get(line, [])) - {AT_IMPORT})
+        """The tests that run a line, quickest first, and those that may: they ran the module before it changed."""
+        lines = self.tests.get(str(module), {})
+        known = set(lines.get(line, [])) - {AT_IMPORT}
+        return self.quickest(known | set(lines.get(SOMEWHERE, []))) if known else []
 
     def of_lines(self, module: Path, lines: Iterable[int]) -> list[str]:
         """The tests that run any of some lines, quickest first."""

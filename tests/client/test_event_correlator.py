@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.client.event_correlator import LRU, MAX_LRU_CACHE_ENTRIES, EventCorrelator, event_key
+from lifecycle.client.event_correlator import LRU, MAX_LRU_CACHE_ENTRIES, Correlated, EventCorrelator, event_key
 
 ABOUT = {
     "kind": "Pod", "namespace": "ns", "name": "p", "uid": "u", "apiVersion": "v1", "fieldPath": "spec.containers{a}",
@@ -175,3 +176,9 @@ def test_four_thousand_and_ninety_six_sources_are_remembered() -> None:
         found = correlator.correlate(event(), 0)
         assert found is not None
         assert (found.patch is not None) is remembered
+
+
+def test_what_was_decided_about_an_event_does_not_change() -> None:
+    found = Correlated(event(), None)
+    with pytest.raises(FrozenInstanceError):
+        found.patch = {}  # type: ignore[misc]

@@ -267,6 +267,28 @@ def test_an_events_name_is_the_objects_and_the_time_in_nanoseconds() -> None:
         assert rest < 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("now", "milliseconds"),
+    [(5.0, 5000), (5.0004, 5000), (5.25, 5250), (5.9996, 5999), (1_795_226_175.5, 1_795_226_175_500)],
+)
+def test_of_an_events_time_whole_milliseconds_are_kept(now: float, milliseconds: int) -> None:
+    class Stopped(Clock):
+        def now(self) -> float:
+            return now
+
+    async def main() -> list[int]:
+        api = FakeAPI()
+        recorder = EventRecorder(Client(api, "x/1"), "x", clock=Stopped())
+        for number in range(3):
+            recorder.event(POD, "Normal", "Tested", str(number))
+        await recorder.flush()
+        return [int(event["metadata"]["name"].removeprefix("p."), 16) for event in api.items(EVENTS)]
+
+    first, *later = run_virtual(main())
+    assert first // 1_000_000 == milliseconds
+    assert later == [first + 1, first + 2]
+
+
 def test_a_recorder_that_was_stopped_writes_no_more_until_the_next_event() -> None:
     async def main() -> tuple[int, int]:
         api = FakeAPI()

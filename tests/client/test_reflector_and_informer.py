@@ -12,8 +12,9 @@ from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError, failure, gone
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.client.reflector import BackoffManager, Reflector
+from lifecycle.client.reflector import BackoffManager, ExpiredError, Reflector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import BATCH, SharedInformer, SharedInformerFactory
 
@@ -146,6 +147,32 @@ def test_a_watch_that_says_nothing_within_a_second_is_not_resumed(frames: list[A
     assert script.asked[2] == again
 
 
+@pytest.mark.parametrize(
+    ("answers", "kind", "words"),
+    [
+        ([gone("too old")], StatusError, "too old"), ([listed(5), gone("too old")], ExpiredError, "too old"),
+        ([listed(5), [WatchFrame("ERROR", gone("too old").status)]], ExpiredError, "too old"),
+        ([listed(5), [WatchFrame("ERROR", {"code": 410})]], ExpiredError, ""),
+        ([listed(5), [WatchFrame("ERROR", {"code": 500, "message": "no"})]], StatusError, "no"),
+        ([listed(5), failure(500, "InternalError", "no")], StatusError, "no"),
+        ([listed(5), []], EOFError, "very short watch: no event within a second"), ([OSError("away")], OSError, "away"),
+        ([listed(5), TimeoutError("late")], TimeoutError, "late"),
+    ],
+)  # fmt: skip
+def test_why_listing_and_watching_ends(answers: list[Any], kind: type[Exception], words: str) -> None:
+    """A revision that the server has forgotten is told apart from what else it may say."""
+
+    async def main() -> None:
+        again = [gone("too old")] if answers[0].__class__ is StatusError else []  # asked for the newest, too
+        reflector = Reflector(Client(Script(*answers, *again), "test"), PODS, Kept())
+        with pytest.raises(kind) as caught:
+            await reflector.list_and_watch()
+        assert type(caught.value) is kind
+        assert (caught.value.message if isinstance(caught.value, StatusError) else str(caught.value)) == words
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("error", [OSError("x"), TimeoutError(), EOFError("x")])
 def test_a_streamed_list_that_breaks_is_a_plain_one_this_time(error: Exception) -> None:
     script = Asked([error], listed(5, "a"))
@@ -153,25 +180,43 @@ def test_a_streamed_list_that_breaks_is_a_plain_one_this_time(error: Exception) 
     assert script.asked[:3] == ["stream", "list 0", "watch 5"]
 
 
-def test_streams_are_closed_when_they_are_no_longer_read() -> None:
-    closed: list[int] = []
+class Stream:
+    """Frames, and whether whoever read them closed them."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.closed = inner, False
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> WatchFrame:
+        frame: WatchFrame = await anext(self.inner)
+        return frame
+
+    async def aclose(self) -> None:
+        self.closed = True
+        await self.inner.aclose()
+
+
+def test_streams_are_closed_before_anything_else_is_asked() -> None:
+    streams: list[Stream] = []
 
     class Closing(Asked):
-        async def _frames(self, frames: list[Any]) -> Any:
-            number = len(self.asked)
-            try:
-                async for frame in super()._frames(frames):
-                    yield frame
-            finally:
-                closed.append(number)
+        async def round_trip(self, request: Request) -> Response:
+            assert all(stream.closed for stream in streams)
+            response = await super().round_trip(request)
+            if response.stream is not None:
+                response.stream = Stream(response.stream)
+                streams.append(response.stream)
+            return response
 
+    broken = WatchFrame("ERROR", {"code": 500})
     script = Closing(
-        [added("a", 3), bookmark(4), 5],
-        [bookmark(5, end=True), added("a", 7), 5],
-        [WatchFrame("ERROR", {"code": 500}), 5],
-    )
-    reflect(script, 20, use_watch_list=True)
-    assert closed[:3] == [1, 2, 3]
+        [added("a", 3), bookmark(4), 5], [added("a", 3), broken, 5], listed(5), [bookmark(6), broken, 5], [OSError("x")],
+        listed(7), [1, EOFError("x")],
+    )  # fmt: skip
+    reflect(script, 60, use_watch_list=True)
+    assert len(streams) >= 5
 
 
 def test_handlers_hear_what_they_asked_for_until_they_are_removed() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -334,3 +335,5 @@ def test_a_certificate_that_is_none_is_refused() -> None:
     with pytest.raises(ssl.SSLError):
         ssl_context(ConnectionConfig("https://x", client_certificate=certificate, client_key=b"nonsense"))
     assert ConnectionConfig("x") == ConnectionConfig("x", b"", b"", b"", "", False, "")
+    with pytest.raises(FrozenInstanceError):
+        ConnectionConfig("x").token = "t"  # type: ignore[misc]

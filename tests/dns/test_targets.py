@@ -6,6 +6,7 @@ import asyncio
 import struct
 from typing import Any
 
+import dns.flags
 import dns.message
 import pytest
 from hypothesis import given
@@ -147,6 +148,14 @@ def test_an_external_service_has_no_parts_and_an_address_is_not_a_name(name: str
 def test_an_external_service_that_names_nothing_is_the_root() -> None:
     index = ServiceIndex.of([service("x", type="ExternalName")], [], ["shop"])
     assert KubernetesPlugin(index).targets("x.shop.svc.cluster.local.", "A") == [RecordTarget(".")]
+
+
+def test_a_name_without_a_text_has_an_empty_one() -> None:
+    assert plugin().text("dns-version.cluster.local.") == "1.1.0"
+    assert plugin().text("web.shop.svc.cluster.local.") == ""
+    for name in ("gone.shop.svc", "web.gone.svc", "shop.svc"):  # only what leads somewhere exists here
+        with pytest.raises(NameDoesNotExist):
+            plugin().text(f"{name}.cluster.local.")
 
 
 def test_another_zone_and_another_service_for_dns() -> None:
@@ -312,7 +321,7 @@ def test_a_server_speaks_for_the_zone_it_was_given_and_remembers_when_what_it_an
     asyncio.run(main())
 
 
-def test_an_answer_over_a_stream_is_not_cut() -> None:
+def test_an_answer_is_cut_in_a_datagram_and_not_in_a_stream() -> None:
     async def main() -> None:
         server, client, informers = _server()
         await client.create(NAMESPACE, {"metadata": {"name": "shop"}})
@@ -327,6 +336,20 @@ def test_an_answer_over_a_stream_is_not_cut() -> None:
         reader.feed_eof()
         await server._serve_tcp(reader, writer)  # type: ignore[arg-type]
         assert len(dns.message.from_wire(writer.written[2:]).answer[0]) == 100
+        loop, got = asyncio.get_running_loop(), asyncio.Queue[bytes]()
+
+        class Asker(asyncio.DatagramProtocol):
+            def datagram_received(self, data: bytes, addr: Any) -> None:
+                got.put_nowait(data)
+
+        transport, _ = await loop.create_datagram_endpoint(Asker, remote_addr=("127.0.0.1", server.port))
+        transport.sendto(b"nonsense")  # is not answered
+        transport.sendto(_framed("h.shop.svc.cluster.local.")[2:])
+        async with asyncio.timeout(10):
+            reply = dns.message.from_wire(await got.get())
+        assert reply.flags & dns.flags.TC
+        assert len(reply.answer[0]) < 100
+        transport.close()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await informers.stop()

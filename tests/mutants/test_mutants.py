@@ -162,6 +162,9 @@ def test_what_was_measured_is_kept_until_a_test_or_a_module_changes(checkout, tm
     moved = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
     assert moved.of_line(module, 12) == []
     assert len(moved.of_module(module)) == 3
+    (checkout / "tests/test_new.py").write_text(TESTS)
+    after = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
+    assert len(after.of_line(module, 12)) == 4  # the old ones may run the line as well: they are asked, too
 
 
 def test_a_mutant_that_cannot_be_imported_is_noticed(checkout):
