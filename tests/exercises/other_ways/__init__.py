@@ -11,14 +11,18 @@ from tests.exercises.other_ways.node_and_wire import dns_records, host_local, ip
 from tests.exercises.other_ways.openapi import three_way_merge
 from tests.exercises.other_ways.pods import endpoint_conditions, pod_cgroups, pods_to_delete
 from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, request_info
+from tests.exercises.other_ways.the_client import create_deployment, resource_words, token_bucket
 from tests.exercises.other_ways.the_door import audit_policy, flow_schemas
 from tests.exercises.other_ways.the_loops import leader_election, scheduling_queue
 from tests.exercises.other_ways.the_server import field_owners, front_proxy_headers
 from tests.exercises.other_ways.the_store import event_versions, watch_events
+from tests.exercises.other_ways.who_and_where import binding, initializers, service_account_token, webhook_rules
 
 __all__ = [
     "SLIPS",
     "audit_policy",
+    "binding",
+    "create_deployment",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
@@ -28,6 +32,7 @@ __all__ = [
     "front_proxy_headers",
     "host_local",
     "informer_store",
+    "initializers",
     "iptables_chains",
     "kubeconfig_merge",
     "leader_election",
@@ -37,12 +42,16 @@ __all__ = [
     "pods_to_delete",
     "rbac",
     "request_info",
+    "resource_words",
     "rolling_arithmetic",
     "scheduler_score",
     "scheduling_queue",
+    "service_account_token",
     "slow_start",
     "three_way_merge",
+    "token_bucket",
     "watch_events",
+    "webhook_rules",
 ]
 
 SLIPS: dict[str, tuple[str, ...]] = {
@@ -311,6 +320,86 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "any plugin",
         "all have to say yes",
         "no bench",
+    ),
+    "create-deployment": (
+        "the colon first",
+        "the tag stays",
+        "the digest stays",
+        "dots stay",
+        "no suffix",
+        "a command for the first",
+        "port zero is none",
+        "a port for all",
+        "no label of its own",
+        "zero is none",
+        "defaults",
+    ),
+    "resource-words": (
+        "no kinds",
+        "short ones are as good",
+        "no versions",
+        "anything within",
+        "whole groups only",
+        "a beginning is enough",
+        "capitals count",
+        "the last one",
+    ),
+    "token-bucket": (
+        "it begins empty",
+        "more than the burst",
+        "whole tokens",
+        "those who wait take none",
+        "since the beginning",
+    ),
+    "service-account-token": (
+        "clocks agree",
+        "nodes lie in a namespace",
+        "any namespace",
+        "names are enough",
+        "whoever leaves is gone",
+        "nobody leaves",
+        "any audience",
+        "all audiences",
+        "for ever",
+        "the node of a pod",
+        "the account alone",
+    ),
+    "webhook-rules": (
+        "no stars",
+        "a resource means its subresources",
+        "a star is something",
+        "no scopes",
+        "a namespace lies in itself",
+        "any version",
+        "rules add up",
+        "all rules",
+    ),
+    "initializers": (
+        "versions do not matter",
+        "no stars",
+        "as they come",
+        "all rules",
+        "the first rule",
+        "twice",
+        "by name",
+        "where it comes last",
+    ),
+    "binding": (
+        "any pod of that name",
+        "whoever leaves",
+        "the same node",
+        "no gates",
+        "empty gates",
+        "the other way round",
+        "no labels",
+        "only the binding's",
+        "the pod's win",
+        "still nominated",
+        "one more",
+        "the reason stays",
+        "no condition",
+        "always a new time",
+        "it comes last",
     ),
 }
 """Everything that somebody overlooks, by exercise."""
