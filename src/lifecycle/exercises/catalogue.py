@@ -6,12 +6,15 @@ import difflib
 
 from lifecycle.exercises import (
     audit_policy,
+    bijection,
     binding,
+    claim_verdicts,
     create_deployment,
     dns_records,
     endpoint_conditions,
     etcd_keys,
     event_versions,
+    feasible_nodes,
     field_owners,
     flow_schemas,
     front_proxy_headers,
@@ -19,6 +22,7 @@ from lifecycle.exercises import (
     informer_store,
     initializers,
     iptables_chains,
+    journey_thread,
     kubeconfig_merge,
     leader_election,
     merge_patch,
@@ -73,6 +77,10 @@ EXERCISES: tuple[Exercise, ...] = (
     endpoint_conditions.EXERCISE,
     iptables_chains.EXERCISE,
     dns_records.EXERCISE,
+    journey_thread.EXERCISE,
+    claim_verdicts.EXERCISE,
+    feasible_nodes.EXERCISE,
+    bijection.EXERCISE,
 )
 
 

@@ -17,16 +17,20 @@ from tests.exercises.other_ways.the_loops import leader_election, scheduling_que
 from tests.exercises.other_ways.the_server import field_owners, front_proxy_headers
 from tests.exercises.other_ways.the_store import event_versions, watch_events
 from tests.exercises.other_ways.who_and_where import binding, initializers, service_account_token, webhook_rules
+from tests.exercises.other_ways.wrapping_up import bijection, claim_verdicts, feasible_nodes, journey_thread
 
 __all__ = [
     "SLIPS",
     "audit_policy",
+    "bijection",
     "binding",
+    "claim_verdicts",
     "create_deployment",
     "dns_records",
     "endpoint_conditions",
     "etcd_keys",
     "event_versions",
+    "feasible_nodes",
     "field_owners",
     "flow_schemas",
     "front_proxy_headers",
@@ -34,6 +38,7 @@ __all__ = [
     "informer_store",
     "initializers",
     "iptables_chains",
+    "journey_thread",
     "kubeconfig_merge",
     "leader_election",
     "merge_patch",
@@ -400,6 +405,40 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "no condition",
         "always a new time",
         "it comes last",
+    ),
+    "journey-thread": (
+        "nobody is owned",
+        "only what it owns itself",
+        "kubectl does not count",
+        "no requests",
+        "whatever is around",
+        "nothing within",
+        "one floor down",
+    ),
+    "claim-verdicts": (
+        "silence speaks",
+        "always every",
+        "always some",
+        "here is enough",
+        "elsewhere does not matter",
+        "what changed may hold",
+        "partly needs a witness",
+    ),
+    "feasible-nodes": (
+        "a part of few",
+        "for every begun 125",
+        "always half",
+        "no least percentage",
+        "rounded up",
+        "no least number",
+    ),
+    "bijection": (
+        "kinds do not matter",
+        "only ours is looked at",
+        "only theirs is looked at",
+        "any two kinds",
+        "never twice",
+        "a refusal is a meeting",
     ),
 }
 """Everything that somebody overlooks, by exercise."""
