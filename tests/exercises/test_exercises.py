@@ -139,7 +139,7 @@ def test_the_command_says_what_an_exercise_wants() -> None:
     ("arguments", "code", "said"),
     [
         (("rback",), 2, "did you mean rbac?"),
-        (("nonsense",), 2, "there are: kubeconfig-merge, rbac"),
+        (("nonsense",), 2, "there are: create-deployment, resource-words, three-way-merge"),
         (("rbac", "authorize"), 1, "write module:object"),
         (("rbac", "no_such_module_here:f"), 1, "no module 'no_such_module_here' here"),
         (("rbac", "no_such.py:f"), 1, "there is no file no_such.py"),

@@ -53,7 +53,7 @@ def check(
 
     if list_all or stage is None:
         for each in EXERCISES:
-            click.echo(f"{each.stage:20} {each.title}")
+            click.echo(f"{each.stage:22} {each.title}")
         return
     try:
         exercise = find_exercise(stage)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import product
 from random import Random
 from typing import Any
+
+import orjson
 
 from lifecycle.agreements.handler_chain import recorded_events
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
@@ -108,24 +111,27 @@ def cases() -> Iterator[Case]:
             yield _case(
                 name, policy, _request(user, groups, "get", "") | {"path": path}
             )
-    seen: set[tuple[str, ...]] = set()
+    for request in orjson.loads(_recorded_requests()):
+        yield _case("recorded requests", POLICIES["what"], request)
+
+
+@cache
+def _recorded_requests() -> bytes:
+    """One of each kind in the recorded audit log."""
+    found: dict[tuple[str, ...], Object] = {}
     for event in recorded_events(open_recording()):
         about = event.get("objectRef") or {}
         user, groups = event["user"]["username"], tuple(event["user"]["groups"])
         request = _request(user, groups, event["verb"], about.get("namespace", ""))
-        request["path"] = event["requestURI"].partition("?")[0]
-        for key, told in (
-            ("group", "apiGroup"),
-            ("resource", "resource"),
-            ("subresource", "subresource"),
-        ):
-            request[key] = about.get(told, "")
-        kind = tuple(
-            request[key] for key in ("user", "verb", "resource", "subresource")
-        )
-        if kind not in seen:
-            seen.add(kind)
-            yield _case("recorded requests", POLICIES["what"], request)
+        request |= {
+            "path": event["requestURI"].partition("?")[0],
+            "group": about.get("apiGroup", ""),
+            "resource": about.get("resource", ""),
+            "subresource": about.get("subresource", ""),
+        }
+        words = ("user", "verb", "resource", "subresource")
+        found.setdefault(tuple(request[word] for word in words), request)
+    return orjson.dumps(list(found.values()))
 
 
 def _request(user: str, groups: tuple[str, ...], verb: str, namespace: str) -> Object:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import product
 from typing import Any
+
+import orjson
 
 from lifecycle.agreements.handler_chain import recorded_events
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
@@ -68,13 +71,7 @@ PATHS = ("/healthz", "/readyz/etcd", "/version", "/probe/deep/inside", "/probes"
 
 def cases() -> Iterator[Case]:
     """The recorded cluster's schemas and requests, and schemas of our own."""
-    recorded = [
-        item
-        for exchange in open_recording().exchanges("objects")
-        if exchange.path.startswith("/apis/flowcontrol.apiserver.k8s.io/")
-        and "flowschemas" in exchange.path
-        for item in exchange.response["items"]
-    ]
+    recorded, requests = orjson.loads(_recorded())
     for group, schemas in (
         ("the recorded schemas", recorded),
         ("schemas of our own", [*recorded, *_made_up()]),
@@ -86,8 +83,23 @@ def cases() -> Iterator[Case]:
             yield _case(group, schemas, request)
         for person, path in product(PEOPLE, PATHS):
             yield _case(group, schemas, _request(person, "get", path=path))
-    seen: list[Object] = []
-    for event in recorded_events(open_recording()):
+    for request in requests:
+        yield _case("the recorded requests", recorded, request)
+
+
+@cache
+def _recorded() -> bytes:
+    """The recorded cluster's schemas, and each kind of request in its audit log."""
+    recording = open_recording()
+    schemas = [
+        item
+        for exchange in recording.exchanges("objects")
+        if exchange.path.startswith("/apis/flowcontrol.apiserver.k8s.io/")
+        and "flowschemas" in exchange.path
+        for item in exchange.response["items"]
+    ]
+    requests: list[Object] = []
+    for event in recorded_events(recording):
         told = event.get("objectRef") or {}
         person = event["user"]["username"], tuple(event["user"]["groups"])
         request = _request(
@@ -100,9 +112,9 @@ def cases() -> Iterator[Case]:
             "resource": told.get("resource", ""),
             "subresource": told.get("subresource", ""),
         }
-        if request not in seen:
-            seen.append(request)
-            yield _case("the recorded requests", recorded, request)
+        if request not in requests:
+            requests.append(request)
+    return orjson.dumps((schemas, requests))
 
 
 def _made_up() -> Iterator[Object]:

@@ -146,7 +146,7 @@ BREAKAGES = (
     # -- binding ----------------------------------------------------------------------------------------------------
     Breakage(
         "a binding changes nothing",
-        "apiserver.registry.core.pod.binding._assign_pod",
+        "apiserver.registry.core.pod.binding.assign_pod",
         lambda pod, *_: pod,
         (
             "binding-sets-podscheduled-condition",

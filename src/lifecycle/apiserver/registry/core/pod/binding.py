@@ -11,7 +11,7 @@ Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
 from __future__ import annotations
 
 from lifecycle.api import status
-from lifecycle.api.conditions import replace_condition
+from lifecycle.api.conditions import set_status_condition
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.core.binding import validate as validate_binding
@@ -40,7 +40,7 @@ async def bind(
         raise status.bad_request("Name parameter required.")
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
-        pod = _assign_pod(stored.obj, binding, scope, environment.clock.timestamp())
+        pod = assign_pod(stored.obj, binding, scope, environment.clock.timestamp())
         if (
             scope.dry_run
             or await store.write(stored.key, pod, stored.revision) is not None
@@ -49,7 +49,8 @@ async def bind(
     raise status.conflict("pods/binding", scope.name)
 
 
-def _assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
+def assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
+    """The pod as it is once it has its node. Raises StatusError 409."""
     metadata, spec = pod["metadata"], pod["spec"]
     meta = binding.get("metadata") or {}
     if meta.get("uid") and meta["uid"] != metadata["uid"]:
@@ -87,9 +88,9 @@ def _assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> 
         "type": "PodScheduled",
         "status": "True",
         "lastProbeTime": None,
-        "lastTransitionTime": now,
     }
-    conditions = replace_condition(old_status.get("conditions"), condition)
+    conditions = list(old_status.get("conditions") or ())
+    set_status_condition(conditions, condition, now)
     return {
         **pod,
         "metadata": in_go_order(merged),
