@@ -23,7 +23,6 @@ WITHOUT_LAB = frozenset(
         "field-ownership",
         "garbage-collection",
         "how-the-book-checks-itself",
-        "in-place-resize",
         "openapi",
         "priority-and-fairness",
         "the-articles",
