@@ -21,7 +21,6 @@ WITHOUT_LAB = frozenset(
         "aggregation",
         "auditing",
         "field-ownership",
-        "garbage-collection",
         "how-the-book-checks-itself",
         "openapi",
         "priority-and-fairness",
