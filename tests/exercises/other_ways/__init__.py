@@ -5,6 +5,10 @@ Each attempt is made by a function that takes the slip, a short name of what som
 
 from __future__ import annotations
 
+from tests.exercises.other_ways.before_and_after import (
+    node_cidrs,
+    pod_news,
+)
 from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
@@ -35,8 +39,10 @@ __all__ = [
     "iptables_chains",
     "kubeconfig_merge",
     "merge_patch",
+    "node_cidrs",
     "pleg_relist",
     "pod_cgroups",
+    "pod_news",
     "pod_phase",
     "pods_to_delete",
     "probe_results",
@@ -284,6 +290,29 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "pinned ones too",
         "new ones too",
         "all of them",
+    ),
+    "node-cidrs": (
+        "always 24",
+        "never round",
+        "the lowest free one",
+        "without the mask",
+        "raises when full",
+        "strangers are an error",
+        "the old ones are free",
+        "goes on behind the old ones",
+        "nothing is given back",
+        "goes back to what was freed",
+    ),
+    "pod-news": (
+        "its own notes",
+        "no annotations",
+        "no labels",
+        "no grace",
+        "no spec",
+        "a deletion is an update",
+        "statuses are no news",
+        "nobody goes",
+        "never forgets",
     ),
     "dns-records": (
         "external names are addresses",
