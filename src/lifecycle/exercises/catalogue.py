@@ -6,7 +6,9 @@ import difflib
 
 from lifecycle.exercises import (
     atomic_volume,
+    container_actions,
     container_end,
+    container_namespaces,
     cpu_assignment,
     dns_records,
     endpoint_conditions,
@@ -52,9 +54,11 @@ EXERCISES: tuple[Exercise, ...] = (
     atomic_volume.EXERCISE,
     pull_credentials.EXERCISE,
     pod_phase.EXERCISE,
+    container_namespaces.EXERCISE,
     host_local.EXERCISE,
     node_cidrs.EXERCISE,
     container_end.EXERCISE,
+    container_actions.EXERCISE,
     cpu_assignment.EXERCISE,
     resize_counting.EXERCISE,
     image_gc.EXERCISE,

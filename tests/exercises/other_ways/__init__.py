@@ -6,6 +6,8 @@ Each attempt is made by a function that takes the slip, a short name of what som
 from __future__ import annotations
 
 from tests.exercises.other_ways.before_and_after import (
+    container_actions,
+    container_namespaces,
     node_cidrs,
     pod_news,
 )
@@ -28,7 +30,9 @@ from tests.exercises.other_ways.server_and_store import etcd_keys, merge_patch, 
 __all__ = [
     "SLIPS",
     "atomic_volume",
+    "container_actions",
     "container_end",
+    "container_namespaces",
     "cpu_assignment",
     "dns_records",
     "endpoint_conditions",
@@ -313,6 +317,28 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "statuses are no news",
         "nobody goes",
         "never forgets",
+    ),
+    "container-actions": (
+        "never is another sandbox",
+        "all begin again",
+        "the dead one will do",
+        "made is started",
+        "on failure is always",
+        "images stay",
+        "the sick come back",
+        "never is for images, too",
+        "nobody is killed",
+        "never over",
+    ),
+    "container-namespaces": (
+        "the word is network",
+        "mounts are shared",
+        "the machine's network is left out",
+        "the machine's ipc is left out",
+        "no target",
+        "the target comes last",
+        "pause's processes",
+        "all is shared",
     ),
     "dns-records": (
         "external names are addresses",

@@ -96,3 +96,74 @@ def pod_news(slip: str) -> Callable[..., Any]:
             return news
 
     return Source
+
+
+def container_actions(slip: str) -> Callable[..., Any]:
+    """For each container one question: may it begin (again)?"""
+
+    def actions(spec: dict[str, Any], sandbox: str, containers: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        policy = spec["restartPolicy"]
+        done: dict[str, Any] = {"sandbox": False, "start": [], "kill": [], "over": False}
+        if sandbox != "ready":
+            if policy == "Never" and containers and slip != "never is another sandbox":
+                return {**done, "over": True}
+            succeeded = [n for n, known in containers.items() if known.get("exit_code") == 0 and policy == "OnFailure"]
+            if slip == "all begin again":
+                succeeded = []
+            start = [c["name"] for c in spec["containers"] if c["name"] not in succeeded]
+            if not start:
+                return {**done, "over": True}
+            return {**done, "sandbox": sandbox == "none" if slip == "the dead one will do" else True, "start": start}
+        stays = False
+        for container in spec["containers"]:
+            name, known = container["name"], containers.get(container["name"])
+            if known is None:
+                again = True
+            elif known["state"] == "created":
+                again = policy != "Never" if slip == "made is started" else True
+            elif known["state"] == "exited":
+                again = policy == "Always" or (policy == "OnFailure" and known["exit_code"] != 0)
+                if slip == "on failure is always":
+                    again = policy != "Never"
+            else:
+                other = known["image"] != container["image"] and slip != "images stay"
+                if not other and not known["unhealthy"]:
+                    stays = True
+                    continue
+                again = other or policy != "Never" or slip == "the sick come back"
+                if slip == "never is for images, too":
+                    again = policy != "Never"
+                if slip != "nobody is killed":
+                    done["kill"].append(name)
+            if again:
+                done["start"].append(name)
+        done["over"] = not stays and not done["start"] and slip != "never over"
+        return done
+
+    return actions
+
+
+def container_namespaces(slip: str) -> Callable[..., Any]:
+    """Pause has all of them; what is not asked of pause is taken out."""
+
+    def namespaces(spec: dict[str, Any], sandbox_pid: int, target_pid: int) -> dict[str, str]:
+        words = {"network": "net", "ipc": "ipc", "uts": "uts", "pid": "pid"}
+        if slip == "the word is network":
+            words["network"] = "network"
+        found = {kind: f"/proc/{sandbox_pid}/ns/{word}" for kind, word in words.items()}
+        found["mount"] = f"/proc/{sandbox_pid}/ns/mnt" if slip == "mounts are shared" else ""
+        if slip == "the machine's network is left out" and spec.get("hostNetwork"):
+            del found["network"]
+        if slip == "the machine's ipc is left out" and spec.get("hostIPC"):
+            del found["ipc"]
+        if target_pid and slip != "no target":
+            found["pid"] = f"/proc/{target_pid}/ns/pid"
+            if slip != "the target comes last":
+                return found
+        if spec.get("hostPID") and slip != "pause's processes":
+            del found["pid"]
+        elif not spec.get("shareProcessNamespace") and slip != "all is shared":
+            found["pid"] = ""
+        return found
+
+    return namespaces
