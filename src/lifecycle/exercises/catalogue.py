@@ -6,6 +6,7 @@ import difflib
 
 from lifecycle.exercises import (
     atomic_volume,
+    claim_cells,
     container_actions,
     container_end,
     container_namespaces,
@@ -19,15 +20,18 @@ from lifecycle.exercises import (
     iptables_chains,
     kubeconfig_merge,
     merge_patch,
+    milestones,
     node_cidrs,
     pleg_relist,
     pod_cgroups,
     pod_news,
     pod_phase,
+    pod_start_sli,
     pods_to_delete,
     probe_results,
     pull_credentials,
     rbac,
+    renaming,
     request_info,
     resize_counting,
     rolling_arithmetic,
@@ -65,6 +69,10 @@ EXERCISES: tuple[Exercise, ...] = (
     endpoint_conditions.EXERCISE,
     iptables_chains.EXERCISE,
     dns_records.EXERCISE,
+    milestones.EXERCISE,
+    claim_cells.EXERCISE,
+    pod_start_sli.EXERCISE,
+    renaming.EXERCISE,
 )
 
 

@@ -86,7 +86,7 @@ EXERCISE = Exercise(
     "Who shares what in a pod",
     CONTRACT,
     STARTER,
-    "the book's own runtime, as recorded containers are",
+    "the book's own kubelet and runtime",
     cases,
     ours,
     ("cri-and-pause", "namespaces"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 
@@ -167,3 +168,132 @@ def container_namespaces(slip: str) -> Callable[..., Any]:
         return found
 
     return namespaces
+
+
+def milestones(slip: str) -> Callable[..., Any]:
+    """All writes of all objects first, then a look at each kind."""
+
+    def found(steps: list[dict[str, Any]]) -> dict[str, float | None]:
+        def ends(component: str, stage: str) -> list[float]:
+            key = "start" if slip == "beginnings" else "end"
+            return [s[key] for s in steps if (s["component"], s["stage"]) == (component, stage)]
+
+        def stored(plural: str, kind: str) -> list[float]:
+            writes: dict[str, list[float]] = {}
+            for step in sorted(steps, key=lambda s: s["start"]):
+                if step["stage"] == "txn" and step["about"].split("/")[0] == plural:
+                    writes.setdefault(step["about"], []).append(step["end"])
+            if writes:
+                return [each[-1] if slip == "the last write" else each[0] for each in writes.values()]
+            return [] if slip == "no audit log" else [s["end"] for s in steps if s["stage"] == f"create {kind}"]
+
+        first_or_last = min if slip == "the first pod" else max
+        answers = {
+            "the Deployment is stored": min(stored("deployments", "Deployment"), default=None),
+            "the ReplicaSet is stored": min(stored("replicasets", "ReplicaSet"), default=None),
+            "the last pod is stored": first_or_last(stored("pods", "Pod"), default=None),
+            "the last pod is bound to a node": first_or_last(ends("scheduler", "bind"), default=None),
+            "the first word from a kubelet": min(ends("kubelet", "status"), default=None),
+            "all pods are ready": (max if slip == "the last news" else min)(
+                ends("watch", "all pods ready"), default=None
+            ),
+        }
+        if slip == "zero for never":
+            return {name: moment or 0.0 for name, moment in answers.items()}
+        return answers
+
+    return found
+
+
+def claim_cells(slip: str) -> Callable[..., Any]:
+    """A table of what each verdict wants."""
+
+    def cell(verdict: str, seen: Any) -> str:
+        wants = {"holds": True, "partly": "both"}.get(verdict, False)
+        if slip == "changed holds" and verdict == "changed":
+            wants = True
+        if seen is None and slip != "silence contradicts":
+            return verdict
+        said = seen
+        if isinstance(seen, dict):
+            if "refused" in seen and slip != "a refusal is silence":
+                why = f": {seen['refused']}"
+                return f"{verdict} ✗ contradicted{'' if slip == 'without a word' else why}"
+            if "refused" in seen:
+                return verdict
+            parts = any if slip == "one part is enough" else all
+            said = "both" if parts(seen.values()) else "half"
+            if slip == "conditions are no matter" and verdict == "holds" and said == "both":
+                said = True
+        if said != wants or type(said) is not type(wants):
+            return f"{verdict} ✗ contradicted"
+        seen_words = {True: "seen", False: "seen not to hold", "both": "both seen"}
+        return f"{verdict} ✓ {'seen' if slip == 'all is seen' else seen_words[said]}"
+
+    return cell
+
+
+def pod_start_sli(slip: str) -> Callable[..., Any]:
+    """Quarters of seconds in which an image was on its way are counted one by one."""
+    stateless = {"secret", "configMap", "downwardAPI", "emptyDir", "projected"}
+
+    def moment(text: str) -> float:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+    def start_seconds(
+        pod: dict[str, Any], status: dict[str, Any], pulls: list[list[float]], now: float
+    ) -> float | None:
+        states = [each["state"] for each in status["containerStatuses"]]
+        run = ["running" in state for state in states]
+        if not (any(run) if slip == "one is enough" else all(run)):
+            return None
+        kinds = {key for volume in pod["spec"].get("volumes") or () for key in volume} - {"name"}
+        if kinds - stateless and slip != "any volume":
+            return None
+        if kinds and slip == "no volume at all":
+            return None
+        quarters = {round(begin * 4) + k for begin, end in pulls for k in range(round((end - begin) * 4))}
+        apart = sum(end - begin for begin, end in pulls) if slip == "pulls one by one" else len(quarters) / 4
+        if slip == "pulls count":
+            apart = 0
+        for each in status.get("initContainerStatuses") or ():
+            ended = each["state"].get("terminated")
+            if ended and slip != "init containers count":
+                apart += moment(ended["finishedAt"]) - moment(ended["startedAt"])
+        seconds = now - moment(pod["metadata"]["creationTimestamp"]) - apart
+        return seconds if slip == "less than nothing" else max(seconds, 0)
+
+    return start_seconds
+
+
+def renaming(slip: str) -> Callable[..., Any]:
+    """A list of couples."""
+
+    class Partners:
+        def __init__(self) -> None:
+            self.couples: list[tuple[list[str], list[str]]] = []
+
+        def meet(self, ours: list[str], theirs: list[str]) -> bool:
+            if ours[0] != theirs[0] and slip != "kinds do not matter":
+                return False
+            for mine, yours in self.couples:
+                if slip == "one way" and mine != ours:
+                    continue
+                if slip == "the other way" and yours != theirs:
+                    continue
+                if mine == ours or yours == theirs:
+                    same = (mine, yours) == (ours, theirs)
+                    if not same and slip == "the last one counts":
+                        self.couples.remove((mine, yours))
+                        break
+                    return same
+            self.couples.append((ours, theirs))
+            return slip != "nobody knows them yet"
+
+        def partner(self, ours: list[str]) -> list[str] | None:
+            found = [yours for mine, yours in self.couples if mine == ours]
+            if not found and slip == "a name of its own":
+                return ours
+            return found[0] if found else None
+
+    return Partners
