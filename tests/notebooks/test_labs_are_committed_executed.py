@@ -18,9 +18,7 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
-        "garbage-collection",
         "how-the-book-checks-itself",
-        "in-place-resize",
         "the-articles",
         "the-journey",
     }

@@ -5,6 +5,15 @@ Each attempt is made by a function that takes the slip, a short name of what som
 
 from __future__ import annotations
 
+from tests.exercises.other_ways.before_and_after import (
+    container_actions,
+    container_namespaces,
+    milestones,
+    node_cidrs,
+    pod_news,
+    pod_start_sli,
+    renaming,
+)
 from tests.exercises.other_ways.before_etcd import kubeconfig_merge, rbac
 from tests.exercises.other_ways.control_loops import informer_store, rolling_arithmetic, scheduler_score, slow_start
 from tests.exercises.other_ways.node_and_wire import dns_records, host_local, iptables_chains, pod_phase
@@ -12,6 +21,7 @@ from tests.exercises.other_ways.on_the_node import (
     atomic_volume,
     container_end,
     cpu_assignment,
+    image_gc,
     pleg_relist,
     probe_results,
     pull_credentials,
@@ -26,16 +36,17 @@ from tests.exercises.other_ways.the_loops import leader_election, scheduling_que
 from tests.exercises.other_ways.the_server import field_owners, front_proxy_headers
 from tests.exercises.other_ways.the_store import event_versions, watch_events
 from tests.exercises.other_ways.who_and_where import binding, initializers, service_account_token, webhook_rules
-from tests.exercises.other_ways.wrapping_up import bijection, claim_verdicts, feasible_nodes, journey_thread
+from tests.exercises.other_ways.wrapping_up import claim_verdicts, feasible_nodes, journey_thread
 
 __all__ = [
     "SLIPS",
     "atomic_volume",
     "audit_policy",
-    "bijection",
     "binding",
     "claim_verdicts",
+    "container_actions",
     "container_end",
+    "container_namespaces",
     "cpu_assignment",
     "create_deployment",
     "dns_records",
@@ -47,6 +58,7 @@ __all__ = [
     "flow_schemas",
     "front_proxy_headers",
     "host_local",
+    "image_gc",
     "informer_store",
     "initializers",
     "iptables_chains",
@@ -54,13 +66,18 @@ __all__ = [
     "kubeconfig_merge",
     "leader_election",
     "merge_patch",
+    "milestones",
+    "node_cidrs",
     "pleg_relist",
     "pod_cgroups",
+    "pod_news",
     "pod_phase",
+    "pod_start_sli",
     "pods_to_delete",
     "probe_results",
     "pull_credentials",
     "rbac",
+    "renaming",
     "request_info",
     "resize_counting",
     "resource_words",
@@ -300,6 +317,87 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "the last word",
         "the smallest",
     ),
+    "image-gc": (
+        "parts of percents",
+        "above the mark",
+        "one mark",
+        "never used is used",
+        "by age",
+        "used ones too",
+        "pinned ones too",
+        "new ones too",
+        "all of them",
+    ),
+    "node-cidrs": (
+        "always 24",
+        "never round",
+        "the lowest free one",
+        "without the mask",
+        "raises when full",
+        "strangers are an error",
+        "the old ones are free",
+        "goes on behind the old ones",
+        "nothing is given back",
+        "goes back to what was freed",
+    ),
+    "pod-news": (
+        "its own notes",
+        "no annotations",
+        "no labels",
+        "no grace",
+        "no spec",
+        "a deletion is an update",
+        "statuses are no news",
+        "nobody goes",
+        "never forgets",
+    ),
+    "container-actions": (
+        "never is another sandbox",
+        "all begin again",
+        "the dead one will do",
+        "made is started",
+        "on failure is always",
+        "images stay",
+        "the sick come back",
+        "never is for images, too",
+        "nobody is killed",
+        "never over",
+    ),
+    "container-namespaces": (
+        "the word is network",
+        "mounts are shared",
+        "the machine's network is left out",
+        "the machine's ipc is left out",
+        "no target",
+        "the target comes last",
+        "pause's processes",
+        "all is shared",
+    ),
+    "milestones": (
+        "beginnings",
+        "the last write",
+        "no audit log",
+        "the first pod",
+        "the last news",
+        "zero for never",
+    ),
+    "pod-start-sli": (
+        "one is enough",
+        "any volume",
+        "no volume at all",
+        "pulls one by one",
+        "pulls count",
+        "init containers count",
+        "less than nothing",
+    ),
+    "renaming": (
+        "kinds do not matter",
+        "one way",
+        "the other way",
+        "the last one counts",
+        "nobody knows them yet",
+        "a name of its own",
+    ),
     "dns-records": (
         "external names are addresses",
         "ready or not",
@@ -515,14 +613,6 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "no least percentage",
         "rounded up",
         "no least number",
-    ),
-    "bijection": (
-        "kinds do not matter",
-        "only ours is looked at",
-        "only theirs is looked at",
-        "any two kinds",
-        "never twice",
-        "a refusal is a meeting",
     ),
 }
 """Everything that somebody overlooks, by exercise."""

@@ -286,3 +286,42 @@ def resize_counting(slip: str) -> Callable[..., Any]:
         return {name: round(1000 * amount) if name == "cpu" else int(amount) for name, amount in total.items()}
 
     return counted
+
+
+def image_gc(slip: str) -> Callable[..., Any]:
+    """A shelf that is sorted first, and then emptied from its front."""
+
+    def images_to_remove(
+        images: list[dict[str, Any]], disk: dict[str, int], policy: dict[str, int], now: float
+    ) -> list[str]:
+        capacity, available = disk["capacity"], disk["available"]
+        taken = 100 - available * 100 // capacity
+        if slip == "parts of percents":
+            taken = 100 * (capacity - available) / capacity  # type: ignore[assignment]
+        if taken < policy["high"] or (slip == "above the mark" and taken == policy["high"]):
+            return []
+        low = policy["high" if slip == "one mark" else "low"]
+        missing = capacity * (100 - low) // 100 - available
+
+        def order(image: dict[str, Any]) -> tuple[float, float]:
+            used = image["last_used"]
+            if used is None:
+                used = now if slip == "never used is used" else -1.0
+            first = -image["detected"] if slip == "the newest first" else image["detected"]
+            return (first, used) if slip == "by age" else (used, first)
+
+        gone = []
+        for image in sorted(images, key=order):
+            if image["in_use"] and slip != "used ones too":
+                continue
+            if image["pinned"] and slip != "pinned ones too":
+                continue
+            if now - image["detected"] < policy["min_age"] and slip != "new ones too":
+                continue
+            if missing <= 0 and slip != "all of them":
+                break
+            gone.append(image["name"])
+            missing -= image["size"]
+        return gone
+
+    return images_to_remove

@@ -25,29 +25,6 @@ def feasible_nodes(slip: str) -> Callable[..., Any]:
     return enough
 
 
-def bijection(slip: str) -> Callable[..., Any]:
-    """A set of pairs, and nobody in two of them."""
-
-    def agree(meetings: Any) -> Any:
-        pairs: set[tuple[Any, Any]] = set()
-        found = []
-        for ours, theirs in meetings:
-            one, other = tuple(ours), tuple(theirs)
-            if slip == "kinds do not matter":
-                one, other = ("", one[1]), ("", other[1])
-            free = all(one != mine for mine, _ in pairs) or slip == "only theirs is looked at"
-            free = free and (all(other != their for _, their in pairs) or slip == "only ours is looked at")
-            may = (one, other) in pairs or (free and (one[0] == other[0] or slip == "any two kinds"))
-            if slip == "never twice":
-                may = free and one[0] == other[0]
-            if may or slip == "a refusal is a meeting":
-                pairs.add((one, other))
-            found.append(may)
-        return found
-
-    return agree
-
-
 def journey_thread(slip: str) -> Callable[..., Any]:
     """Members first, until there are no more; then the spans around, then those inside."""
 
