@@ -95,7 +95,7 @@ def test_a_plan_is_read_with_its_minutes_and_its_pages(plan: Plan) -> None:
 
 def test_a_page_gives_what_belongs_on_slides_and_nothing_that_leads_away(site: Path) -> None:
     found = harvest(site, "book/chapter")
-    assert (found.title, found.lead) == ("A chapter", ("<p>The nginx question.</p>",))
+    assert (found.title, found.lead, found.more) == ("A chapter", ("<p>The nginx question.</p>",), ())
     assert [BeautifulSoup(shown.html, "html.parser").img["alt"] for shown in found.shown] == [
         'A "box"',
         "two",
@@ -103,13 +103,22 @@ def test_a_page_gives_what_belongs_on_slides_and_nothing_that_leads_away(site: P
         "four",
     ]
     first = found.shown[0]
-    assert (first.title, first.caption) == ("", "Here it is:")
+    assert (first.title, first.caption) == ("", "Here it is")
+    assert [shown.caption for shown in found.shown[1:]] == [""] * 3
     assert first.notes == ("Once upon a time. Here it is:", "So it was.")
     assert base64.b64decode(first.html.partition("base64,")[2].partition('"')[0]).decode() == SVG
     assert [shown.title for shown in found.shown[1:3]] == ["First idea", "The part"]
     assert found.remember == "<li><strong>One.</strong> Yes.</li><li>Two.</li>"
     [typed] = found.type
     assert typed == '<pre tabindex="0"><span class="gp">$ </span>kubectl get pods &lt;all&gt;</pre>'
+
+
+def test_a_long_lead_goes_on_in_the_notes(site: Path) -> None:
+    text = CHAPTER.replace("</p><p><em>", "</p><p>" + "word " * 90 + "</p><p>And so on.</p><p><em>")
+    (site / "book" / "long.html").write_text(text)
+    found = harvest(site, "book/long")
+    assert found.lead == ("<p>The nginx question.</p>",)
+    assert [more[:8] for more in found.more] == ["<p>word ", "<p>And s"]
 
 
 def test_an_anchor_means_one_section(site: Path) -> None:
@@ -129,7 +138,7 @@ def test_a_row_has_a_picture_for_each_five_minutes_and_a_summary_if_there_is_tim
     kinds = [(slide.kind, slide.row.start if slide.row else None) for slide in slides_of(plan, site)]
     assert kinds == [
         ("title", None),
-        *[("part", 0), ("lead", 0), ("picture", 0)],
+        *[("part", 0), ("lead", 0)],
         *[("part", 5), ("lead", 5), *[("picture", 5)] * 3, ("type", 5), ("remember", 5), ("lab", 5)],
         *[("part", 20), ("picture", 20)],
         ("part", 25),
@@ -139,7 +148,7 @@ def test_a_row_has_a_picture_for_each_five_minutes_and_a_summary_if_there_is_tim
 def test_a_deck_is_one_file_that_needs_no_other(plan: Plan, site: Path) -> None:
     soup = BeautifulSoup(page_of(plan, site), "html.parser")
     assert not soup.find_all("link")
-    assert [tag["src"][:10] for tag in soup.find_all(src=True)] == ["data:image"] * 5
+    assert [tag["src"][:10] for tag in soup.find_all(src=True)] == ["data:image"] * 4
     assert {str(tag["href"]) for tag in soup.find_all("a")} == {"../book/chapter.html", "../labs/chapter.html"}
     assert "url(" not in page_of(plan, site)
     assert "@import" not in page_of(plan, site)
@@ -227,7 +236,7 @@ def test_keys_go_from_slide_to_slide(deck: webdriver.Chrome) -> None:
     for key in (Keys.ARROW_RIGHT, " ", Keys.PAGE_DOWN, Keys.ARROW_LEFT, Keys.END, Keys.ARROW_RIGHT, Keys.HOME):
         ActionChains(deck).send_keys(key).perform()
         seen.append(shown(deck))
-    assert seen == [["s1"], ["s2"], ["s3"], ["s4"], ["s3"], ["s15"], ["s15"], ["s1"]]
+    assert seen == [["s1"], ["s2"], ["s3"], ["s4"], ["s3"], ["s14"], ["s14"], ["s1"]]
     assert deck.current_url.endswith("#s1")
     deck.get(deck.current_url.replace("#s1", "#s6"))
     assert shown(deck) == ["s6"]
@@ -235,8 +244,8 @@ def test_keys_go_from_slide_to_slide(deck: webdriver.Chrome) -> None:
 
 @pytest.mark.real
 def test_notes_and_the_dark_are_a_key_away(deck: webdriver.Chrome) -> None:
-    ActionChains(deck).send_keys(Keys.ARROW_RIGHT * 3).perform()
-    notes = deck.find_element(By.CSS_SELECTOR, "#s4 .notes")
+    ActionChains(deck).send_keys(Keys.ARROW_RIGHT * 5).perform()
+    notes = deck.find_element(By.CSS_SELECTOR, "#s6 .notes")
     assert not notes.is_displayed()
     ActionChains(deck).send_keys("n").perform()
     assert notes.is_displayed()
@@ -266,8 +275,8 @@ def test_a_finger_turns_the_slides(deck: webdriver.Chrome) -> None:
 def test_on_paper_each_slide_has_a_sheet(deck: webdriver.Chrome) -> None:
     answer = deck.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
     sheets = PdfReader(io.BytesIO(base64.b64decode(answer["data"]))).pages
-    assert len(sheets) == 15
-    assert "three things to remember" in sheets[10].extract_text()
+    assert len(sheets) == 14
+    assert "three things to remember" in sheets[9].extract_text()
     assert sheets[0].mediabox.width > sheets[0].mediabox.height
 
 
@@ -276,4 +285,4 @@ def test_without_a_script_all_slides_stand_below_each_other(deck: webdriver.Chro
     deck.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     deck.refresh()
     deck.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    assert len(shown(deck)) == 15
+    assert len(shown(deck)) == 14

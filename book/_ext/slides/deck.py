@@ -18,7 +18,7 @@ BOOK = "What Happens When … Kubernetes"
 HERE = Path(__file__).parent
 MINUTES_FOR_A_PICTURE = 5
 MINUTES_FOR_A_SUMMARY = 10
-"""A shorter row asks a question, and what one should remember would answer it."""
+"""A shorter row asks a question, and pictures and summaries would answer it."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,8 @@ def inline(text: str) -> str:
 def slides_of(plan: Plan, site: Path) -> Iterator[Slide]:
     """The deck's slides, in order. Raises NotBuilt."""
     agenda = "".join(
-        f"<li><b>{row.minutes}</b> {inline(row.what)}</li>" for row in plan.rows
+        f"<li><b>{row.minutes}</b><span>{inline(row.what)}</span></li>"
+        for row in plan.rows
     )
     lead = f'<p>{inline(plan.lead)}</p><ol class="agenda">{agenda}</ol>'
     yield Slide("title", plan.title, lead)
@@ -61,14 +62,17 @@ def _of_source(row: Row, source: Source, found: Harvest) -> Iterator[Slide]:
         link = [("the lab", f"../{source.page}.html")]
         yield Slide("lab", title, body, row, links=link)
         return
+    brief = row.minutes < MINUTES_FOR_A_SUMMARY
     if not source.anchor:
-        yield Slide("lead", title, "".join(found.lead), row)
+        yield Slide("lead", title, "".join(found.lead), row, found.more)
+        if brief:
+            return
     for shown in found.shown[: max(1, row.minutes // MINUTES_FOR_A_PICTURE)]:
         caption = f"<p>{shown.caption}</p>" if shown.caption else ""
         heading = html.escape(shown.title) or title
         body = f"<figure>{shown.html}</figure>{caption}"
         yield Slide("picture", heading, body, row, shown.notes)
-    if source.anchor or row.minutes < MINUTES_FOR_A_SUMMARY:
+    if source.anchor:
         return
     if found.type:
         yield Slide("type", f"{title}: what to type", "".join(found.type), row)

@@ -15,6 +15,8 @@ GENERIC = frozenset({"The story", "What you will see happen", "Run it"})
 """Headings that say nothing about the picture below them."""
 SHOWN = "img, .journey-stepper"
 NO_PICTURES_BELOW = frozenset({"The code", "The real cluster", "Agreement"})
+WORDS_OF_A_LEAD = 80
+"""What comes after so many words is for the notes."""
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z*`])")
 
 
@@ -38,6 +40,7 @@ class Harvest:
 
     title: str
     lead: tuple[str, ...]
+    more: tuple[str, ...]
     shown: tuple[Shown, ...]
     remember: str
     type: tuple[str, ...]
@@ -63,7 +66,7 @@ def harvest(site: Path, page: str, anchor: str = "") -> Harvest:
     asked = sections.get(own) or next(iter(sections.values()), None)
     return Harvest(
         _heading(top),
-        _lead(top),
+        *_lead(top),
         tuple(_shown(within, file)),
         _text(sections.get("Three things to remember"), "ol"),
         tuple(_typed(asked)) if asked is not None else (),
@@ -76,16 +79,22 @@ def _heading(section: Tag) -> str:
     return heading.get_text(strip=True) if heading is not None else ""
 
 
-def _lead(top: Tag) -> tuple[str, ...]:
-    found = []
+def _lead(top: Tag) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is shown of it, and what is left to be told."""
+    shown: list[str] = []
+    more: list[str] = []
+    words = 0
     for block in top.find_all(recursive=False):
         if block.name == "section":
             break
-        if block.name == "p" and not block.get_text().startswith("Comes after"):
-            found.append(f"<p>{_inline(block)}</p>")
+        text = block.get_text()
+        if block.name == "p" and not text.startswith("Comes after"):
+            words += len(text.split())
+            fits = words <= WORDS_OF_A_LEAD or not shown
+            (shown if fits else more).append(f"<p>{_inline(block)}</p>")
         elif "highlight" in " ".join(block.get("class") or ()):
-            found += _typed(block)
-    return tuple(found)
+            shown += _typed(block)
+    return tuple(shown), tuple(more)
 
 
 def _shown(within: Tag, file: Path) -> list[Shown]:
@@ -100,7 +109,8 @@ def _shown(within: Tag, file: Path) -> list[Shown]:
             block = block.parent
         before, after = block.find_previous_sibling(), block.find_next_sibling()
         around = [p for p in (before, after) if p is not None and p.name == "p"]
-        caption = SENTENCE.split(_plain(before))[-1] if before in around else ""
+        leads_in = before in around and before.get_text().rstrip().endswith(":")
+        caption = SENTENCE.split(_plain(before))[-1].rstrip(": ") if leads_in else ""
         title, notes = _title(block, section), tuple(_inline(p) for p in around)
         found.append(Shown(title, _embedded(tag, file), caption, notes))
     return found
