@@ -43,6 +43,8 @@ def test_empties_are_found_by_where_they_were() -> None:
     policy, empties = decoded({"podSelector": {}, "ingress": [{"ports": []}], "egress": []})
     assert [key for _, key, _ in within(policy["spec"]["ingress"], empties)] == ["ports"]
     assert within(policy["metadata"], empties) == []
+    policy["spec"]["ingress"][0]["ports"] = [{"port": 1}]
+    assert within(policy["spec"]["ingress"], empties) == []
 
 
 def test_the_root_has_empties_too() -> None:
