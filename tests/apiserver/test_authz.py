@@ -456,3 +456,7 @@ def test_aggregated_roles_hold_what_they_aggregate() -> None:
     assert [namespace["metadata"]["name"] for namespace in system_namespaces()] == [
         "default", "kube-node-lease", "kube-public", "kube-system",
     ]  # fmt: skip
+
+
+def test_a_review_s_extra_may_be_null() -> None:
+    assert user_from({"user": "jane", "extra": {"E": None, "a": ["b"]}}).extra == {"e": (), "a": ("b",)}

@@ -72,8 +72,8 @@ FREEDOMS = (
     ),
     Freedom(
         "empty or nothing",
-        "A weakness of ours: Go tells a list that is empty from none at all where it prints a refused value; ours forgets the empty"
-        " one when it decodes.",
+        "A weakness of ours: Go tells a list that is empty from none at all where it prints a refused value; ours puts the empty one"
+        " back only where the rule finds the same fields at fault with it (`rest/sent_empties.py`).",
         _only_nothing_or_empty,
     ),
 )

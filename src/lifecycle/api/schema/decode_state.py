@@ -52,8 +52,8 @@ def cannot_unmarshal(value: Any, path: Path, type_: str) -> str:
     """What Go says of a value that is not of the type expected at a path."""
     json_value = json_type(value)
     if json_value == "number" and (alias_of(type_) or type_) in _NUMBERS:
-        shown = go_float(value) if isinstance(value, float) else str(value)
-        json_value = f"number {shown}"
+        shown = repr(value)  # as it stood in the text, mostly
+        json_value = f"number {go_float(value) if 'e' in shown else shown}"
     struct, names = _struct_and_names(path)
     where = f"Go struct field {struct}.{names} of" if names else "Go value of"
     return (

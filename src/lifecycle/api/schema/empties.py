@@ -28,22 +28,27 @@ def restored(empties: Collection[Empty]) -> Iterator[None]:
     """Put back what was left out, and take it out again behind."""
     put = []
     for holder, key, value in empties:
-        if key not in holder:
+        if holder.get(key) is None:
+            put.append((holder, key, key in holder))
             holder[key] = value
-            put.append((holder, key))
     try:
         yield
     finally:
-        for holder, key in put:
-            holder.pop(key, None)
+        for holder, key, was_null in put:
+            if was_null:
+                holder[key] = None
+            else:
+                holder.pop(key, None)
 
 
 def within(value: Any, empties: Collection[Empty]) -> list[Empty]:
-    """Those of the empties that were left out somewhere in a value."""
+    """Those of the empties that were left out somewhere in a value, and still are."""
     if not empties:
         return []
     by_holder: dict[int, list[Empty]] = {}
     for empty in empties:
+        if empty[0].get(empty[1]) is not None:
+            continue
         by_holder.setdefault(id(empty[0]), []).append(empty)
     found: list[Empty] = []
     pending = [value]

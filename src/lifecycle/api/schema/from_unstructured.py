@@ -96,9 +96,16 @@ def _own_reader(type_: str) -> Restore:
         decode(value, (), state)
         if state.saved:
             raise ValueError(state.saved)
-        return value
+        return _sorted(value) if type_ == "runtime.RawExtension" else value
 
     return restore
+
+
+def _sorted(value: Any) -> Any:
+    """As Go writes a map."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _struct(name: str) -> Restore:

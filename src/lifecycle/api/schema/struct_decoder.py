@@ -99,7 +99,7 @@ def struct_decoder(name: str) -> Decoder:
             prepared.append(True)
             prepare()
         out: dict[str, Any] = {}
-        empties: list[tuple[str, Any]] = []
+        empties: list[tuple[str, Any]] | None = None
         last = -1
         in_order = True
         for key, item in value.items():
@@ -113,7 +113,7 @@ def struct_decoder(name: str) -> Decoder:
             item = decoder(item, (path, path_key), state)  # type: ignore[misc]
             if (omit and not item) or item is _NOTHING:
                 if noted and (item == [] or item == {}):
-                    empties.append((key, item))
+                    empties = [*(empties or ()), (key, item)]
                 continue
             out[key] = item
             if index < last:

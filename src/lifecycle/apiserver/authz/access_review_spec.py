@@ -42,7 +42,8 @@ def request_info_from(spec: Object) -> RequestInfo:
 def user_from(spec: Object) -> UserInfo:
     """Whom a review asks about."""
     extra = {
-        key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()
+        key.lower(): tuple(values or ())
+        for key, values in (spec.get("extra") or {}).items()
     }
     return UserInfo(
         spec.get("user", ""),

@@ -21,7 +21,8 @@ from lifecycle.api.fieldpath.field_sets import (
     intersection,
     union,
 )
-from lifecycle.api.status import bad_request, failure
+from lifecycle.api.schema.struct_decoder import normal_form
+from lifecycle.api.status import StatusError, bad_request, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.config_check import check_config, check_untracked
 from lifecycle.apiserver.managedfields.config_set import field_set, with_named_fields
@@ -132,9 +133,37 @@ def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
         raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
     metadata = patch_obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    unreadable = ""
     if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
-        raise bad_request("metadata.managedFields must be nil")
+        unreadable = _unreadable(entries)
+        if not unreadable:
+            raise bad_request("metadata.managedFields must be nil")
     check_config(patch_obj, type_.schema if type_ is not None else None)
+    if unreadable:
+        raise _not_convertible(patch_obj, unreadable)
+
+
+def _unreadable(entries: list[Object]) -> str:
+    """Why entries cannot be read: those are taken for none until all is converted."""
+    try:
+        for entry in entries:
+            normal_form("meta/v1.ManagedFieldsEntry", entry)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _not_convertible(patch_obj: Object, why: str) -> StatusError:
+    group, _, version = patch_obj["apiVersion"].rpartition("/")
+    gvk = f"{group}/{version}, Kind={patch_obj['kind']}"
+    metadata = patch_obj["metadata"]
+    name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+    return failure(
+        500,
+        "",
+        f"failed to convert new object ({name}; {gvk}) to proper version: unable to"
+        f" convert unstructured object to {gvk}: {why}",
+    )
 
 
 def _without_managed_fields(obj: Object) -> Object:

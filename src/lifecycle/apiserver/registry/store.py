@@ -41,6 +41,7 @@ from lifecycle.apiserver.registry.metadata import (
 )
 from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
 from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
+from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -353,6 +354,7 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
+        scope.empties = [*scope.empties, *forget_empty_lists(new)]
         before_update(self.strategy, new, old, scope.subresource, scope.empties)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):

@@ -39,11 +39,10 @@ def test_its_scale_has_the_map_as_a_selector() -> None:
 
 
 def test_a_status_write_may_change_the_labels_and_without_any_takes_the_template_s() -> None:
-    template = {"metadata": {"labels": {"a": "b"}}}
-    for sent, labels in (({"c": "d"}, {"c": "d"}), ({}, {"a": "b"})):
+    for sent, labels in (({"c": "d"}, {"c": "d"}), ({}, {"app": "web"})):
         old = controller(labels={"e": "f"})
-        old["spec"]["template"] = template
-        new = controller(labels=sent) | {"status": {"replicas": 2}}
+        new = controller() | {"status": {"replicas": 2}}
+        new["metadata"]["labels"] = sent
         before_update(STRATEGY, new, old, "status")
         assert new["metadata"]["labels"] == labels
         assert new["status"] == {"replicas": 2}

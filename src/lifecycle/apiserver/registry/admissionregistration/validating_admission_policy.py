@@ -37,7 +37,7 @@ from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 
-REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 MAX_ANNOTATIONS = 20
 NOTHING = "validations or auditAnnotations must contain at least one item"
 

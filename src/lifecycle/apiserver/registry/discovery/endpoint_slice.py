@@ -78,6 +78,13 @@ def drop_topology(new: Object, old: Object | None = None) -> None:
     new["endpoints"] = [_without_topology(one, known) for one in endpoints]
 
 
+def prepare_for_update(new: Object, old: Object) -> None:
+    """A change counts as it was sent, even if it is dropped behind that."""
+    if Generation.CONTENT_AND_LABELS.counts(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    drop_topology(new, old)
+
+
 def _without_topology(endpoint: Object, known: Collection[str | None]) -> Object:
     node = (endpoint.get("deprecatedTopology") or {}).get(_HOSTNAME)
     kept = {
@@ -298,7 +305,7 @@ STRATEGY = Strategy(
     set_defaults=set_defaults,
     generation=Generation.CONTENT_AND_LABELS,
     prepare_for_create=drop_topology,
-    prepare_for_update=drop_topology,
+    prepare_for_update=prepare_for_update,
     validate=validate,
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+from lifecycle.api.schema.empties import Empty
 from lifecycle.api.schema.gotypes import (
     alias_of,
     is_struct,
@@ -63,22 +64,27 @@ def _plan(struct: str) -> _Plan:
     return _Plan(tuple(empties), tuple(inner))
 
 
-def forget_empty_lists(obj: Object) -> None:
-    """What reading an object back from the store does to its empty lists. In place."""
+def forget_empty_lists(obj: Object) -> list[Empty]:
+    """What reading an object back from the store does to its empty lists. In place;
+    what they were.
+    """
+    forgotten: list[Empty] = []
     struct = struct_for(obj.get("apiVersion", ""), obj.get("kind", ""))
     if struct is not None and not struct.startswith(_STORED_AS_JSON):
-        _forget(obj, struct)
+        _forget(obj, struct, forgotten)
+    return forgotten
 
 
-def _forget(value: Any, struct: str) -> None:
+def _forget(value: Any, struct: str, forgotten: list[Empty]) -> None:
     plan = _plan(struct)
     for name in plan.empties:
         item = value.get(name)
         if item is not None and not item:
             value[name] = None
+            forgotten.append((value, name, item))
     for name, inner in plan.inner:
         item = value.get(name)
         if not item:
             continue
         for one in item if isinstance(item, list) else (item,):
-            _forget(one, inner)
+            _forget(one, inner, forgotten)

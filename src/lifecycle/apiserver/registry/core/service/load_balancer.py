@@ -33,6 +33,16 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
 
+def validate_load_balancer_class(spec: Object) -> list[FieldError]:
+    """Who balances: only of type LoadBalancer."""
+    name, here = spec.get("loadBalancerClass"), "spec.loadBalancerClass"
+    if name is None:
+        return []
+    if spec.get("type") != "LoadBalancer":
+        return [forbidden(here, _ONLY_LOAD_BALANCER)]
+    return [invalid(here, name, why) for why in content.qualified_name(name)]
+
+
 def validate_load_balancer(
     meta: Object, spec: Object, type_: str, old: Object
 ) -> list[FieldError]:
@@ -66,15 +76,7 @@ def validate_load_balancer(
         )
     if balanced and spec.get("allocateLoadBalancerNodePorts") is None:
         errors.append(required("allocateLoadBalancerNodePorts"))
-    class_ = spec.get("loadBalancerClass")
-    if class_ is not None:
-        if balanced:
-            errors += [
-                invalid("spec.loadBalancerClass", class_, why)
-                for why in content.qualified_name(class_)
-            ]
-        else:
-            errors.append(forbidden("spec.loadBalancerClass", _ONLY_LOAD_BALANCER))
+    errors += validate_load_balancer_class(spec)
     return errors
 
 

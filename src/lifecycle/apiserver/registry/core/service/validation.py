@@ -33,6 +33,7 @@ from lifecycle.apiserver.registry.core.service.cluster_ips import (
 )
 from lifecycle.apiserver.registry.core.service.load_balancer import (
     validate_load_balancer,
+    validate_load_balancer_class,
     validate_traffic,
 )
 from lifecycle.apiserver.registry.core.service.ports import (
@@ -229,6 +230,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
                 IMMUTABLE_ONCE_SET,
             )
         )
+    errors += validate_load_balancer_class(spec)
     checked = all(
         s.get("type") == "LoadBalancer" and s.get("externalTrafficPolicy") == "Local"
         for s in (spec, before)
