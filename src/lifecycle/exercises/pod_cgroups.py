@@ -104,5 +104,5 @@ EXERCISE = Exercise(
     "the classes that the recorded server gave, and the book's own names",
     cases,
     ours,
-    ("pod-sync", "qos"),
+    ("admission-and-cgroups", "qos"),
 )
