@@ -84,7 +84,7 @@ def cases() -> Iterator[Case]:
     """Scenes for single rules, and lives of a few pods at random."""
     for name, steps in _scenes().items():
         yield _case("one rule", name, steps)
-    for number in range(12):
+    for number in range(8):
         yield _case("lives", f"life {number}", list(_life(Random(SEED + number))))
 
 
