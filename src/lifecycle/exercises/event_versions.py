@@ -120,7 +120,7 @@ EXERCISE = Exercise(
     "An Event in two versions",
     CONTRACT,
     STARTER,
-    "the book's own, which converts events as the recorded server did",
+    "the book's own, on the recorded cluster's events among others",
     cases,
     ours,
     ("versions-and-conversion", "conversion"),

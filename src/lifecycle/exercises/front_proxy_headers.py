@@ -119,7 +119,7 @@ EXERCISE = Exercise(
     "What an added server gets to know",
     CONTRACT,
     STARTER,
-    "the book's own, which a real added server believes",
+    "the book's own aggregator",
     cases,
     ours,
     ("aggregation", "front-proxy"),

@@ -161,7 +161,7 @@ EXERCISE = Exercise(
     "May I lead?",
     CONTRACT,
     STARTER,
-    "the book's own elector, which writes the leases that the recorded one wrote",
+    "the book's own elector",
     cases,
     ours,
     ("the-controller-manager", "lease"),

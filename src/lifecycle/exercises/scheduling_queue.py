@@ -25,8 +25,8 @@ Queue(): a class. Each call is told the time `now`, in seconds, which never goes
 add(now, name, priority): a new pod; it is active.
 pop(now) -> name or None: the active pod with the highest priority; of equal ones the
         one that was put in first (when it came, or came back from its last attempt).
-        If none is active: the pod on the bench whose time ends first, but none that
-        came back because of an error.
+        If none is active: the pod on the bench ("backoff") whose time ends first, but
+        none that came back because of an error.
 refused(now, name, plugins): the pod that was taken comes back: these plugins said no.
         It is unschedulable.
 failed(now, name): the pod that was taken comes back because of an error. It goes to the
@@ -84,7 +84,7 @@ def cases() -> Iterator[Case]:
     """Scenes for single rules, and lives of a few pods at random."""
     for name, steps in _scenes().items():
         yield _case("one rule", name, steps)
-    for number in range(12):
+    for number in range(8):
         yield _case("lives", f"life {number}", list(_life(Random(SEED + number))))
 
 

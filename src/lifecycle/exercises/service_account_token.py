@@ -205,7 +205,7 @@ EXERCISE = Exercise(
     "Whose token it is",
     CONTRACT,
     STARTER,
-    "the book's own authenticator, which knows the recorded tokens",
+    "the book's own authenticator",
     cases,
     ours,
     ("authentication", "token"),

@@ -114,7 +114,7 @@ EXERCISE = Exercise(
     "The patch of an apply",
     CONTRACT,
     STARTER,
-    "the book's own, whose patches are the real kubectl's",
+    "the book's own kubectl",
     cases,
     ours,
     ("openapi", "apply"),

@@ -84,7 +84,7 @@ EXERCISE = Exercise(
     "The client's allowance",
     CONTRACT,
     STARTER,
-    "the book's own, which waits as the real kubectl says it does",
+    "the book's own client",
     cases,
     ours,
     ("the-request-on-the-wire", "throttling"),

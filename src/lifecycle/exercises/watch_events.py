@@ -176,7 +176,7 @@ EXERCISE = Exercise(
     "What a watch tells",
     CONTRACT,
     STARTER,
-    "the book's own watcher, which told the recorded watches",
+    "the book's own watch cache",
     cases,
     ours,
     ("the-watch-cache", "watch-cache"),

@@ -142,7 +142,7 @@ EXERCISE = Exercise(
     "Is the webhook asked?",
     CONTRACT,
     STARTER,
-    "the book's own, which asks the webhooks that the recorded server asked",
+    "the book's own",
     cases,
     ours,
     ("admission", "webhooks"),
