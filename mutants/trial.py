@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -61,8 +62,8 @@ def lines_of_statement(source: str, line: int) -> range:
     nodes: list[ast.AST] = [ast.parse(source)]
     while nodes:
         node = nodes.pop()
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+        for child in _parts(node):
+            if not isinstance(child, ast.stmt | ast.ExceptHandler):
                 continue
             first = min([child.lineno, *(each.lineno for each in getattr(child, "decorator_list", ()))])
             if first <= line <= (child.end_lineno or first):
@@ -73,6 +74,15 @@ def lines_of_statement(source: str, line: int) -> range:
                 nodes = [child]
                 break
     return lines
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a statement; a case of `match` has no lines of its own."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.match_case):
+            yield from child.body
+        else:
+            yield child
 
 
 def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool:

@@ -118,16 +118,15 @@ def published_schemas_agreement(
     for question, mine in ours.items():
         how, _, what = question.partition("/")
         theirs = {key: programs[question][key] for key in mine}
-        if how == "apply":
-            shown = (
-                "a patch" if side["patch"] else "no patch" for side in (mine, theirs)
-            )
-        else:
-            shown = (
-                f"{len(side['out'].splitlines())} lines" for side in (mine, theirs)
-            )
-        table.add(how, what, *shown, compare(mine, theirs))
+        here, there = (_shown(side) for side in (mine, theirs))
+        table.add(how, what, here, there, compare(mine, theirs))
     return table
+
+
+def _shown(answer: Object) -> str:
+    if "patch" in answer:
+        return "a patch" if answer["patch"] else "no patch"
+    return f"{len(answer['out'].splitlines())} lines"
 
 
 def _opening(table: AgreementTable) -> str:

@@ -77,8 +77,7 @@ def retries_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
     for each in asked:
         ours = on_virtual_time(_asked(each.answer["script"]))
         theirs = {key: each.answer[key] for key in ours}
-        shown = (f"{side['requests']} requests" for side in (ours, theirs))
-        table.add(
-            "retries", each.question.partition("/")[2], *shown, compare(ours, theirs)
-        )
+        here, there = (f"{side['requests']} requests" for side in (ours, theirs))
+        what = each.question.partition("/")[2]
+        table.add("retries", what, here, there, compare(ours, theirs))
     return table
