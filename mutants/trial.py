@@ -14,6 +14,8 @@ from mutants.workshop import Workshop
 
 FIRST = 40
 """So many of the tests that run the line are asked first; then all the files they stand in."""
+LONGEST = 120.0
+"""But not those that take longer than this: what they have to say of a line, their tests have said one by one."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,12 @@ def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool
 
 
 def _pass_files(workshop: Workshop, coverage: CoverageMap, files: list[str]) -> bool:
-    usual = sum(seconds for nodeid, seconds in coverage.seconds.items() if nodeid.split("::")[0] in files)
-    return not files or workshop.tests_pass(files, seconds=20 + 3 * usual)
+    usual = dict.fromkeys(files, 0.0)
+    for nodeid, seconds in coverage.seconds.items():
+        if (file := nodeid.split("::")[0]) in usual:
+            usual[file] += seconds
+    short = [file for file in files if usual[file] <= LONGEST]
+    return not short or workshop.tests_pass(short, seconds=20 + 3 * sum(usual[file] for file in short))
 
 
 def changed_lines(before: str, after: str) -> tuple[str, str]:
