@@ -23,12 +23,12 @@ QUOTED = "quoted"
 EVIDENCE = (
     "tests/agreements",
     "tests/claims",
-    "tests/compare",
-    "tests/cluster/test_agree.py",
     "tests/dns/test_recorded_answers.py",
     "tests/proxy/test_recorded_rules.py",
 )
-"""Who is asked about quoted code: the agreement tables, the checks of claims, the comparison of whole journeys."""
+"""Who is asked about quoted code: the agreement tables and the checks of claims."""
+COMPARISON = "tests/compare"
+"""Who is asked as well, if it is the comparison itself that is quoted."""
 ABOUT_THE_JUDGES = frozenset(
     {
         "test_every_row_can_go_red.py",
@@ -50,8 +50,8 @@ def rooms() -> list[str]:
 
 
 def evidence() -> list[str]:
-    """The test files that ask a table or a check."""
-    files = (file for name in EVIDENCE for file in test_files(CHECKOUT / name))
+    """The test files that ask a table or a check, or are about the comparison."""
+    files = (file for name in (*EVIDENCE, COMPARISON) for file in test_files(CHECKOUT / name))
     return [str(file.relative_to(CHECKOUT)) for file in files if file.name not in ABOUT_THE_JUDGES]
 
 
@@ -69,6 +69,7 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
     outcomes: list[Outcome] = []
     click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
     coverage: CoverageMap = measure(PACKAGE.parent, tests, KEPT / room)
+    tables = coverage.without(COMPARISON) if room == QUOTED else coverage
     with Workshop(CHECKOUT, coverage.imports) as workshop:
         end = time.monotonic() + 60 * minutes
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -78,7 +79,8 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
                 if time.monotonic() > end:
                     progress.console.print(f"{room}: time is over after {len(outcomes)} of {len(chosen)}")
                     break
-                outcome = trial(candidate, workshop, coverage)
+                of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
+                outcome = trial(candidate, workshop, coverage if of_comparison else tables)
                 if not outcome.noticed:
                     survivor = f"survives: {outcome.module}:{outcome.line}\n  {outcome.before}\n  {outcome.after}"
                     progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here

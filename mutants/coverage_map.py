@@ -47,6 +47,15 @@ class CoverageMap:
     seconds: dict[str, float]
     imports: tuple[str, ...] = ()
 
+    def without(self, folder: str) -> CoverageMap:
+        """The same without the tests of a folder."""
+        kept = {
+            module: {line: [n for n in nodeids if not n.startswith(f"{folder}/")] for line, nodeids in lines.items()}
+            for module, lines in self.tests.items()
+        }
+        seconds = {n: s for n, s in self.seconds.items() if not n.startswith(f"{folder}/")}
+        return CoverageMap(kept, seconds, self.imports)
+
     def quickest(self, nodeids: Iterable[str]) -> list[str]:
         """Tests in the order in which they are asked."""
         return sorted(nodeids, key=lambda nodeid: (self.seconds.get(nodeid, 0.0), nodeid))

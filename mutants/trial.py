@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from mutants.workshop import Workshop
 
 FIRST = 40
 """So many of the tests that run the line are asked first; then all the files they stand in."""
+LONGEST = 120.0
+"""But not those that take longer than this: what they have to say of a line, their tests have said one by one."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def lines_of_statement(source: str, line: int) -> range:
     nodes: list[ast.AST] = [ast.parse(source)]
     while nodes:
         node = nodes.pop()
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+        for child in _parts(node):
+            if not isinstance(child, ast.stmt | ast.ExceptHandler):
                 continue
             first = min([child.lineno, *(each.lineno for each in getattr(child, "decorator_list", ()))])
             if first <= line <= (child.end_lineno or first):
@@ -75,6 +78,15 @@ def lines_of_statement(source: str, line: int) -> range:
     return lines
 
 
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a statement; a case of `match` has no lines of its own."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.match_case):
+            yield from child.body
+        else:
+            yield child
+
+
 def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool:
     if not nodeids:
         return True
@@ -83,8 +95,12 @@ def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool
 
 
 def _pass_files(workshop: Workshop, coverage: CoverageMap, files: list[str]) -> bool:
-    usual = sum(seconds for nodeid, seconds in coverage.seconds.items() if nodeid.split("::")[0] in files)
-    return not files or workshop.tests_pass(files, seconds=20 + 3 * usual)
+    usual = dict.fromkeys(files, 0.0)
+    for nodeid, seconds in coverage.seconds.items():
+        if (file := nodeid.split("::")[0]) in usual:
+            usual[file] += seconds
+    short = [file for file in files if usual[file] <= LONGEST]
+    return not short or workshop.tests_pass(short, seconds=20 + 3 * sum(usual[file] for file in short))
 
 
 def changed_lines(before: str, after: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from generators.programs import (
     kubectl,
     leaders,
     plugins,
+    retries,
     scheduling,
     schemas,
 )
@@ -76,6 +77,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             )
             if folder == newest:
                 about = "the published schemas"
+                yield (
+                    f"{folder}/retries.jsonl",
+                    lines(retries.answers(typed), "servers that put them off", which),
+                )
                 yield (
                     f"{folder}/schemas.jsonl",
                     lines(schemas.answers(typed, server), about, which),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generators.programs.answer import Answer
@@ -161,7 +162,7 @@ def _scaled(admin: Connection) -> Iterator[Answer]:
             {"spec": {"replicas": after}},
             content_type=MERGE,
         )
-        until("a size", lambda apps=apps: _seen(admin, apps))
+        until("a size", partial(_seen, admin, apps))
         seen = admin("GET", f"{apps}/deployments/web").body
         new = admin("GET", f"{apps}/replicasets").body["items"]
         yield Answer(

@@ -141,6 +141,13 @@ def test_a_statement_that_no_test_runs_is_a_survivor_without_a_question(checkout
         assert "nursery" not in workshop.__dict__
 
 
+def test_a_folder_of_tests_can_be_left_out():
+    tables = CoverageMap({"m": {1: ["tests/a/t.py::x", "tests/b/t.py::y"]}}, {"tests/a/t.py::x": 1.0}).without(
+        "tests/a"
+    )
+    assert (tables.of_line(Path("m"), 1), tables.seconds) == (["tests/b/t.py::y"], {})
+
+
 def test_tests_that_fail_unbroken_are_refused(checkout):
     (checkout / "tests/test_toy.py").write_text("def test_never(): assert False")
     with pytest.raises(ChildProcessError, match="must pass before"):

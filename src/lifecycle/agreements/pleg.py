@@ -94,9 +94,9 @@ def recorded_lives(recording: Recording) -> list[Life]:
         file = recording.path / "node" / node / "kubelet-log.txt"
         log = file.read_text() if file.is_file() else ""
         for at, container_id in _REMOVED.findall(log):
-            life = lives.get(f"containerd://{container_id}")
-            if life is not None and life.removed is None:
-                life.removed = parse_time(f"{day}{at}Z")
+            known = lives.get(f"containerd://{container_id}")
+            if known is not None and known.removed is None:
+                known.removed = parse_time(f"{day}{at}Z")
     return [life for life in lives.values() if _has_run(life)]
 
 

@@ -118,16 +118,14 @@ def published_schemas_agreement(
     for question, mine in ours.items():
         how, _, what = question.partition("/")
         theirs = {key: programs[question][key] for key in mine}
-        shown = _patch if how == "apply" else _length
-        table.add(how, what, shown(mine), shown(theirs), compare(mine, theirs))
+        here, there = (_shown(side) for side in (mine, theirs))
+        table.add(how, what, here, there, compare(mine, theirs))
     return table
 
 
-def _patch(answer: Object) -> str:
-    return "a patch" if answer["patch"] else "no patch"
-
-
-def _length(answer: Object) -> str:
+def _shown(answer: Object) -> str:
+    if "patch" in answer:
+        return "a patch" if answer["patch"] else "no patch"
     return f"{len(answer['out'].splitlines())} lines"
 
 

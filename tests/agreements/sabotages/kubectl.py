@@ -13,6 +13,7 @@ from lifecycle.agreements.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agree
 from lifecycle.agreements.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
 from lifecycle.agreements.published_schemas import published_schemas_agreement
 from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
+from lifecycle.agreements.retries import retries_agreement
 from lifecycle.agreements.traced_requests import traced_requests
 from lifecycle.inspector import open_recording
 from lifecycle.kubectl.failures import CommandError
@@ -74,6 +75,26 @@ def explains_anything(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "retries_agreement",
+        retries_agreement,
+        sabotages=(
+            Sabotage(
+                "nobody asks again",
+                "kubectl.request.throttling.MAX_RETRIES",
+                0,
+                ("429 twice", "two seconds", "for ever", "503", "500, a second", "hangs up once"),
+                because="one number bounds them all",
+            ),
+            Sabotage(
+                "every refusal is asked again, a second later",
+                "kubectl.request.throttling.retry_after_seconds",
+                afterwards(lambda _, response: 1 if response.status >= 400 else None),
+                ("no time named", "404", "a date", "two seconds", "no second each"),
+                because="one function reads all answers",
+            ),
+        ),
+    ),
     Judged(
         "published_schemas_agreement",
         published_schemas_agreement,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.agreements.container_end import END, SECONDS, STEPS, container_end_agreement
+from lifecycle.agreements.container_end import EVENTS as END_EVENTS
 from lifecycle.agreements.container_runtime import container_runtime_agreement
 from lifecycle.agreements.container_start import container_start_agreement
 from lifecycle.agreements.pleg import REMOVED, STARTED, pleg_agreement
@@ -44,6 +46,36 @@ def without(kind: str) -> Wrapped:
 
 
 JUDGED = (
+    Judged(
+        "container_end_agreement",
+        lambda: container_end_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "what was killed has succeeded",
+                "kubelet.kubelet_pods.api_pod_status.get_phase",
+                afterwards(lambda phase, *_: "Succeeded" if phase == "Failed" else phase),
+                (f"{STEPS}$",),
+            ),
+            Sabotage(
+                "it ended for another reason",
+                "kubelet.kubelet_pods.container_statuses._terminated",
+                afterwards(lambda state, *_: {"terminated": {**state["terminated"], "reason": "Spoilt"}}),
+                (f"{END}$",),
+            ),
+            Sabotage(
+                "what the hook took is given back",
+                "kubelet.kuberuntime.container_killer.ContainerKiller._pre_stop",
+                afterwards(lambda seconds, *_: -seconds),
+                (f"{SECONDS}$",),
+            ),
+            Sabotage(
+                "nobody hears of it",
+                "client.events.EventRecorder.event",
+                Wrapped(silent_about("Killing")),
+                (f"{END_EVENTS}$",),
+            ),
+        ),
+    ),
     Judged(
         "pleg_agreement",
         lambda: pleg_agreement(open_recording()),
