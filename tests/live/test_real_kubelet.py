@@ -104,6 +104,7 @@ async def node_of(node: Side, image: str) -> Outcome:
         await Stage(node.admin, "").until("nodes", has_image)
     except TimeoutError as error:
         outcome.error = repr(error)
+    outcome.events = await told(node.admin, "default")
     outcome.lists = {"nodes": portless(await node.admin.list(resource("nodes")), node.port)}
     return outcome
 
@@ -186,3 +187,9 @@ def test_the_node_says_the_same_of_itself(judged: tuple[Judged, Judged]) -> None
     ours, theirs = (each.node for each in judged)
     assert (ours.error, theirs.error) == ("", "")
     assert excused("node object", map(str, differences(ours, theirs))) == []
+
+
+def test_the_same_is_told_of_the_node(judged: tuple[Judged, Judged]) -> None:
+    ours, theirs = (each.node for each in judged)
+    assert ours.events
+    assert excused("node event", untold(ours, theirs)) == []
