@@ -139,7 +139,8 @@ async def both(folder: Path) -> tuple[Judged, Judged]:
                 result.scenes |= outcomes
 
         await round_of([FIRST], "", 1)
-        await round_of([name for name in SCENES if name != FIRST], "", AT_ONCE)
+        longest_first = sorted(SCENES, key=lambda name: "crash-loop" not in name)
+        await round_of([name for name in longest_first if name != FIRST], "", AT_ONCE)
         for number in range(1, TRIES):
             again = [name for name in SCENES if unlike(name, *(each.scenes[name] for each in judged))]
             await round_of(again, f"-{number + 1}", 2)
