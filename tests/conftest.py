@@ -23,6 +23,7 @@ THE_HOST = (
     "tests/cri/",
     "tests/cluster/test_linux_end_to_end.py",
     "tests/kubelet/test_with_real_runtime.py",
+    "tests/live/test_real_kubelet.py",
     "tests/proxy/test_nftables.py",
     "tests/proxy/test_real_iptables.py",
     "labs/cni-and-pod-networking.ipynb",

@@ -33,6 +33,12 @@ KNOWN = (
         "Both register as not ready and say a little later that they are. If that is in the same second, the time is the same text, "
         "and its owner stays who wrote it first.",
     ),
+    Known(
+        "node event",
+        r"theirs only: \('kubelet kubelet', 'Node', 'lifecycle-worker', 'Warning InvalidDiskCapacity', "
+        r"'invalid capacity 0 on image filesystem'\)",
+        "The real kubelet looks for images to remove before it has measured the disk for the first time; ours measures when it looks.",
+    ),
     *(
         Known(
             "environment object",

@@ -1,6 +1,6 @@
 """Kubernetes' own programs, beside ours or instead of them.
 
-`KUBE_BIN` names the folder that holds kube-apiserver, kube-controller-manager and kube-scheduler. Everything listens on free
+`KUBE_BIN` names the folder that holds kube-apiserver, kube-controller-manager, kube-scheduler and kubelet. Everything listens on free
 loopback ports, keeps its files in a folder of the test's, and ends with the `with` block that started it.
 """
 

@@ -104,6 +104,7 @@ async def node_of(node: Side, image: str) -> Outcome:
         await Stage(node.admin, "").until("nodes", has_image)
     except TimeoutError as error:
         outcome.error = repr(error)
+    outcome.events = await told(node.admin, "default")
     outcome.lists = {"nodes": portless(await node.admin.list(resource("nodes")), node.port)}
     return outcome
 
@@ -138,7 +139,8 @@ async def both(folder: Path) -> tuple[Judged, Judged]:
                 result.scenes |= outcomes
 
         await round_of([FIRST], "", 1)
-        await round_of([name for name in SCENES if name != FIRST], "", AT_ONCE)
+        longest_first = sorted(SCENES, key=lambda name: "crash-loop" not in name)
+        await round_of([name for name in longest_first if name != FIRST], "", AT_ONCE)
         for number in range(1, TRIES):
             again = [name for name in SCENES if unlike(name, *(each.scenes[name] for each in judged))]
             await round_of(again, f"-{number + 1}", 2)
@@ -186,3 +188,9 @@ def test_the_node_says_the_same_of_itself(judged: tuple[Judged, Judged]) -> None
     ours, theirs = (each.node for each in judged)
     assert (ours.error, theirs.error) == ("", "")
     assert excused("node object", map(str, differences(ours, theirs))) == []
+
+
+def test_the_same_is_told_of_the_node(judged: tuple[Judged, Judged]) -> None:
+    ours, theirs = (each.node for each in judged)
+    assert ours.events
+    assert excused("node event", untold(ours, theirs)) == []

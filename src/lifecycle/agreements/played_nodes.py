@@ -36,6 +36,7 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.cm.cgroup_manager import CgroupManager
+from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.local_pod_host import LocalPodHost
@@ -267,7 +268,9 @@ def _kubelet(
         node["spec"]["podCIDR"],
         labels=node["metadata"]["labels"],
         capacity=node["status"]["capacity"],
+        provider_id=node["spec"].get("providerID", ""),
         local=local,
+        eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
     )
     client = Client(server.in_process_transport(UserInfo(user, groups)), "kubelet")
     kubelet = new_main_kubelet(config, Dependencies(client, runtime, clock))

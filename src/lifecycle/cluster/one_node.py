@@ -29,6 +29,7 @@ from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.etcd.memory import MemoryStore
+from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
@@ -189,6 +190,8 @@ async def _play(
     asked: list[tuple[str, str]] = []
     user, groups = node_user(NODE)
     transport = _Noting(server.in_process_transport(UserInfo(user, groups)), asked)
+    settings.setdefault("provider_id", f"kind://docker/lifecycle/{NODE}")
+    settings.setdefault("eviction_hard", parse_thresholds(KIND_EVICTION_HARD))
     config = KubeletConfiguration(
         NODE,
         "172.19.0.2",

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cm.node_container_manager import (
+from lifecycle.kubelet.cm.node_container_manager import node_allocatable
+from lifecycle.kubelet.eviction.thresholds import (
+    Threshold,
     hard_eviction_reservation,
-    node_allocatable,
+    parse_thresholds,
 )
-from lifecycle.kubelet.eviction.thresholds import Threshold, parse_thresholds
 from lifecycle.kubelet.images.image_gc_manager import ImageGCPolicy
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS
 from lifecycle.kubelet.nodestatus.machine_info import PAPER_CAPACITY

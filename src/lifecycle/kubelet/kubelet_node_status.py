@@ -33,6 +33,7 @@ from lifecycle.kubelet.nodestatus.setters import (
     KUBELET_PORT,
     LEASE_NAMESPACE,
     NETWORK_NOT_READY,
+    condition_event,
     initial_node,
     lease,
     node_conditions,
@@ -50,6 +51,14 @@ RUNTIME_CHECK_PERIOD = 0.5
 
 STATUS_REPORT_FREQUENCY = 300.0
 """Seconds between reports of an unchanged node status."""
+
+
+NodeEvent = Callable[[str, str, str], None]
+"""Takes type, reason and message of an event about the node."""
+
+
+def nobody_is_told(kind: str, reason: str, message: str) -> None:
+    """For nodes of which there may be thousands."""
 
 
 @dataclass(slots=True)
@@ -87,6 +96,7 @@ class NodeRegistration:
         healthy: Callable[[], str] = str,
         pressures: Callable[[], Sequence[str]] = tuple,
         runtime_state: RuntimeState | None = None,
+        event: NodeEvent = nobody_is_told,
     ) -> None:
         self._client = client
         self._machine = machine
@@ -97,6 +107,8 @@ class NodeRegistration:
         self._healthy = healthy
         self._pressures = pressures
         self._runtime_state = runtime_state or RuntimeState()
+        self._event = event
+        self._told: dict[str, str] = {}
         self._port = KUBELET_PORT
         self._lease: Object | None = None
         self._pod_cidr = ""
@@ -240,24 +252,40 @@ class NodeRegistration:
         version = await self._runtime.version()
         runtime_status = await self._runtime.status()
         self._runtime_state.note(runtime_status)
+        conditions = node_conditions(
+            old,
+            self._clock.timestamp(),
+            not self.network_error,
+            self.network_error,
+            self._pressures(),
+        )
+        self._tell(conditions)
         return node_status(
             self._machine.name,
             self._machine.address,
             self._machine.capacity,
             self._machine.allocatable,
             await self._runtime.list_images(),
-            node_conditions(
-                old,
-                self._clock.timestamp(),
-                not self.network_error,
-                self.network_error,
-                self._pressures(),
-            ),
+            conditions,
             f"{version.runtime_name}://{plain_version(version.runtime_version)}",
             self._machine.info,
             runtime_status,
             self._port,
         )
+
+    def _tell(self, conditions: Sequence[Object]) -> None:
+        """An event for each condition that is another than before. That it is not ready
+        yet, nobody is told. Upstream: `recordNodeStatusEvent`.
+        """
+        for each in conditions:
+            kind, status = each["type"], each["status"]
+            before = self._told.get(kind)
+            self._told[kind] = status
+            if before == status or (kind == "Ready" and before is None):
+                continue
+            reason = condition_event(kind, status)
+            name = self._machine.name
+            self._event("Normal", reason, f"Node {name} status is now: {reason}")
 
     async def report_status(self) -> None:
         """Patch what changed. Upstream: `tryUpdateNodeStatus`."""

@@ -49,7 +49,11 @@ from lifecycle.kubelet.images.image_gc_manager import (
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet import Kubelet, Loop
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
-from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
+from lifecycle.kubelet.kubelet_node_status import (
+    Machine,
+    NodeRegistration,
+    nobody_is_told,
+)
 from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
@@ -91,6 +95,11 @@ from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.types.update_channel import UpdateChannel
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
 
+CGROUP_V1_WARNING = (
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a"
+    " future release. Please migrate to cgroup v2. More information at"
+    " https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1"
+)
 UNKNOWN_MEMORY = 1 << 34
 """Bytes that a node is taken to have which does not say."""
 
@@ -139,6 +148,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         healthy=pleg.healthy,
         pressures=pressure.node_conditions,
         runtime_state=runtime_state,
+        event=events.node_event if real else nobody_is_told,
     )
 
     references = ObjectReferences(client)
@@ -218,7 +228,8 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     collector = ContainerGC(runtime, clock.now, lambda uid: not pods.known(uid))
     gc_jobs: list[Job] = [collector.garbage_collect]
     if real:  # a hollow runtime tells of everything, and what it has it keeps itself
-        loops += [pleg.run, cleanups.clean_up_when_ready]
+        announce = partial(_announce, events, host)
+        loops += [announce, pleg.run, cleanups.clean_up_when_ready]
         jobs.append(lambda: rotate_logs(runtime, clock.now()))
         gc_jobs.append(cleanups.kill_unknown_pods)
         image_gc = ImageGCManager(
@@ -289,6 +300,20 @@ def _events(config: KubeletConfiguration, deps: Dependencies) -> Events:
     name = config.node_name
     recorder = EventRecorder(deps.client, "kubelet", clock=deps.clock, host=name)
     return RecordedEvents(recorder, name)
+
+
+async def _announce(events: Events, host: PodHost) -> None:
+    """What a kubelet says when it begins its work. Upstream: `BirthCry`,
+    `enforceNodeAllocatableCgroups`, `warnIfCgroupV1` (`CgroupV1`).
+    """
+    events.node_event("Normal", "Starting", "Starting kubelet.")
+    if not isinstance(host, LocalPodHost) or host.cgroups is None:
+        return
+    if host.qos_cgroups is not None:
+        text = "Updated Node Allocatable limit across pods"
+        events.node_event("Normal", "NodeAllocatableEnforced", text)
+    if not host.unified:
+        events.node_event("Warning", "CgroupV1", CGROUP_V1_WARNING)
 
 
 def _machine(config: KubeletConfiguration, real: bool) -> Machine:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lifecycle.kubelet.cm.node_container_manager import hard_eviction_reservation, node_allocatable
-from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
+from lifecycle.kubelet.cm.node_container_manager import node_allocatable
+from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, hard_eviction_reservation, parse_thresholds
 
 CAPACITY = {"cpu": "2", "ephemeral-storage": "1000Ki", "memory": "1Gi", "pods": "110"}
 

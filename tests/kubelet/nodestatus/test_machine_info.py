@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from lifecycle.api.clock import run_virtual
 from lifecycle.cluster.linux.machine_facts import machine_capacity
+from lifecycle.cri.hollow.runtime import HollowRuntime
+from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
 from lifecycle.kubelet.nodestatus.machine_info import GOARCH, machine_info, paper_machine_info
 from lifecycle.kubelet.nodestatus.setters import (
     initial_node,
@@ -17,6 +21,7 @@ from lifecycle.kubelet.nodestatus.setters import (
     runtime_features,
 )
 from lifecycle.kubelet.runtime_state import RuntimeState
+from tests.kubelet.small_cluster import small_cluster
 
 
 def test_a_real_node_says_what_its_machine_says(tmp_path: Path) -> None:
@@ -89,6 +94,40 @@ def test_a_heartbeat_alone_is_no_news() -> None:
     assert not node_status_has_changed({"conditions": status("1")["conditions"]}, status("2"))
     assert node_status_has_changed(status("1"), status("2", "False"))
     assert node_status_has_changed(status("1"), status("2", images=[{"names": ["a"]}]))
+
+
+def test_a_node_with_a_real_runtime_tells_of_its_conditions_when_they_change() -> None:
+    told: list[str] = []
+
+    def event(kind: str, reason: str, message: str) -> None:
+        told.append(f"{kind} {reason}: {message}")
+
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            client = cluster.client("kubelet", "system:node:n", ("system:nodes", "system:authenticated"))
+            runtime, pressures = HollowRuntime(clock=cluster.clock), list[str]()
+            machine = Machine("n", "192.0.2.1")
+            node = NodeRegistration(
+                client,
+                machine,
+                runtime,
+                cluster.clock,
+                Random(1),
+                asks_runtime=True,
+                pressures=lambda: pressures,
+                event=event,
+            )
+            await node.register()
+            began = [line.partition(" ")[2].partition(":")[0] for line in told]
+            assert began[:3] == ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]
+            told.clear()
+            pressures.append("MemoryPressure")
+            await node.report_status()
+            await node.report_status()
+        reason = "NodeHasInsufficientMemory"
+        assert told == [f"Normal {reason}: Node n status is now: {reason}"]
+
+    run_virtual(main())
 
 
 def test_a_handler_can_do_what_the_runtime_says_of_it() -> None:

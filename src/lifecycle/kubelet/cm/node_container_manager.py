@@ -2,39 +2,18 @@
 kubelet would evict them to keep free, and for memory that is set aside as huge pages.
 
 Upstream: `pkg/kubelet/cm/node_container_manager_linux.go`
-(`GetNodeAllocatableReservation`, `hardEvictionReservation`),
+(`GetNodeAllocatableReservation`),
 `pkg/kubelet/nodestatus/setters.go` (`MachineInfo`), v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from lifecycle.api.quantity import Format, Quantity, parse_quantity
-from lifecycle.kubelet.eviction.thresholds import (
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    Threshold,
-)
+from lifecycle.api.quantity import parse_quantity
 
-RESERVED_BY = {"memory.available": MEMORY, "nodefs.available": EPHEMERAL_STORAGE}
-"""The signals that a resource is kept back for."""
-
+MEMORY = "memory"
 Quantities = Mapping[str, object]
-
-
-def hard_eviction_reservation(
-    thresholds: Sequence[Threshold], capacity: Quantities
-) -> dict[str, str]:
-    """What is kept free by evicting, by resource."""
-    reserved = {}
-    for threshold in thresholds:
-        name = RESERVED_BY.get(threshold.signal, "")
-        if name in capacity:
-            whole = parse_quantity(str(capacity[name])).value()
-            amount = Quantity(threshold.amount(whole), 0, Format.BINARY_SI)
-            reserved[name] = str(amount)
-    return reserved
 
 
 def node_allocatable(

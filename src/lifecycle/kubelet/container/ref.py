@@ -50,7 +50,7 @@ class RecordedEvents:
         self._node = {
             "kind": "Node",
             "apiVersion": "v1",
-            "metadata": {"name": node_name, "uid": node_name},
+            "metadata": {"name": node_name},
         }
 
     def pod_event(

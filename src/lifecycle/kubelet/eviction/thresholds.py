@@ -14,7 +14,7 @@ thresholds, minimum reclaims, allocatable's own signals, PIDs.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
@@ -122,3 +122,23 @@ def thresholds_met(
         and seen.available < threshold.amount(seen.capacity)
     ]
     return sorted(crossed, key=lambda threshold: RESOURCES[threshold.signal] != MEMORY)
+
+
+RESERVED_BY = {"memory.available": MEMORY, "nodefs.available": EPHEMERAL_STORAGE}
+"""The signals that a resource is kept back for."""
+
+
+def hard_eviction_reservation(
+    thresholds: Sequence[Threshold], capacity: Mapping[str, str]
+) -> dict[str, str]:
+    """What is kept free by evicting, by resource: pods do not get it. Upstream:
+    `pkg/kubelet/cm/node_container_manager_linux.go` (`hardEvictionReservation`).
+    """
+    reserved = {}
+    for threshold in thresholds:
+        name = RESERVED_BY.get(threshold.signal, "")
+        if name in capacity:
+            whole = parse_quantity(str(capacity[name])).value()
+            amount = binary(threshold.amount(whole))
+            reserved[name] = amount
+    return reserved

@@ -49,6 +49,16 @@ _PRESSURES = {
     ),
     "DiskPressure": ("KubeletHasDiskPressure", "kubelet has disk pressure"),
 }
+_EVENTS = {
+    ("MemoryPressure", "False"): "NodeHasSufficientMemory",
+    ("MemoryPressure", "True"): "NodeHasInsufficientMemory",
+    ("DiskPressure", "False"): "NodeHasNoDiskPressure",
+    ("DiskPressure", "True"): "NodeHasDiskPressure",
+    ("PIDPressure", "False"): "NodeHasSufficientPID",
+    ("PIDPressure", "True"): "NodeHasInsufficientPID",
+    ("Ready", "True"): "NodeReady",
+    ("Ready", "False"): "NodeNotReady",
+}
 NETWORK_NOT_READY = (
     "container runtime network not ready: NetworkReady=false"
     " reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not"
@@ -183,6 +193,11 @@ def node_status(
         **runtime_features(runtime_status),
         "declaredFeatures": list(DECLARED_FEATURES),
     }
+
+
+def condition_event(kind: str, status: str) -> str:
+    """The reason of the event that tells of a condition's new status."""
+    return _EVENTS[kind, status]
 
 
 def node_status_has_changed(old: Object, new: Object) -> bool:
