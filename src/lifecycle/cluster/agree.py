@@ -9,9 +9,12 @@ cluster, as the recorded one was.
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 from lifecycle.cluster import like
+from lifecycle.cluster.audited import log_created_pods, read_log
 from lifecycle.cluster.cluster import ADMIN, Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
@@ -67,9 +70,10 @@ def agreement_with(
     """
     theirs = recording or open_recording()
 
-    async def main() -> AgreementTable:
+    async def main(folder: Path) -> AgreementTable:
+        audit = log_created_pods(folder) if scenario in BY_MOMENT else None
         config = ClusterConfig(
-            like=theirs.path, https=False, seed=seed, latency=latency
+            like=theirs.path, https=False, seed=seed, latency=latency, audit=audit
         )
         cluster = Cluster(config)
         try:
@@ -81,10 +85,17 @@ def agreement_with(
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
                 cluster.server, (ADMIN, cluster.admin_groups)
             )
-            table = await compare_cluster(target, theirs, scenario, on_step=on_step)
+            table = await compare_cluster(
+                target,
+                theirs,
+                scenario,
+                on_step=on_step,
+                audit=lambda: read_log(audit) if audit is not None else (),
+            )
         finally:
             await cluster.stop()
         mark_given(table, theirs, theirs.exchanges(scenario))
         return table
 
-    return on_virtual_time(main())
+    with tempfile.TemporaryDirectory() as folder:
+        return on_virtual_time(main(Path(folder)))

@@ -23,6 +23,12 @@ _EVERYTHING = (
 )
 
 
+_CREATED_PODS = (
+    "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Request, verbs:"
+    " [create], resources: [{group: '', resources: [pods]}]}, {level: None}]}"
+)
+
+
 async def audited(
     argv: Sequence[str] = DEFAULT_COMMAND, config: ClusterConfig | None = None
 ) -> list[dict[str, Any]]:
@@ -31,17 +37,25 @@ async def audited(
     Raises FollowError as `follow` does.
     """
     with tempfile.TemporaryDirectory() as folder:
-        options = _log_everything(Path(folder))
+        options = _log(Path(folder), _EVERYTHING)
         await follow(argv, replace(config or ClusterConfig(), audit=options))
-        return _read(options)
+        return read_log(options)
 
 
-def _log_everything(folder: Path) -> AuditOptions:
+def log_created_pods(folder: Path) -> AuditOptions:
+    """A log of nothing but the requests that create pods: when they came, and when
+    they were answered.
+    """
+    return _log(folder, _CREATED_PODS)
+
+
+def _log(folder: Path, rules: str) -> AuditOptions:
     policy = folder / "policy.yaml"
-    policy.write_text(_EVERYTHING)
+    policy.write_text(rules)
     return AuditOptions(policy_file=policy, log_path=folder / "audit.jsonl")
 
 
-def _read(options: AuditOptions) -> list[dict[str, Any]]:
+def read_log(options: AuditOptions) -> list[dict[str, Any]]:
+    """Its lines so far."""
     assert options.log_path is not None
     return [json.loads(line) for line in options.log_path.read_text().splitlines()]
