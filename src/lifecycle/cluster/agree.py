@@ -9,16 +9,14 @@ cluster, as the recorded one was.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from lifecycle.cluster import like
-from lifecycle.cluster.audited import log_created_pods, read_log
-from lifecycle.cluster.cluster import ADMIN, Cluster
+from lifecycle.cluster.cluster import ADMIN
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.like import Likeness
+from lifecycle.cluster.noted_creations import NotingCluster
 from lifecycle.cluster.past_events import past_events
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
@@ -70,12 +68,11 @@ def agreement_with(
     """
     theirs = recording or open_recording()
 
-    async def main(folder: Path) -> AgreementTable:
-        audit = log_created_pods(folder) if scenario in BY_MOMENT else None
+    async def main() -> AgreementTable:
         config = ClusterConfig(
-            like=theirs.path, https=False, seed=seed, latency=latency, audit=audit
+            like=theirs.path, https=False, seed=seed, latency=latency
         )
-        cluster = Cluster(config)
+        cluster = NotingCluster(config)
         try:
             await cluster.start()
             await like.plant(
@@ -90,12 +87,11 @@ def agreement_with(
                 theirs,
                 scenario,
                 on_step=on_step,
-                audit=lambda: read_log(audit) if audit is not None else (),
+                audit=lambda: cluster.created,
             )
         finally:
             await cluster.stop()
         mark_given(table, theirs, theirs.exchanges(scenario))
         return table
 
-    with tempfile.TemporaryDirectory() as folder:
-        return on_virtual_time(main(Path(folder)))
+    return on_virtual_time(main())

@@ -23,12 +23,6 @@ _EVERYTHING = (
 )
 
 
-_CREATED_PODS = (
-    "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Request, verbs:"
-    " [create], resources: [{group: '', resources: [pods]}]}, {level: None}]}"
-)
-
-
 async def audited(
     argv: Sequence[str] = DEFAULT_COMMAND, config: ClusterConfig | None = None
 ) -> list[dict[str, Any]]:
@@ -37,25 +31,17 @@ async def audited(
     Raises FollowError as `follow` does.
     """
     with tempfile.TemporaryDirectory() as folder:
-        options = _log(Path(folder), _EVERYTHING)
+        options = _log_everything(Path(folder))
         await follow(argv, replace(config or ClusterConfig(), audit=options))
-        return read_log(options)
+        return _read(options)
 
 
-def log_created_pods(folder: Path) -> AuditOptions:
-    """A log of nothing but the requests that create pods: when they came, and when
-    they were answered.
-    """
-    return _log(folder, _CREATED_PODS)
-
-
-def _log(folder: Path, rules: str) -> AuditOptions:
+def _log_everything(folder: Path) -> AuditOptions:
     policy = folder / "policy.yaml"
-    policy.write_text(rules)
+    policy.write_text(_EVERYTHING)
     return AuditOptions(policy_file=policy, log_path=folder / "audit.jsonl")
 
 
-def read_log(options: AuditOptions) -> list[dict[str, Any]]:
-    """Its lines so far."""
+def _read(options: AuditOptions) -> list[dict[str, Any]]:
     assert options.log_path is not None
     return [json.loads(line) for line in options.log_path.read_text().splitlines()]

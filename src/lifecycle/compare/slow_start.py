@@ -37,9 +37,11 @@ class SlowStart:
         """Read the audit log. `raised`: by how much each ReplicaSet was, each time."""
         ordered = sorted(lines, key=lambda line: str(line["stageTimestamp"]))
         owners = {
-            line["auditID"]: _owner(line)
+            line["auditID"]: owner
             for line in ordered
-            if line["stage"] == _COMPLETE and _creates_a_pod(line)
+            if line["stage"] == _COMPLETE
+            and _creates_a_pod(line)
+            and (owner := _owner(line))
         }
         asked: dict[str, list[str]] = defaultdict(list)
         answered: set[str] = set()
@@ -76,7 +78,10 @@ def _creates_a_pod(line: Mapping[str, Any]) -> bool:
 
 
 def _owner(line: Mapping[str, Any]) -> str:
-    return str(line["requestObject"]["metadata"]["ownerReferences"][0]["name"])
+    """Whose pod it is; empty for a refusal that does not repeat what was asked."""
+    metadata = (line.get("requestObject") or {}).get("metadata") or {}
+    references = metadata.get("ownerReferences") or [{"name": ""}]
+    return str(references[0]["name"])
 
 
 def _batch_of(number: int, raised: Sequence[int]) -> int:
