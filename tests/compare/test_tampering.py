@@ -173,6 +173,15 @@ def scheduled(message: str | None, manager: str = "kube-scheduler") -> Object:
                 status={"conditions": conditions} if message else {"conditions": []})  # fmt: skip
 
 
+def starting(phase: str, *, owned: bool = False) -> Object:
+    """A pod in the kubelet's hands, which owns the phase once it has changed it."""
+    fields = {"f:status": {"f:startTime": {}} | ({"f:phase": {}} if owned else {})}
+    entry = {"manager": "kubelet", "subresource": "status", "fieldsV1": fields}
+    return said(
+        "Pod", metadata={"managedFields": [entry]}, status={"phase": phase, "startTime": "2026-01-01T00:00:00Z"}
+    )
+
+
 def put(*path: Any, value: Any) -> Callable[[Any], None]:
     def tamper(document: Any) -> None:
         holder = document
@@ -329,6 +338,8 @@ CASES: dict[str, list[Case]] = {
     NAME: [
         Case(scheduled("no node fits"), scheduled(None), put("metadata", "managedFields", 0, "manager", value="me"),
              WRITERS),
+        Case(starting("Pending"), starting("Running", owned=True), put("status", "phase", value="Failed"), WRITERS),
+        Case(starting("Pending"), starting("Running", owned=True), put("metadata", "managedFields", value=[]), WRITERS),
     ],
     BY_NAME: [
         Case(generated("x-aaaaa", "x-bbbbb"), generated("x-ccccb", "x-dddda"), lambda doc: doc["items"].pop()),

@@ -17,7 +17,14 @@ def compare_recordings(ours, theirs, scenario):
 EQUAL = ("discovery", "objects", "journey", "storage", "authn", "authz", "admission", "corpus", "etcd", "services")
 LOOKED_AT = {
     "scheduling": {"preemption-victim": 3},
-    "kubelet": {"image-id-of-two-names": 6, "crash-loop-caught-at-another-turn": 20, "output-of-programs": 10},
+    "kubelet": {
+        "image-id-of-two-names": 6,
+        "crash-loop-caught-at-another-turn": 12,
+        "crash-loop-a-turn-further": 2,
+        "crash-loop-in-managed-fields": 4,
+        "limits-read-back-or-not": 2,
+        "output-of-programs": 10,
+    },
 }
 
 

@@ -17,6 +17,7 @@ from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cri.hollow.runtime import HollowRuntime
+from lifecycle.cri.hollow.step_times import Latency
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
@@ -79,7 +80,7 @@ class SmallCluster:
 @asynccontextmanager
 async def small_cluster(
     *,
-    latency: float = 0.0,
+    latency: Latency = 0.0,
     nodes: tuple[str, ...] = NODES,
     summary: Callable[[], Awaitable[Summary]] | None = None,
 ) -> AsyncIterator[SmallCluster]:

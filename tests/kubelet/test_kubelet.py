@@ -14,6 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.backoff import Backoff
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
+from lifecycle.cri.hollow.step_times import RECORDED
 from lifecycle.kubelet.kubelet import USER_AGENT, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
@@ -194,6 +195,24 @@ def test_a_kubelet_that_restarts_finds_its_pods_again() -> None:
             after = await cluster.pod("p")
             assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
             assert len(await old.list_containers()) == 1
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("grace", [0, 30])
+def test_a_pod_that_its_source_has_forgotten_holds_no_room_though_it_is_still_being_stopped(grace: int) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE, latency=RECORDED) as cluster:
+            for name in ("first", "second"):
+                pod = nginx(name, nodeName="lifecycle-worker")
+                pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1500m"}}
+                if name == "second":
+                    await cluster.admin.delete(resource("pods"), "first", "default", grace_period=grace)
+                await cluster.create_pod(pod)
+                await asyncio.sleep(0.1 if name == "second" else 10)
+            assert len(await cluster.runtimes["lifecycle-worker"].list_containers()) == 1  # the first one's
+            phase = (await cluster.pod("second"))["status"]["phase"]
+            assert phase == ("Pending" if grace == 0 else "Failed")
 
     run_virtual(main())
 

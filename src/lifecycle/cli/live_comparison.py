@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lifecycle.compare import AgreementTable
+    from lifecycle.inspector import LiveCluster
 
 OF_THE_START = "objects"
 WITH_PODS = "journey"
@@ -35,20 +36,10 @@ def record_now(
     scenario.
     """
     from lifecycle.inspector import LiveCluster
-    from lifecycle.inspector.recorder import DEFAULT_SCENARIOS, record
+    from lifecycle.inspector.recorder import record
 
     with LiveCluster(context) as cluster:
-        if not stages:
-            has_nodes = bool(cluster.get("/api/v1/nodes")["items"])
-            stages = tuple(
-                stage for stage in DEFAULT_SCENARIOS if has_nodes or stage != WITH_PODS
-            )
-            if not has_nodes:
-                click.echo(
-                    f"{context} has no nodes: {WITH_PODS}, which runs pods, is left"
-                    " out",
-                    err=True,
-                )
+        stages = stages or playable(cluster, context)
         asked = tuple(dict.fromkeys((OF_THE_START, *stages)))
         path = record(
             cluster,
@@ -58,6 +49,18 @@ def record_now(
             progress=sys.stderr.isatty(),
         )
     return str(path), stages
+
+
+def playable(cluster: LiveCluster, context: str) -> tuple[str, ...]:
+    """The scenarios that a cluster of its kind can play; says what is left out."""
+    from lifecycle.inspector.recorder import DEFAULT_SCENARIOS
+
+    if cluster.get("/api/v1/nodes")["items"]:
+        return DEFAULT_SCENARIOS
+    click.echo(
+        f"{context} has no nodes: {WITH_PODS}, which runs pods, is left out", err=True
+    )
+    return tuple(stage for stage in DEFAULT_SCENARIOS if stage != WITH_PODS)
 
 
 def noise_floor(tables: Sequence[AgreementTable]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from lifecycle.cli.live_comparison import playable
 from lifecycle.cli.refusal import Misused, Refusal, refusals
 
 
@@ -38,7 +39,6 @@ def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) ->
     Touches only namespaces that it creates, and deletes them again, also after Ctrl-C.
     """
     from lifecycle.inspector import LiveCluster
-    from lifecycle.inspector.recorder import DEFAULT_SCENARIOS
     from lifecycle.inspector.recorder import record as make_recording
     from lifecycle.inspector.scenario import scenario_names
 
@@ -54,7 +54,7 @@ def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) ->
         recording = make_recording(
             cluster,
             out,
-            scenarios or DEFAULT_SCENARIOS,
+            scenarios or playable(cluster, context),
             pause=pause,
             progress=sys.stderr.isatty(),
         )

@@ -12,10 +12,11 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.cluster import like
-from lifecycle.cluster.cluster import ADMIN, Cluster
+from lifecycle.cluster.cluster import ADMIN
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.given import mark_given
 from lifecycle.cluster.like import Likeness
+from lifecycle.cluster.noted_creations import NotingCluster
 from lifecycle.cluster.past_events import past_events
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
@@ -71,7 +72,7 @@ def agreement_with(
         config = ClusterConfig(
             like=theirs.path, https=False, seed=seed, latency=latency
         )
-        cluster = Cluster(config)
+        cluster = NotingCluster(config)
         try:
             await cluster.start()
             await like.plant(
@@ -81,7 +82,13 @@ def agreement_with(
             target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
                 cluster.server, (ADMIN, cluster.admin_groups)
             )
-            table = await compare_cluster(target, theirs, scenario, on_step=on_step)
+            table = await compare_cluster(
+                target,
+                theirs,
+                scenario,
+                on_step=on_step,
+                audit=lambda: cluster.created,
+            )
         finally:
             await cluster.stop()
         mark_given(table, theirs, theirs.exchanges(scenario))

@@ -19,6 +19,7 @@ from lifecycle.compare.masked import ABSENT, Mark, Masked, as_optional, marks_of
 
 NAME = "still being written by its controller"
 KUBELET = frozenset({"kubelet"})
+PENDING = "Pending"
 WRITERS = KUBELET | {"kube-controller-manager", "kube-scheduler"}
 
 
@@ -40,6 +41,10 @@ def soften_in_flight(raw: Any, normalised: Any, writers: frozenset[str]) -> Any:
         if manager in writers and entry.get("subresource") == "status":
             loose = _free if manager in KUBELET else _optional
             normalised = _loosen(raw, normalised, entry["fieldsV1"], loose)
+            if manager in KUBELET and (raw.get("status") or {}).get("phase") == PENDING:
+                # what the server wrote at first; the kubelet owns a phase it changed
+                phase = {"phase": loose(PENDING)}
+                normalised = normalised | {"status": normalised["status"] | phase}
             managed = list(normalised["metadata"]["managedFields"])
             managed[index] = as_optional(managed[index], NAME)
             normalised = normalised | {

@@ -23,13 +23,15 @@ FRESH = "objects"
 @dataclass(slots=True, frozen=True)
 class Observations:
     """One side of a comparison. `before`: objects that were there from the start;
-    `leftovers`: pods of the scenario before, which may have been on their way out.
+    `leftovers`: pods of the scenario before, which may have been on their way out;
+    `audit`: the API server's log of it.
     """
 
     exchanges: Sequence[Exchange]
     lines: Sequence[dict[str, Any]] = ()
     before: Sequence[dict[str, Any]] = ()
     leftovers: Sequence[dict[str, Any]] = ()
+    audit: Sequence[dict[str, Any]] = ()
 
     def placements(self) -> Placements:
         """Who stood where, and when: from a watch of the pods if there was one, else
@@ -63,6 +65,7 @@ def observations_of(recording: Recording, scenario: str) -> Observations:
         watched_lines(recording, scenario),
         settled_before(recording),
         left_behind(recording, scenario),
+        audited_lines(recording, scenario),
     )
 
 
@@ -105,6 +108,14 @@ def watched_lines(recording: Recording, scenario: str) -> list[dict[str, Any]]:
     """What watchers saw in a scenario; nothing where nobody watched."""
     try:
         return list(recording.watch(scenario))
+    except InspectorError:
+        return []
+
+
+def audited_lines(recording: Recording, scenario: str) -> list[dict[str, Any]]:
+    """The audit log of a scenario; nothing where none was kept."""
+    try:
+        return list(recording.audit(scenario))
     except InspectorError:
         return []
 

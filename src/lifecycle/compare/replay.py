@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,7 @@ async def compare_cluster(
     on_step: Callable[[Step], None] | None = None,
     like_recorded: bool = True,
     given: str = "",
+    audit: Callable[[], Sequence[dict[str, Any]]] = tuple,
 ) -> AgreementTable:
     """Ask `target` what the recorded cluster was asked, and compare.
 
@@ -49,7 +50,8 @@ async def compare_cluster(
     the scenario's watches are compared as well. Only the admin's questions are asked.
     `on_step` hears of every step before it is taken. `like_recorded`: the target has
     the recorded cluster's nodes and add-ons. `given`: where the target had its answers
-    from, if it did not work them out.
+    from, if it did not work them out. `audit`: the target's own audit log, asked for
+    when all is over.
     """
     questions = (
         load_scenario(scenario)
@@ -73,7 +75,12 @@ async def compare_cluster(
     ]
     return compare_observations(
         scenario,
-        Observations(ours, lines, settled_before(recording) if like_recorded else ()),
+        Observations(
+            ours,
+            lines,
+            settled_before(recording) if like_recorded else (),
+            audit=audit(),
+        ),
         replace(observations_of(recording, scenario), exchanges=theirs),
         name,
         f"recording {recording.provenance}",

@@ -83,13 +83,15 @@ class _Deployment:
 @dataclass(slots=True)
 class Rollouts:
     """One cluster's rollouts, read from its watch, and the `complaints` about them.
-    `generations`: those that each ReplicaSet was seen with.
+    `generations`: those that each ReplicaSet was seen with; `raised`: by how much it
+    was, each time.
     """
 
     checks: int = 0
     complaints: list[str] = field(default_factory=list)
     steps: Counter[tuple[str, int, int]] = field(default_factory=Counter)
     generations: dict[str, set[int]] = field(default_factory=dict)
+    raised: dict[str, list[int]] = field(default_factory=dict)
     _deployments: dict[str, _Deployment] = field(default_factory=dict)
     _generations: dict[str, int] = field(default_factory=dict)
 
@@ -196,6 +198,7 @@ class Rollouts:
         total = deployment.total
         step = f"ReplicaSet {name} from {before} to {now}"
         if now > before:
+            self.raised.setdefault(name, []).append(now - before)
             self._hold(
                 any(
                     total <= limits.at_most

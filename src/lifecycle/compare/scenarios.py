@@ -25,6 +25,7 @@ from lifecycle.compare.pairing import pair_siblings
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.rollout_steps import soften_steps
 from lifecycle.compare.rollouts import Rollouts, compare_rollouts
+from lifecycle.compare.slow_start import SlowStart, compare_slow_starts
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, Recording
 
@@ -99,6 +100,8 @@ def compare_observations(
     )
     if watched:
         add_rollouts(table, scenario, rollouts[0], rollouts[1])
+        if ours.audit and theirs.audit:
+            add_slow_starts(table, scenario, (ours, theirs), rollouts)
         add_watches(table, scenario, ours, theirs, lawful=lawful)
     return table
 
@@ -171,6 +174,31 @@ def add_rollouts(
         our_steps,
         their_steps,
         compare_rollouts(ours, theirs),
+    )
+
+
+def add_slow_starts(
+    table: AgreementTable,
+    scenario: str,
+    sides: Sequence[Observations],
+    rollouts: Sequence[Rollouts],
+) -> Row:
+    """Hold each side's creations of pods to the batches of a slow start."""
+    held = [
+        SlowStart.of(side.audit, rollout.raised)
+        for side, rollout in zip(sides, rollouts, strict=True)
+    ]
+    ours, theirs = (
+        f"{one.checks - len(one.complaints)} of {one.checks} pods waited for the batch"
+        " before"
+        for one in held
+    )
+    return table.add(
+        f"{scenario}: audit log",
+        "slow start of replica sets",
+        ours,
+        theirs,
+        compare_slow_starts(*held),
     )
 
 

@@ -245,7 +245,7 @@ class Kubelet:
 
     def _can_admit_pod(self, pod: Object) -> PodAdmitResult:
         uid = pod["metadata"]["uid"]
-        others = [p for p in self.pods.active_pods() if p["metadata"]["uid"] != uid]
+        others = [p for p in self.pods.counted_pods() if p["metadata"]["uid"] != uid]
         node = self.registration.node_as_known()
         attributes = PodAdmitAttributes(pod, others, node, self.allocatable)
         result = can_admit_pod(self.admit_handlers, attributes)

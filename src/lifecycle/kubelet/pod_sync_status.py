@@ -27,12 +27,13 @@ class State(Enum):
 
 
 class PodSyncStatus:
-    """One pod's worker."""
+    """One pod's worker. `forgotten`: its source knows it no more."""
 
     __slots__ = (
         "deadline_timer",
         "ended",
         "finished",
+        "forgotten",
         "grace_period",
         "late_news",
         "pending",
@@ -61,6 +62,7 @@ class PodSyncStatus:
         self.late_news = False
         self.update: tuple[str, float] | None = None
         """Who asked first for the next transaction, and when, on the loop's clock."""
+        self.forgotten = False
         self.status_fn: Callable[[Object], Object] | None = None
 
     def cancel_timers(self) -> None:
@@ -120,6 +122,18 @@ class PodSyncStatuses:
             status.pod
             for status in self._pods.values()
             if status.state is not State.TERMINATED
+        ]
+
+    def counted_pods(self) -> list[Object]:
+        """Those of them that count when another wants to be admitted: what its source
+        has forgotten holds no room, even while it is being stopped.
+
+        Upstream: `Kubelet.GetActivePods`, which begins with the pod manager's.
+        """
+        return [
+            status.pod
+            for status in self._pods.values()
+            if status.state is not State.TERMINATED and not status.forgotten
         ]
 
     def all_pods(self) -> list[Object]:

@@ -111,6 +111,7 @@ class PodWorkers:
         """The pod has disappeared from the API server: end it."""
         known = self._pods.get(uid)
         if known is not None:
+            known.forgotten = True
             self._terminate(known, known.grace_period)
             self._request(known, "kill")
 
