@@ -123,9 +123,13 @@ def test_which_predicates_and_priorities_there_were() -> None:
     ]  # fmt: skip
     assert DEFAULT_PREDICATES == ("CheckNodeUnschedulable", "GeneralPredicates", "PodToleratesNodeTaints")
     assert MANDATORY == ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
-    assert dict.fromkeys(
-        ("LeastRequestedPriority", "BalancedResourceAllocation", "NodeAffinityPriority", "TaintTolerationPriority"), 1
-    ) == DEFAULT_PRIORITIES
+    assert (
+        dict.fromkeys(
+            ("LeastRequestedPriority", "BalancedResourceAllocation", "NodeAffinityPriority", "TaintTolerationPriority"),
+            1,
+        )
+        == DEFAULT_PRIORITIES
+    )
     assert MAX_PRIORITY == 10
     assert set(PREDICATES) <= set(FILTERS)
     assert set(PRIORITIES) - set(SCORES) == {"EqualPriority"}
