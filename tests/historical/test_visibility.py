@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, WatchFrame
+from lifecycle.api.status import StatusError, failure
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
 from lifecycle.historical.apiserver.initializer_visibility import _body, _inward, _watched, shown
 from lifecycle.historical.apiserver.initializers import STATE, _transition
+from lifecycle.historical.controllers.initializer_controller import InitializerController
 from tests.apiserver.admission_server import Asker, config_map
+from tests.fake_api import FakeAPI
 from tests.historical.test_initializers import MAPS, play
 
 PENDING = {"pending": [{"name": "x.example.com"}]}
@@ -202,3 +204,25 @@ def test_a_dry_run_and_whoever_sees_everything_do_not_wait() -> None:
         assert (refused.obj or {})["message"].endswith("initializers may not set a result on creation")
 
     play(scene, ("x.example.com", "configmaps"))
+
+
+@pytest.mark.parametrize(("code", "raised"), [(404, False), (409, True), (403, True), (500, True)])
+def test_an_initializer_tries_again_unless_the_object_is_gone(code: int, raised: bool) -> None:
+    class Refusing(FakeAPI):
+        async def round_trip(self, request: Request) -> Response:
+            if request.method == "PUT":
+                return Response(code, obj=failure(code, "Any", "no").status)
+            return await super().round_trip(request)
+
+    async def main() -> None:
+        controller = InitializerController(Client(Refusing(), "x"), "x.example.com", MAPS, lambda obj: None)
+        obj = {"metadata": {"name": "m", "namespace": "ns", "initializers": PENDING}}
+        controller._informer.indexer.set("ns/m", obj)
+        if raised:
+            with pytest.raises(StatusError):
+                await controller._sync("ns/m")
+        else:
+            await controller._sync("ns/m")
+        await controller._sync("ns/gone")
+
+    asyncio.run(main())
