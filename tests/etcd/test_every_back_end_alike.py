@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import all_resources, resource
-from lifecycle.etcd import memory, sqlite
+from lifecycle.etcd import conformance, memory, sqlite
 from lifecycle.etcd import store as contract
 from lifecycle.etcd.conformance import CHECKS, run_check
 from lifecycle.etcd.etcd import EtcdStore
@@ -23,7 +23,17 @@ from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.etcd.lease_manager import LeaseManager
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.sqlite import SQLiteStore
-from lifecycle.etcd.store import Bell, CompactedError, Event, KeyValue, RangeResult, Store, StoreError, prefix_end
+from lifecycle.etcd.store import (
+    Bell,
+    CompactedError,
+    Event,
+    KeyValue,
+    LeaseNotFoundError,
+    RangeResult,
+    Store,
+    StoreError,
+    prefix_end,
+)
 from lifecycle.etcd.watches import EventWatch, Watches
 from tests.etcd.fake_gateway import FakeGateway
 
@@ -130,7 +140,11 @@ class Broken(MemoryStore):
 
     def __init__(self, how: str) -> None:
         super().__init__()
-        self.how = how
+        self.how, self.behind = how, False
+
+    @property
+    def revision(self) -> int:
+        return self._revision - (1 if self.behind else 0)
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         if self.how == "the past is now":
@@ -179,6 +193,29 @@ class Broken(MemoryStore):
                 lease = 0
             case "a refusal leaves something" if len(value) > contract.MAX_REQUEST_BYTES:
                 await super().put(key, b"y")
+            case "writes are refused":
+                return None
+            case "a refusal takes something" if len(value) > contract.MAX_REQUEST_BYTES:
+                await super().delete(key)
+            case "old conditions hold" if expected is not None and (held := self._live.get(key)):
+                expected = held.mod_revision if expected == held.create_revision else expected
+            case "what is gone can be built on" if key not in self._live:
+                expected = None
+            case "losers do not wait":
+                held = self._live.get(key)
+                if expected is not None and expected != (held.mod_revision if held else 0):
+                    self.behind = True
+                    return None
+            case "a late refusal costs a revision" if expected and (held := self._live.get(key)) and held.version == 2:
+                self._revision += 1
+            case "revisions jump":
+                self._revision += 1
+            case "leases come first":
+                self._leases.check(lease)
+            case "the first life counts" | "deletions are states" if expected and key not in self._live:
+                past = self._versions.get(key, [])
+                if past and (expected == past[-1].mod_revision) == (self.how == "deletions are states"):
+                    expected = None
             case "compare, and then swap" if expected is not None:
                 held = await self.get(key)
                 if expected != (held.mod_revision if held else 0):
@@ -195,6 +232,8 @@ class Broken(MemoryStore):
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
         if self.how == "deletions are unconditional":
             expected = None
+        if self.how == "what is gone is deleted again" and expected and key not in self._live:
+            return self.revision
         done = await super().delete(key, expected=expected)
         return self.revision if done is None and self.how == "deletes what is not there" else done
 
@@ -306,6 +345,48 @@ def test_a_store_that_breaks_a_promise_is_found_out(how: str) -> None:
 
     with pytest.raises((AssertionError, TimeoutError, CompactedError)):
         run_virtual(run_check(SABOTAGES[how], store))
+
+
+@pytest.mark.parametrize(
+    ("how", "check", "words"),
+    [
+        ("writes are refused", "a_range_is_ordered_and_ends_before_its_end", "an unconditional write was refused"),
+        ("compaction may go back", "compaction_forgets_the_past_and_nothing_else", "no CompactedError"),
+        ("a refusal leaves something", "a_write_has_a_largest_size", "a write that was refused has left something"),
+        ("a refusal takes something", "a_write_has_a_largest_size", "a write that was refused has taken something away"),
+        ("values are text", "values_are_any_bytes_and_keys_any_text", "high"),
+        ("zero is any", "a_write_happens_only_if_its_condition_holds", "created twice"),
+        ("old conditions hold", "a_write_happens_only_if_its_condition_holds", "an old condition held"),
+        ("a late refusal costs a revision", "a_write_happens_only_if_its_condition_holds", "a refused write made a revision"),
+        ("what is gone is deleted again", "a_write_happens_only_if_its_condition_holds", "deleted twice"),
+        ("what is gone can be built on", "a_write_happens_only_if_its_condition_holds", "wrote over a key that is gone"),
+        ("losers do not wait", "one_of_many_racing_writers_wins", "a loser came back before the winner's write could be seen"),
+        ("the past is now", "the_past_stays_as_it_was", "0 at "), ("ranges are now", "the_past_stays_as_it_was", "at "),
+        ("watches tell twice", "a_watch_tells_each_change_once_in_order", "6 events instead of 3"),
+        ("revisions jump", "many_keys_come_back_whole", "revisions are not counted one by one"),
+        ("leases come first", "a_lease_takes_its_keys_along", "a write that does not happen needs no lease"),
+        ("the first life counts", "what_was_deleted_before_the_line_is_gone_and_begins_anew", "the first life's revision still counts"),
+        ("deletions are states", "what_was_deleted_before_the_line_is_gone_and_begins_anew", "a deletion is no state to build on"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_broken_promise(how: str, check: str, words: str) -> None:
+    async def store() -> Store:
+        return Broken(how)
+
+    with pytest.raises((AssertionError, LeaseNotFoundError)) as caught:
+        run_virtual(run_check(check, store))
+    if how != "leases come first":  # an error of the store's own comes through
+        said = str(caught.value).partition("\n")[0]
+        assert said == words or (words.endswith(" ") and said.startswith(words))
+
+
+def test_a_check_is_kept_under_its_name_in_the_chapter_it_belongs_to() -> None:
+    for name, function in CHECKS.items():
+        chapter = function.__module__.rpartition(".")[2]
+        assert getattr(getattr(conformance, chapter), name) is function
+    assert set(conformance.__all__) == {
+        "CHECKS", "StoreFactory", "compaction", "kv", "lease", "range", "run_check", "txn", "watch",
+    }  # fmt: skip
 
 
 def test_checks_that_a_broken_store_is_known_for() -> None:

@@ -83,6 +83,18 @@ def test_docstrings_and_annotations_are_not_broken(checkout):
     assert not [c for some in places.values() for c in some if c.operator.startswith("ReplaceTrueWithFalse")]
 
 
+def test_what_only_type_checkers_heed_is_not_broken(tmp_path):
+    """The star between parameters is no product, and nobody who runs a program asks for a type variable's bounds."""
+    module = tmp_path / "typed.py"
+    module.write_text("T = TypeVar('T', bound=a * b, contravariant=True)\ndef f(x, *, y=2 * 3):\n    return x * y\n")
+    broken = {(c.line, c.operator) for some in candidates(module).values() for c in some}
+    assert {line for line, _ in broken} == {2, 3}
+    products = [
+        c for some in candidates(module).values() for c in some if c.operator == "ReplaceBinaryOperator_Mul_Div"
+    ]
+    assert [(c.line, c.column) for c in products] == [(2, 16), (3, 13)]
+
+
 def test_a_sample_is_the_same_for_a_seed_and_has_one_mutant_per_place(checkout):
     module = checkout / "src/lifecycle/toy.py"
     chosen = sample({module: None}, 8, seed=3)

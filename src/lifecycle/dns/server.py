@@ -111,7 +111,6 @@ class ClusterDNS:
                 self._connections
             ):  # a client that holds its connection open must not hold up the end
                 writer.transport.abort()
-            await asyncio.sleep(0)
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 

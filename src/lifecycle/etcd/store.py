@@ -118,7 +118,7 @@ class RangeResult:
     kvs: list[KeyValue]
     revision: int
     count: int
-    more: bool = False
+    more: bool
 
 
 class Bell:

@@ -134,7 +134,7 @@ class InitializerVisibility:
         }
         watch = replace(
             request, method="GET", obj=None, body=b"", headers={}, accepts_object=True,
-            query={"watch": ["true"], **query},
+            query=query,
             info=replace(info, verb="watch", field_selector=query["fieldSelector"][0]),
         )  # fmt: skip
         response = await self._inner(watch)
