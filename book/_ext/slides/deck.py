@@ -58,7 +58,7 @@ def _of_source(row: Row, source: Source, found: Harvest) -> Iterator[Slide]:
     title = html.escape(found.title)
     if source.is_lab:
         steps = "".join(f"<li>{html.escape(name)}</li>" for name in found.headings)
-        body = f"{''.join(found.lead)}<ol>{steps}</ol>"
+        body = f"{''.join(found.lead)}<ul>{steps}</ul>"
         link = [("the lab", f"../{source.page}.html")]
         yield Slide("lab", title, body, row, links=link)
         return
