@@ -8,19 +8,22 @@ and what is folded stands open, since many cannot unfold it.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bs4 import BeautifulSoup
 
 CASE = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
 """Attributes of drawings, which the parser writes in small letters."""
+PAGE = re.compile(r"^(?![a-z]+:)([^#]+)\.html(?=#|$)")
+"""A link to a page of the site, as a cell writes it; here pages are called otherwise."""
 FOLDED = "details:not(.journey-stepper details)"
 ONLY_FOLDS = "details.hide > summary"
 """A summary that says *show* or *hide* and nothing else."""
 
 
 def for_readers(body: str) -> str:
-    """The same page, well-formed, without scripts, unfolded."""
+    """The same page, well-formed, without scripts, unfolded, with links that arrive."""
     soup = BeautifulSoup(body, "html.parser")
     for tag in soup.find_all("script"):
         tag.extract()
@@ -29,6 +32,8 @@ def for_readers(body: str) -> str:
     for tag in soup.select(FOLDED):
         tag.attrs.pop("name", None)
         tag["open"] = "open"
+    for tag in soup.find_all("a", href=True):
+        tag["href"] = PAGE.sub(r"\1.xhtml", str(tag["href"]))
     for tag in soup.select("svg, svg *"):
         tag.attrs = {CASE.get(name, name): value for name, value in tag.attrs.items()}
     return soup.decode(formatter="minimal")

@@ -63,3 +63,17 @@ def test_drawings_keep_their_measure() -> None:
     drawing = page.find("svg")
     assert drawing is not None
     assert drawing.get("viewBox") == "0 0 9 4"
+
+
+@pytest.mark.parametrize(
+    ("link", "place"),
+    [
+        ("../a/page.html#x", "../a/page.xhtml#x"),
+        ("page.html", "page.xhtml"),
+        ("https://example.com/page.html", "https://example.com/page.html"),
+        ("#x.html", "#x.html"),
+    ],
+)
+def test_a_link_that_a_cell_has_written_arrives(link: str, place: str) -> None:
+    [found] = parsed(f'<a href="{link}">x</a>').iter("a")
+    assert found.get("href") == place
