@@ -3,7 +3,7 @@
 What cells show is HTML as a browser forgives it: `<br>`, attributes without a value, a
 tag that is never closed. One of these and a reader shows an error instead of the page.
 So each page is written anew, well-formed. Scripts go, since few readers run them;
-and what is folded stands open, since many cannot unfold it.
+and code and text that is folded stands open, since many cannot unfold it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from bs4 import BeautifulSoup
 CASE = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
 """Attributes of drawings, which the parser writes in small letters."""
 PAGE = re.compile(r"^(?![a-z]+:)([^#]+)\.html(?=#|$)")
-"""A link to a page of the site, as a cell writes it; here pages are called otherwise."""
-FOLDED = "details:not(.journey-stepper details)"
-ONLY_FOLDS = "details.hide > summary"
-"""A summary that says *show* or *hide* and nothing else."""
+"""A link to a page of the site, as a cell writes it; here pages have another ending."""
+CODE = "details.hide"
+"""Folded code. Its summary says *show* or *hide*, and nothing else."""
+FOLDED = "details.sd-dropdown, details.admonition"
+"""Folded text. A lab's hints stay folded, where the reader can fold."""
 
 
 def for_readers(body: str) -> str:
@@ -27,8 +28,10 @@ def for_readers(body: str) -> str:
     soup = BeautifulSoup(body, "html.parser")
     for tag in soup.find_all("script"):
         tag.extract()
-    for tag in soup.select(ONLY_FOLDS):
-        tag.extract()
+    for tag in soup.select(CODE):
+        for summary in tag.find_all("summary", recursive=False):
+            summary.extract()
+        tag.name = "div"
     for tag in soup.select(FOLDED):
         tag.attrs.pop("name", None)
         tag["open"] = "open"

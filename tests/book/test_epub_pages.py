@@ -40,20 +40,26 @@ def test_scripts_go_and_text_stays() -> None:
     assert page.find("script") is None
 
 
-def test_what_is_folded_stands_open_and_labels_that_only_fold_go() -> None:
+def test_folded_code_and_text_stands_open_and_labels_that_only_fold_go() -> None:
     page = parsed(
         '<details class="admonition hide above-input"><summary>Show code</summary><pre>x</pre></details>'
         '<details class="sd-dropdown" name="a"><summary>The other sentences</summary>y</details>'
     )
-    hidden, told = page.findall("details")
-    assert (hidden.get("open"), told.get("open"), told.get("name")) == ("open", "open", None)
-    assert hidden.find("summary") is None
-    assert told.findtext("summary") == "The other sentences"
+    [code] = page.findall("div")
+    [told] = page.findall("details")
+    assert [part.tag for part in code] == ["pre"]
+    assert (told.get("open"), told.get("name"), told.findtext("summary")) == ("open", None, "The other sentences")
 
 
-def test_a_journey_to_step_through_stays_folded() -> None:
-    page = parsed('<section class="journey-stepper"><details name="a"><summary>0 ms</summary>z</details></section>')
-    step = page.find(".//details")
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<section class="journey-stepper"><details name="a"><summary>0 ms</summary>z</details></section>',
+        "<details><summary>Hint</summary>Look again.</details>",
+    ],
+)
+def test_a_journey_and_a_hint_stay_folded_where_they_can_be(body: str) -> None:
+    step = parsed(body).find(".//details")
     assert step is not None
     assert step.get("open") is None
 
