@@ -90,11 +90,10 @@ def _rendered(slide: Slide, number: int, plan: Plan) -> str:
     )
     notes = "".join(f"<p>{note}</p>" for note in slide.notes)
     aside = f'<aside class="notes" aria-label="Notes">{notes}</aside>' if notes else ""
-    heading = "h1" if number == 1 else "h2"
     return (
         f'<section class="slide {slide.kind}" id="s{number}"'
         f' aria-labelledby="h{number}">'
-        f'<{heading} id="h{number}">{slide.title}</{heading}>'
+        f'<h1 id="h{number}">{slide.title}</h1>'
         f'<div class="body">{slide.body}</div>{aside}'
         f'<p class="clock">{clock}{links}</p></section>'
     )
