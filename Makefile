@@ -67,7 +67,7 @@ pdf: $(READY) ## the built site as one PDF (run `make book` first)
 
 epub: $(READY) ## the book for an e-reader
 	$(BIN)/jupyter-book build . --builder custom --custom-builder epub
-	@echo "the book: $(CURDIR)/_build/epub/"
+	@echo "the book: $(CURDIR)/_build/epub/what-happens-when-kubernetes.epub"
 
 linkcheck: $(READY) ## follow the links that leave the book
 	$(BIN)/jupyter-book build . --builder linkcheck

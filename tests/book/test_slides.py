@@ -44,7 +44,7 @@ For *everybody*. {bdg-primary}`30 minutes`
 |---|---|---|
 | 5 | Ask: *why?* | [A chapter](chapter.md) |
 | 15 | Tell. | [A chapter](chapter.md), [its lab](../labs/chapter.ipynb) |
-| 5 | Look at one part. | [the code](chapter.md#the-part) |
+| 5 | Look at one part. | [the code](#the-place) |
 | 5 | Go home. | |
 """
 CHAPTER = """<html><body><article><section class="x" id="top"><h1>A chapter<a class="headerlink" href="#top">#</a></h1>
@@ -52,7 +52,7 @@ CHAPTER = """<html><body><article><section class="x" id="top"><h1>A chapter<a cl
 <section id="see"><h2>What you will see happen</h2><p>Once upon a time. Here it is:</p>
 <div class="cell"><img alt="A &quot;box&quot;" src="../_images/a.svg"></div><p>So it was.</p></section>
 <section id="story"><h2>The story</h2><p><strong>First idea.</strong> It is old.</p><div><img alt="two" src="../_images/a.svg"></div>
-<section id="the-part"><h3>The part</h3><img alt="three" src="../_images/a.svg"></section>
+<section id="the-part"><h3>The part</h3><p id="the-place">Look.</p><img alt="three" src="../_images/a.svg"></section>
 <details><img alt="folded" src="../_images/a.svg"></details><p>More.</p><img alt="four" src="../_images/a.svg"></section>
 <section id="code"><h2>The code</h2><img alt="of code" src="../_images/a.svg"></section>
 <section id="three"><h2>Three things to remember</h2><ol><li><p><strong>One.</strong> Yes.</p></li><li>Two.</li></ol></section>
@@ -85,7 +85,7 @@ def plan() -> Plan:
 
 def test_a_plan_is_read_with_its_minutes_and_its_pages(plan: Plan) -> None:
     chapter, lab = Source("A chapter", "book/chapter"), Source("its lab", "labs/chapter")
-    part = Source("the code", "book/chapter", "the-part")
+    part = Source("the code", "book/chapter", "the-place")
     assert (plan.name, plan.title, plan.lead) == ("half-an-hour", "You teach: half an hour", "For *everybody*.")
     assert plan.rows[:2] == (Row(0, 5, "Ask: *why?*", (chapter,)), Row(5, 15, "Tell.", (chapter, lab)))
     assert plan.rows[2:] == (Row(20, 5, "Look at one part.", (part,)), Row(25, 5, "Go home.", ()))
@@ -121,8 +121,9 @@ def test_a_long_lead_goes_on_in_the_notes(site: Path) -> None:
     assert [more[:8] for more in found.more] == ["<p>word ", "<p>And s"]
 
 
-def test_an_anchor_means_one_section(site: Path) -> None:
-    [shown] = harvest(site, "book/chapter", "the-part").shown
+@pytest.mark.parametrize("anchor", ["the-part", "the-place"])
+def test_an_anchor_means_one_section(site: Path, anchor: str) -> None:
+    [shown] = harvest(site, "book/chapter", anchor).shown
     assert 'alt="three"' in shown.html
 
 
@@ -172,7 +173,9 @@ def built(folder: Path, builder: str, name: str = "half-an-hour", warning: io.St
     (folder / "book" / "_static").mkdir(parents=True, exist_ok=True)
     (folder / "book" / "_static" / "book.css").write_text(".journey-stepper { margin: 0; }\n")
     (folder / "index.md").write_text("# Home\n\n```{toctree}\nbook/reader-paths\nbook/chapter\n```\n")
-    (folder / "book" / "chapter.md").write_text("# A chapter\n\nThe question.\n\n## The part\n\nA part.\n")
+    (folder / "book" / "chapter.md").write_text(
+        "# A chapter\n\nThe question.\n\n## The part\n\n(the-place)=\nA part.\n"
+    )
     text = PLAN.replace("{bdg-primary}", "").replace("<half-an-hour>", f"<{name}>").replace(", [its lab]", ", [it]")
     (folder / "book" / "reader-paths.md").write_text(text.replace("../labs/chapter.ipynb", "chapter.md"))
     settings = {"extensions": ["myst_parser", "slides"], "myst_heading_anchors": 2, "html_theme": "basic"}

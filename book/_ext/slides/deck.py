@@ -58,7 +58,7 @@ def _of_source(row: Row, source: Source, found: Harvest) -> Iterator[Slide]:
     title = html.escape(found.title)
     if source.is_lab:
         steps = "".join(f"<li>{html.escape(name)}</li>" for name in found.headings)
-        body = f"{''.join(found.lead)}<ol>{steps}</ol>"
+        body = f"{''.join(found.lead)}<ul>{steps}</ul>"
         link = [("the lab", f"../{source.page}.html")]
         yield Slide("lab", title, body, row, links=link)
         return
@@ -90,11 +90,10 @@ def _rendered(slide: Slide, number: int, plan: Plan) -> str:
     )
     notes = "".join(f"<p>{note}</p>" for note in slide.notes)
     aside = f'<aside class="notes" aria-label="Notes">{notes}</aside>' if notes else ""
-    heading = "h1" if number == 1 else "h2"
     return (
         f'<section class="slide {slide.kind}" id="s{number}"'
         f' aria-labelledby="h{number}">'
-        f'<{heading} id="h{number}">{slide.title}</{heading}>'
+        f'<h1 id="h{number}">{slide.title}</h1>'
         f'<div class="body">{slide.body}</div>{aside}'
         f'<p class="clock">{clock}{links}</p></section>'
     )

@@ -60,6 +60,8 @@ def harvest(site: Path, page: str, anchor: str = "") -> Harvest:
         tag.extract()
     sections = {_heading(tag): tag for tag in top.find_all("section", recursive=False)}
     within = top if not anchor else top.find(id=anchor)
+    if isinstance(within, Tag) and within.name != "section":
+        within = within.find_parent("section", id=True)
     if not isinstance(within, Tag):
         raise NotBuilt(f"slides: the page {page} has no section {anchor}")
     own = next((name for name in sections if name.lower().endswith("own cluster")), "")

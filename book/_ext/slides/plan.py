@@ -13,13 +13,15 @@ PLANS = "book/reader-paths"
 """
 SECTION = re.compile(r"^## You teach: (.+?)\n(.*?)(?=^## |\Z)", re.M | re.S)
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.*?) ?\|$", re.M)
-LINK = re.compile(r"\[([^\]]+)\]\(([^)#]+)(?:#([^)]+))?\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#]*)(?:#([^)]+))?\)")
 BADGE = re.compile(r"\s*\{bdg-primary\}`[^`]*`")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page that a row draws on; with an anchor, that section of it alone."""
+    """A page that a row draws on; with an anchor, that section of it alone. A link to a
+    label, `(#label)`, means a place in the chapter that was named last.
+    """
 
     title: str
     page: str
@@ -68,24 +70,22 @@ def plans_of(text: str) -> list[Plan]:
         paragraphs = BADGE.sub("", body.partition("\n|")[0]).strip().split("\n\n")
         lead = " ".join(text for text in paragraphs if "{slides}" not in text).strip()
         rows: list[Row] = []
-        for minutes, what, sources in ROW.findall(body):
-            start = rows[-1].end if rows else 0
-            rows.append(Row(start, int(minutes), what.strip(), _sources(sources)))
+        named: list[Source] = []
+        for minutes, what, links in ROW.findall(body):
+            start, before = rows[-1].end if rows else 0, len(named)
+            for link in LINK.findall(links):
+                chapters = [source.page for source in named if not source.is_lab]
+                named.append(_source(*link, chapters[-1] if chapters else ""))
+            sources = tuple(named[before:])
+            rows.append(Row(start, int(minutes), what.strip(), sources))
         name = title.lower().replace(" ", "-")
         found.append(Plan(name, f"You teach: {title}", lead, tuple(rows)))
     return found
 
 
-def _sources(text: str) -> tuple[Source, ...]:
-    folder = posixpath.dirname(PLANS)
-    return tuple(
-        Source(
-            title,
-            posixpath.splitext(posixpath.normpath(posixpath.join(folder, target)))[0],
-            anchor,
-        )
-        for title, target, anchor in LINK.findall(text)
-    )
+def _source(title: str, target: str, anchor: str, last: str) -> Source:
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(PLANS), target))
+    return Source(title, posixpath.splitext(path)[0] if target else last, anchor)
 
 
 def read_plans(root: Path) -> list[Plan]:
