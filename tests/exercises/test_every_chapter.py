@@ -12,36 +12,6 @@ from lifecycle.exercises.catalogue import EXERCISES
 from tests.conftest import ROOT
 
 STAGES = {exercise.stage: exercise for exercise in EXERCISES}
-WITHOUT_LAB_YET = frozenset(
-    {
-        "kubelet/admission-and-cgroups",
-        "kubelet/cpu-manager",
-        "kubelet/garbage-collection",
-        "kubelet/hooks-and-the-end-of-a-container",
-        "kubelet/image-pull-secrets",
-        "kubelet/in-place-resize",
-        "kubelet/pleg",
-        "kubelet/probes",
-        "kubelet/volumes",
-    }
-)
-WITHOUT_STAGE_YET = frozenset(
-    {
-        "kubelet/container-startup",
-        "kubelet/cpu-manager",
-        "kubelet/cri-and-pause",
-        "kubelet/garbage-collection",
-        "kubelet/hooks-and-the-end-of-a-container",
-        "kubelet/image-pull-secrets",
-        "kubelet/in-place-resize",
-        "kubelet/inter-host-networking",
-        "kubelet/pleg",
-        "kubelet/pod-sync",
-        "kubelet/probes",
-        "kubelet/volumes",
-    }
-)
-"""Chapters whose lab or stage is still being written. A chapter that has it leaves the list: a test says so."""
 
 OFFER = re.compile(r"^\$ \.venv/bin/lifecycle check ([\w-]+) mine\.py:(\w+)$", re.M)
 
@@ -85,12 +55,12 @@ def test_there_are_chapters_with_a_story() -> None:
 
 @each_chapter
 def test_a_chapter_has_a_lab_beside_it(chapter: str) -> None:
-    assert has_lab(chapter) != (chapter.removeprefix("book/") in WITHOUT_LAB_YET)
+    assert has_lab(chapter)
 
 
 @each_chapter
 def test_a_chapter_has_a_stage_to_write_yourself(chapter: str) -> None:
-    assert has_stage(chapter) != (chapter.removeprefix("book/") in WITHOUT_STAGE_YET)
+    assert has_stage(chapter)
 
 
 @each_chapter
