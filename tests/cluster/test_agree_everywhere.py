@@ -96,7 +96,8 @@ def spoilt(exchange: Exchange) -> Exchange:
     answer = exchange.response
     if isinstance(answer, dict):
         return replace(exchange, response={**answer, "spoilt": True})
-    more = '{"type":"ADDED","object":{"kind":"Spoilt"}}\n' if str(answer).startswith('{"type"') else "spoilt"
+    forms = {'{"type"': '{"type":"ADDED","object":{"kind":"Spoilt"}}\n', "apiVersion:": "spoilt: true\n"}
+    more = next((more for begins, more in forms.items() if str(answer).startswith(begins)), "spoilt")
     return replace(exchange, response=f"{answer}{more}", status=exchange.status + (answer is None))
 
 
