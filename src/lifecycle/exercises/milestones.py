@@ -129,5 +129,5 @@ EXERCISE = Exercise(
     "the book's own, which cuts the recorded journey",
     cases,
     ours,
-    ("the-whole-journey",),
+    ("moments",),
 )
