@@ -26,7 +26,8 @@ test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup --ignore tests/book/test_site.py  # the site: `make book`
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/book/test_site.py  # the site: `make book`
+	$(BIN)/pytest -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

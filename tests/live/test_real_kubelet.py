@@ -30,6 +30,9 @@ from tests.live.real_programs import kube_bin
 from tests.live.stage import Stage
 from tests.live.witness import Outcome, differences, untold
 
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+"""Two kubelets look once a second at what two containerds do: others beside them would change what they see."""
+
 AT_ONCE = 8
 """Scenes: a machine of two processors has to start all their containers twice."""
 QUIET = 1.5
