@@ -215,7 +215,7 @@ def test_policies_that_want_it_see_what_later_ones_have_added() -> None:
         ),
         (
             {"variables": [{"name": "in", "expression": "1"}], "validations": rule("true")},
-            'name: Invalid value: "in": name is not a valid CEL identifier',
+            'name: Invalid value: "in": must be a valid CEL identifier',
         ),
         (
             {"variables": [{"name": "n", "expression": "1"}], "validations": rule("variables.n == 'a'")},

@@ -20,9 +20,8 @@ def left_out(module: object) -> str:
 
 
 def test_field_ownership_says_what_ours_does_not_convert() -> None:
-    said = "Upstream converts fields from one version to the other before it compares; ours does not"
-    assert said in page("apiserver/field-ownership")
-    assert "converting between versions before comparing" in left_out(update)
+    assert "Ours does so for a plain write, and not for an apply" in page("apiserver/field-ownership")
+    assert "in an apply those of other versions" in left_out(update)
 
 
 def test_the_watch_cache_says_what_ours_does_otherwise() -> None:

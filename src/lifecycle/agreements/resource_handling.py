@@ -9,6 +9,7 @@ taken apart: which stage of ours ran when.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from lifecycle.agreements.asked_again import Tamper
@@ -20,6 +21,8 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster import like
+from lifecycle.cluster.given import mark_given
+from lifecycle.cluster.past_events import past_events
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.compare import AgreementTable, compare_cluster
@@ -38,7 +41,12 @@ def resource_handling_agreement(
 
     async def main() -> AgreementTable:
         server, likeness = create_server_chain(MemoryStore()), like.read(recording.path)
-        await server.start(lambda store: like.plant(store, likeness))
+        past = past_events(recording.exchanges("storage"))
+        await server.start(
+            lambda store: like.plant(
+                store, replace(likeness, objects=[*likeness.objects, *past])
+            )
+        )
         try:
             if tamper is not None:
                 tamper(server)
@@ -47,6 +55,7 @@ def resource_handling_agreement(
             await server.stop()
 
     table = on_virtual_time(main())
+    mark_given(table, recording, recording.exchanges("storage"))
     table.title, table.opening = "Resource handling", _opening
     return table
 
