@@ -76,6 +76,9 @@ def test_the_watch_caches_tell_what_they_heard_said_and_answered() -> None:
         "subresource": "",
     }
     assert (count, watch) == (1, {"component": "apiserver", **expected})
+    assert "apiserver_watch_events_total" not in before
+    told = families(("GET", "/api/v1/namespaces?watch=1&resourceVersion=0"))["apiserver_watch_events_total"]
+    assert told == [({"group": "", "version": "v1", "resource": "namespaces"}, 4)]
     found = families(("GET", PODS), ("GET", PODS), ("GET", PODS + "?resourceVersion=0"), ("GET", PODS + "?limit=1"))
     reads = {
         labels["resource"]: (labels, value) for labels, value in found["apiserver_watch_cache_consistent_read_total"]

@@ -13,16 +13,36 @@ Upstream: `apiserver/pkg/storage/cacher/metrics/metrics.go` (`EventsReceivedCoun
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from lifecycle.apiserver.filters.metrics import head
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 
-CONSISTENT_READS = "apiserver_watch_cache_consistent_read_total"
-EVENTS_RECEIVED = "apiserver_watch_cache_events_received_total"
 LONG_RUNNING = "apiserver_longrunning_requests"
-WATCH_EVENTS = "apiserver_watch_events_total"
+
+Labels = Callable[[Cacher], tuple[str, ...]]
+COUNTERS: tuple[tuple[str, str, Callable[[Cacher], int], Labels], ...] = (
+    (
+        "apiserver_watch_cache_consistent_read_total",
+        "Lists without a version that the cache answered.",
+        lambda cacher: cacher.consistent_reads,
+        lambda cacher: ('fallback="false"', 'success="true"'),
+    ),
+    (
+        "apiserver_watch_cache_events_received_total",
+        "Changes that the store told of.",
+        lambda cacher: cacher.events_received,
+        lambda cacher: (),
+    ),
+    (
+        "apiserver_watch_events_total",
+        "Watch events handed to clients.",
+        lambda cacher: cacher.events_sent,
+        lambda cacher: (f'version="{cacher.resource.version}"',),
+    ),
+)
+"""Name, what it counts, where the count is, and its labels besides the resource."""
 
 
 def scope(criteria: Criteria) -> str:
@@ -35,29 +55,13 @@ def scope(criteria: Criteria) -> str:
 def watch_cache_lines(cachers: Mapping[tuple[str, str], Cacher]) -> Iterator[str]:
     """The families, a line for each resource about which there is something to say."""
     caches = sorted(cachers.items())
-    yield from head(
-        CONSISTENT_READS, "counter", "Lists without a version that the cache answered."
-    )
-    for (group, resource), cacher in caches:
-        if cacher.consistent_reads:
-            yield (
-                f'{CONSISTENT_READS}{{fallback="false",group="{group}",'
-                f'resource="{resource}",success="true"}} {cacher.consistent_reads}'
-            )
-    yield from head(EVENTS_RECEIVED, "counter", "Changes that the store told of.")
-    for (group, resource), cacher in caches:
-        if cacher.events_received:
-            yield (
-                f'{EVENTS_RECEIVED}{{group="{group}",resource="{resource}"}}'
-                f" {cacher.events_received}"
-            )
-    yield from head(WATCH_EVENTS, "counter", "Watch events handed to clients.")
-    for (group, resource), cacher in caches:
-        if cacher.events_sent:
-            yield (
-                f'{WATCH_EVENTS}{{group="{group}",resource="{resource}",'
-                f'version="{cacher.resource.version}"}} {cacher.events_sent}'
-            )
+    for name, about, count_of, labels_of in COUNTERS:
+        yield from head(name, "counter", about)
+        for (group, resource), cacher in caches:
+            if count := count_of(cacher):
+                own = (f'group="{group}"', f'resource="{resource}"')
+                labels = ",".join(sorted((*own, *labels_of(cacher))))
+                yield f"{name}{{{labels}}} {count}"
     yield from head(LONG_RUNNING, "gauge", "Watches that are open now.")
     for (group, resource), cacher in caches:
         scopes = Counter(scope(watcher.criteria) for watcher in cacher.watchers())
