@@ -42,6 +42,7 @@ def messages_of(pages: list[str], root: Path = CHECKOUT) -> dict[str, list[str]]
     sphinx = configuration()["sphinx"]["config"]
     settings = {
         "extensions": ["myst_nb", "sphinx_design", "sphinx.ext.extlinks"],
+        "source_suffix": {".rst": "restructuredtext"},  # Sphinx writes into its own default otherwise
         "root_doc": pages[0],
         "include_patterns": [str(file_of(page, root).relative_to(root)) for page in pages],
         "exclude_patterns": _elsewhere(pages, root),

@@ -180,6 +180,7 @@ def built(folder: Path, builder: str, name: str = "half-an-hour", warning: io.St
     (folder / "book" / "reader-paths.md").write_text(text.replace("../labs/chapter.ipynb", "chapter.md"))
     settings = {"extensions": ["myst_parser", "slides"], "myst_heading_anchors": 2, "html_theme": "basic"}
     settings |= {"html_sidebars": {}, "html_copy_source": False}
+    settings |= {"source_suffix": {".rst": "restructuredtext"}}  # Sphinx writes into its own default otherwise
     out = folder / builder
     with patch_docutils(), docutils_namespace():
         app = Sphinx(folder, None, out, out / "doctrees", builder, settings, status=None, warning=warning)

@@ -223,6 +223,7 @@ def test_a_translated_page_shows_translated_paragraphs_with_the_figures_of_its_c
     write("ja", TITLES, toc)
     settings = {
         "extensions": ["myst_nb", "other_languages"],
+        "source_suffix": {".rst": "restructuredtext"},
         "root_doc": "page",
         "language": "ja",
         "locale_dirs": ["locale"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,6 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from lifecycle.cli import main
+from lifecycle.cli.up import _serve
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
 
 LIFECYCLE = [sys.executable, "-m", "lifecycle"]
 
@@ -141,6 +146,24 @@ def test_a_signal_while_it_starts_ends_it_quietly(tmp_path: Path, number: signal
         cwd=tmp_path, capture_output=True, text=True, timeout=30, check=True,
     )  # fmt: skip
     assert again.stdout == "ok\n"
+
+
+def test_a_signal_between_the_first_answer_and_ready_takes_the_kubeconfig_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubeconfig = tmp_path / "config"
+
+    async def start(cluster: Cluster, on_serving: Callable[[], None]) -> None:
+        on_serving()
+        assert kubeconfig.exists()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Cluster, "start", start)
+    monkeypatch.setattr(Cluster, "stop", lambda cluster: asyncio.sleep(0))
+    monkeypatch.setattr(Cluster, "write_kubeconfig", lambda cluster, path, name: path.write_text(name))
+    assert asyncio.run(_serve(ClusterConfig(), kubeconfig, "lifecycle")) == signal.SIGTERM
+    assert not kubeconfig.exists()
 
 
 @pytest.mark.parametrize(

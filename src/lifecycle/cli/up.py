@@ -231,14 +231,20 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
     for number in ends:
         loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
+    written: list[Path] = []
+
+    def write() -> None:
+        cluster.write_kubeconfig(kubeconfig, context)
+        written.append(kubeconfig)
+
     try:
-        starting: asyncio.Future[Any] = asyncio.ensure_future(
-            cluster.start(lambda: cluster.write_kubeconfig(kubeconfig, context))
-        )
+        starting: asyncio.Future[Any] = asyncio.ensure_future(cluster.start(write))
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
+            for path in written:  # it names a server that is gone
+                path.unlink(missing_ok=True)
             return waiting.result()
         await starting
         favour_throughput()
