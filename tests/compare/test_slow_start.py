@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.compare.held import compare_held
 from lifecycle.compare.rollouts import Rollouts
-from lifecycle.compare.slow_start import SlowStart, compare_slow_starts
+from lifecycle.compare.slow_start import SlowStart
 from lifecycle.inspector import open_recording
 
 Line = dict[str, Any]
@@ -47,8 +48,8 @@ def test_a_batch_waits_for_the_one_before(order: str, raised: list[int], complai
     assert held.checks == len(order) // 2
     assert len(held.complaints) == complaints
     lawful = SlowStart.of(log("Aa"), {"web": [1]})
-    assert len(compare_slow_starts(held, lawful).differences) == complaints
-    assert len(compare_slow_starts(lawful, held).differences) == complaints
+    assert len(compare_held(held, lawful).differences) == complaints
+    assert len(compare_held(lawful, held).differences) == complaints
 
 
 def test_the_recorded_controller_kept_to_it() -> None:

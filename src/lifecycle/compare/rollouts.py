@@ -18,8 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.compare.compare import Comparison, Difference
-from lifecycle.compare.masked import ABSENT
 from lifecycle.inspector import Exchange
 
 STEPS = "steps of a rollout"
@@ -222,15 +220,3 @@ class Rollouts:
 
 def _most(deployment: _Deployment) -> str:
     return " or ".join(str(limits.at_most) for limits in deployment.limits)
-
-
-def compare_rollouts(ours: Rollouts, theirs: Rollouts) -> Comparison:
-    """Every check of either side is a field; a complaint on one side is a difference,
-    whatever the other did.
-    """
-    comparison = Comparison(total=ours.checks + theirs.checks)
-    comparison.differences = [
-        Difference(f"/{complaint}", "seen", ABSENT) for complaint in ours.complaints
-    ] + [Difference(f"/{complaint}", ABSENT, "seen") for complaint in theirs.complaints]
-    comparison.equal = comparison.total - len(comparison.differences)
-    return comparison

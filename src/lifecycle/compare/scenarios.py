@@ -17,6 +17,7 @@ from typing import Any
 from lifecycle.compare.agreement import AgreementTable, Row
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.documents import document_of
+from lifecycle.compare.held import compare_held
 from lifecycle.compare.in_flight import KUBELET, WRITERS
 from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
@@ -24,8 +25,8 @@ from lifecycle.compare.observations import Observations, observations_of
 from lifecycle.compare.pairing import pair_siblings
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.rollout_steps import soften_steps
-from lifecycle.compare.rollouts import Rollouts, compare_rollouts
-from lifecycle.compare.slow_start import SlowStart, compare_slow_starts
+from lifecycle.compare.rollouts import Rollouts
+from lifecycle.compare.slow_start import SlowStart
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, Recording
 
@@ -87,7 +88,7 @@ def compare_observations(
     rollouts = [
         Rollouts.of(side.lines, side.exchanges) for side in (ours, theirs) if watched
     ]
-    lawful = watched and compare_rollouts(*rollouts).agrees
+    lawful = watched and compare_held(*rollouts).agrees
     table = compare_exchanges(
         scenario,
         ours.exchanges,
@@ -173,7 +174,7 @@ def add_rollouts(
         "steps of rollouts",
         our_steps,
         their_steps,
-        compare_rollouts(ours, theirs),
+        compare_held(ours, theirs),
     )
 
 
@@ -198,7 +199,7 @@ def add_slow_starts(
         "slow start of replica sets",
         ours,
         theirs,
-        compare_slow_starts(*held),
+        compare_held(*held),
     )
 
 

@@ -16,9 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.compare.compare import Comparison, Difference
-from lifecycle.compare.masked import ABSENT
-
 CONTROLLER = ":replicaset-controller"
 _RECEIVED, _COMPLETE = "RequestReceived", "ResponseComplete"
 
@@ -97,15 +94,3 @@ def _batch_of(number: int, raised: Sequence[int]) -> int:
                 return begins
             begins, left, size = begins + size, left - size, size * 2
     return number
-
-
-def compare_slow_starts(ours: SlowStart, theirs: SlowStart) -> Comparison:
-    """Each pod is a check of its side; a complaint is a difference, whatever the other
-    side did.
-    """
-    comparison = Comparison(total=ours.checks + theirs.checks)
-    comparison.differences = [
-        Difference(f"/{complaint}", "seen", ABSENT) for complaint in ours.complaints
-    ] + [Difference(f"/{complaint}", ABSENT, "seen") for complaint in theirs.complaints]
-    comparison.equal = comparison.total - len(comparison.differences)
-    return comparison
