@@ -209,6 +209,26 @@ def _compare(snapshot: Snapshot, model: Model) -> None:
     assert snapshot.image_nodes == images
 
 
+def test_an_image_that_arrives_changes_the_spread_and_not_the_layout() -> None:
+    cache, snapshot = Cache(), Snapshot()
+    node = make_node("a")
+    cache.add_node(node)
+    cache.update_snapshot(snapshot)
+    layout = snapshot.layout
+    held = snapshot.image_nodes
+    cache.add_node({**node, "status": {**node["status"], "images": [{"names": ["nginx:1"], "sizeBytes": 5}]}})
+    assert snapshot.image_nodes == {}, "a cycle that is under way sees what it saw"
+    cache.update_snapshot(snapshot)
+    assert (held, snapshot.image_nodes, snapshot.layout) == ({}, {"nginx:1": 1}, layout)
+    cache.add_pod({**make_pod("p"), "spec": {**make_pod("p")["spec"], "nodeName": "a"}})
+    cache.remove_node(node)
+    cache.update_snapshot(snapshot)
+    assert snapshot.image_nodes == {}
+    cache.add_node({**node, "status": {**node["status"], "images": [{"names": ["nginx:1"], "sizeBytes": 5}]}})
+    cache.update_snapshot(snapshot)
+    assert snapshot.image_nodes == {"nginx:1": 1}, "a node whose pods outlived it counts again"
+
+
 def test_only_what_changed_is_copied_and_the_log_says_where() -> None:
     cache, snapshot = Cache(), Snapshot()
     assert (snapshot.generation, snapshot.layout, snapshot.changes) == (0, 0, [])

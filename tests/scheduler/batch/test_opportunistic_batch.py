@@ -95,6 +95,24 @@ def test_short_cut_and_plain_path_agree(nodes: list[Object], kinds: list[Object]
     assert short.algorithm.next_start_node_index == plain.algorithm.next_start_node_index
 
 
+def test_they_agree_while_the_pods_image_arrives_on_node_after_node() -> None:
+    def node(name: str, *images: str) -> Object:
+        made = make_node(name, cpu="64")
+        made["status"]["images"] = [{"names": [image], "sizeBytes": 900 << 20} for image in images]
+        return made
+
+    nodes = [node(f"n{i}") for i in range(40)]
+    short, plain = Model(nodes, batch=True), Model(nodes, batch=False)
+    for number in range(60):
+        pod = make_pod(f"p{number}", labels={"app": "a"}, requests={"cpu": "200m"})
+        pod["spec"]["containers"][0]["image"] = "big:1"
+        assert explained(short, pod) == explained(plain, pod)
+        host = short.place(pod)
+        assert host == plain.place(pod)
+        for model in (short, plain):
+            model.cache.add_node(node(host, "big:1"))
+
+
 def test_they_agree_while_nodes_and_pods_come_and_go_in_a_big_cluster() -> None:
     rng = random.Random(3)
     nodes = [make_node(f"n{i}", labels={"topology.kubernetes.io/zone": ZONES[i % 4]}) for i in range(150)]

@@ -118,11 +118,17 @@ def _struct(name: str) -> Restore:
             for field in json_fields(name):
                 fields[field.json_name] = _restorer(field.type)
         prefix = f"{path}." if path else ""
-        restored = {
-            key: field(item, prefix + key, unknown)
-            for key, field in fields.items()
-            if (item := value.get(key)) is not None
-        }
+        try:
+            restored = {
+                key: field(item, prefix + key, unknown)
+                for key, item in value.items()
+                if item is not None and (field := fields.get(key)) is not None
+            }
+        except ValueError:  # the struct's first field that cannot be read is told
+            for key, field in fields.items():
+                if (item := value.get(key)) is not None:
+                    field(item, prefix + key, unknown)
+            raise
         if len(restored) < len(value):
             unknown += (prefix + key for key in value if key not in fields)
         return restored

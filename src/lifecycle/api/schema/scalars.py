@@ -49,19 +49,34 @@ def quantity(value: Any) -> str:
 
 def time(value: Any) -> str | None:
     """`metav1.Time`: UTC, whole seconds."""
-    moment = _parse_time(value)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if type(value) is not str:
+        raise ValueError(wrong_type(value, "string"))
+    return _canonical_time(value)
 
 
 def micro_time(value: Any) -> str | None:
     """`metav1.MicroTime`: UTC, microseconds; all six digits must be there."""
-    moment = _parse_time(value, micro=True)
+    if type(value) is not str:
+        raise ValueError(wrong_type(value, "string"))
+    return _canonical_micro_time(value)
+
+
+@short_lru_cache(4096)
+def _canonical_time(text: str) -> str | None:
+    """Remembered: what happens in one second carries one time, and is read again with
+    each change of the object.
+    """
+    moment = _parse_time(text, micro=False)
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@short_lru_cache(4096)
+def _canonical_micro_time(text: str) -> str | None:
+    moment = _parse_time(text, micro=True)
     return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _parse_time(value: Any, micro: bool = False) -> datetime | None:
-    if type(value) is not str:
-        raise ValueError(wrong_type(value, "string"))
+def _parse_time(value: str, micro: bool) -> datetime | None:
     match = _RFC3339.fullmatch(value)
     if match is None or (micro and len(match[7] or "") != 6):
         raise ValueError(_time_error(value, micro))

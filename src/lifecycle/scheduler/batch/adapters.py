@@ -24,6 +24,8 @@ from lifecycle.scheduler.framework.plugins.dynamic_resources import DynamicResou
 from lifecycle.scheduler.framework.plugins.image_locality import (
     ImageLocality,
     image_names,
+    score_of,
+    spreads,
 )
 from lifecycle.scheduler.framework.plugins.inter_pod_affinity import InterPodAffinity
 from lifecycle.scheduler.framework.plugins.node_affinity import NodeAffinity
@@ -232,6 +234,46 @@ class PodTopologySpreadAdapter(BatchAdapter):
         return SpreadScorer(plugin, state, info, state.read("PreScore" + plugin.name))
 
 
+class ImageScorer(ClassScorer):
+    """A node's class: the sizes of the pod's images there. How many other nodes have
+    them may have changed since the last pod.
+    """
+
+    def __init__(self, plugin: ScorePlugin, state: CycleState, info: PodInfo) -> None:
+        super().__init__(plugin, state)
+        self._info = info
+        self._images = image_names(info)
+        self._snapshot: SharedLister = state.read("PreScore" + plugin.name)
+        self._spreads: list[float] = []
+
+    def node_class(self, info: PodInfo, node: NodeInfo) -> Hashable:
+        return tuple([node.images.get(image) for image in self._images])
+
+    def prepare(self, classes: Sequence[Any], feasible: int) -> None:
+        self._spreads = spreads(self._info, self._snapshot)
+
+    def score(self, node_class: Any) -> int:
+        return score_of(node_class, self._spreads)
+
+
+class ImageLocalityAdapter(BatchAdapter):
+    """Depends on the pod's images."""
+
+    def sign_pod(self, plugin: Any, info: PodInfo) -> Hashable:
+        return tuple(image_names(info))
+
+    def pre_score(
+        self, plugin: Any, state: CycleState, info: PodInfo, s: SharedLister
+    ) -> Status | None:
+        state.write("PreScore" + plugin.name, s)
+        return None
+
+    def class_scorer(
+        self, plugin: ScorePlugin, state: CycleState, info: PodInfo
+    ) -> ClassScorer:
+        return ImageScorer(plugin, state, info)
+
+
 _TOLERATIONS, _CLAIMS = Signed(_tolerations), Signed(_no_claims)
 
 ADAPTERS: Mapping[type[Plugin], BatchAdapter] = {
@@ -249,7 +291,7 @@ ADAPTERS: Mapping[type[Plugin], BatchAdapter] = {
     InterPodAffinity: InterPodAffinityAdapter(),
     DynamicResources: Signed(_no_resource_claims),
     NodeResourcesBalancedAllocation: Signed(lambda i: tuple(i.requests.items())),
-    ImageLocality: Signed(lambda info: tuple(image_names(info))),
+    ImageLocality: ImageLocalityAdapter(),
 }
 """By the very class: who derives from it may look at more. Plugins at PreFilter,
 Filter, PreScore and Score; the other points are passed by every pod itself.

@@ -12,6 +12,8 @@ change; a set of changed names does its job here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.backend.cache.node_tree import NodeTree, zone_key
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
@@ -32,6 +34,8 @@ class Cache:
         self._assumed: set[str] = set()
         self._changed: set[str] = set()
         self._layout_changed = True
+        self._image_nodes: dict[str, int] = {}
+        """On how many nodes an image is."""
 
     def __contains__(self, key: str) -> bool:
         return key in self._placed
@@ -125,16 +129,17 @@ class Cache:
             info = self.nodes[name] = NodeInfo(node)
             self._tree.add_node(name, zone_key(info.labels))
             self._layout_changed = True
+            self._count_images((), info.images)
             return info
-        known, zone, images = info.node is not None, zone_key(info.labels), info.images
+        known, zone = info.node is not None, zone_key(info.labels)
+        images = info.images if known else {}
         info.set_node(node)
         self._changed.add(name)
+        self._count_images(images, info.images)
         if not known or zone != zone_key(info.labels):
             if known:
                 self._tree.remove_node(name, zone)
             self._tree.add_node(name, zone_key(info.labels))
-            self._layout_changed = True
-        elif images != info.images:
             self._layout_changed = True
         return info
 
@@ -145,11 +150,29 @@ class Cache:
         if info is None:
             return
         self._tree.remove_node(name, zone_key(info.labels))
+        if info.node is not None:
+            self._count_images(info.images, ())
         info.remove_node()
         self._changed.discard(name)
         self._layout_changed = True
         if not info.pods:
             del self.nodes[name]
+
+    def _count_images(self, before: Iterable[str], now: Iterable[str]) -> None:
+        """A node has other images than before: a new table, as snapshots keep theirs.
+        Upstream: `addNodeImageStates`, `removeNodeImageStates`.
+        """
+        gone, come = set(before), set(now)
+        if gone == come:
+            return
+        counts = dict(self._image_nodes)
+        for image in gone - come:
+            counts[image] -= 1
+            if not counts[image]:
+                del counts[image]
+        for image in come - gone:
+            counts[image] = counts.get(image, 0) + 1
+        self._image_nodes = counts
 
     # -- the picture -------------------------------------------------------------------
 
@@ -159,10 +182,10 @@ class Cache:
 
         One snapshot per cache: what it has taken is not kept for another.
         """
+        snapshot.image_nodes = self._image_nodes
         if self._layout_changed:
             names = self._tree.list()
             infos = []
-            image_nodes: dict[str, int] = {}
             for name in names:
                 info = self.nodes[name]
                 old = snapshot.node_info_map.get(name)
@@ -171,9 +194,7 @@ class Cache:
                     if old is not None and old.generation == info.generation
                     else info.clone()
                 )
-                for image in info.images:
-                    image_nodes[image] = image_nodes.get(image, 0) + 1
-            snapshot.rebuild(infos, image_nodes)
+            snapshot.rebuild(infos)
             self._layout_changed = False
             self._changed.clear()
             return

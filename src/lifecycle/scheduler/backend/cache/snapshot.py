@@ -10,6 +10,8 @@ Upstream: `pkg/scheduler/backend/cache/snapshot.go` (`Snapshot`), v1.36.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lifecycle.scheduler.framework.node_info import NodeInfo
 
 
@@ -17,9 +19,8 @@ class Snapshot:
     """Nodes in scheduling order, by name, and those with pods that have
     (anti-)affinity.
 
-    `layout` counts the times the list of nodes (or the spread of images over them)
-    changed: positions in `node_info_list` mean nothing across layouts. `image_nodes`
-    says on how many nodes an image is.
+    `layout` counts the times the list of nodes changed: positions in `node_info_list`
+    mean nothing across layouts. `image_nodes` says on how many nodes an image is.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,7 @@ class Snapshot:
         self.position: dict[str, int] = {}
         self.have_pods_with_affinity: dict[str, NodeInfo] = {}
         self.have_pods_with_required_anti_affinity: dict[str, NodeInfo] = {}
-        self.image_nodes: dict[str, int] = {}
+        self.image_nodes: Mapping[str, int] = {}
         self.generation = 0
         self.layout = 0
         self.changes: list[int] = []
@@ -49,14 +50,13 @@ class Snapshot:
         self._file(info)
         self.changes.append(position)
 
-    def rebuild(self, infos: list[NodeInfo], image_nodes: dict[str, int]) -> None:
+    def rebuild(self, infos: list[NodeInfo]) -> None:
         """The list of nodes changed: everything anew."""
         self.node_info_list = infos
         self.node_info_map = {info.name: info for info in infos}
         self.position = {info.name: i for i, info in enumerate(infos)}
         self.have_pods_with_affinity = {}
         self.have_pods_with_required_anti_affinity = {}
-        self.image_nodes = image_nodes
         for info in infos:
             self._file(info)
         self.layout += 1

@@ -61,28 +61,30 @@ class ImageLocality(PreScorePlugin, ScorePlugin):
         snapshot: SharedLister,
     ) -> Status | None:
         """Remember the spread of the pod's images over the nodes."""
-        images = image_names(info)
-        total = max(len(snapshot), 1)
-        state.write(
-            self.name,
-            (
-                [
-                    (image, snapshot.image_nodes.get(image, 0) / total)
-                    for image in images
-                ],
-                len(images),
-            ),
-        )
+        state.write(self.name, (image_names(info), spreads(info, snapshot)))
         return None
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """0 … 100."""
-        images, number = state.read(self.name)
-        total = sum(
-            int(node.images[image] * spread)
-            for image, spread in images
-            if image in node.images
-        )
-        highest = MAX_CONTAINER_THRESHOLD * number
-        total = min(max(total, MIN_THRESHOLD), highest)
-        return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)
+        images, spread = state.read(self.name)
+        return score_of([node.images.get(image) for image in images], spread)
+
+
+def spreads(info: PodInfo, snapshot: SharedLister) -> list[float]:
+    """For each of the pod's images, the share of the nodes that have it."""
+    total = max(len(snapshot), 1)
+    return [snapshot.image_nodes.get(image, 0) / total for image in image_names(info)]
+
+
+def score_of(sizes: Sequence[int | None], spread: Sequence[float]) -> int:
+    """0 … 100, from the size of each image on a node (None: not there) and the images'
+    spreads. Upstream: `sumImageScores`, `calculatePriority`.
+    """
+    total = sum(
+        int(size * share)
+        for size, share in zip(sizes, spread, strict=True)
+        if size is not None
+    )
+    highest = MAX_CONTAINER_THRESHOLD * len(sizes)
+    total = min(max(total, MIN_THRESHOLD), highest)
+    return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)
