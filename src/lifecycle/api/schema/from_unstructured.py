@@ -120,14 +120,14 @@ def _struct(name: str) -> Restore:
         prefix = f"{path}." if path else ""
         try:
             restored = {
-                key: field(item, prefix + key, unknown)
+                key: read(item, prefix + key, unknown)
                 for key, item in value.items()
-                if item is not None and (field := fields.get(key)) is not None
+                if item is not None and (read := fields.get(key)) is not None
             }
         except ValueError:  # the struct's first field that cannot be read is told
-            for key, field in fields.items():
+            for key, read_field in fields.items():
                 if (item := value.get(key)) is not None:
-                    field(item, prefix + key, unknown)
+                    read_field(item, prefix + key, unknown)
             raise
         if len(restored) < len(value):
             unknown += (prefix + key for key in value if key not in fields)
