@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-import orjson
-
 from lifecycle.agreements.replica_sets import AGE_OF_CACHE, RecordedJourney
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, format_time, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
@@ -90,7 +89,7 @@ class _Answering:
                 "create",
                 row.plural,
                 obj["metadata"]["name"],
-                orjson.loads(orjson.dumps(obj)),
+                fast_json.loads(fast_json.dumps(obj)),
             )
         )
         return {**obj, "metadata": {**obj["metadata"], "uid": "new"}}
@@ -105,7 +104,7 @@ class _Answering:
                 "update",
                 target,
                 obj["metadata"]["name"],
-                orjson.loads(orjson.dumps(obj)),
+                fast_json.loads(fast_json.dumps(obj)),
             )
         )
         return obj

@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.typed import (
     KEYED,
@@ -59,7 +58,7 @@ def _walk(
             continue
         here = f"{path} {element}"
         mark = MARKS.get(kind.shape, "nothing below a leaf")
-        keys = orjson.loads(element[2:]) if element.startswith("k:") else {}
+        keys = fast_json.loads(element[2:]) if element.startswith("k:") else {}
         if element[:2] != mark or (kind.shape == KEYED and set(keys) != set(kind.keys)):
             misfits.append(here)
             continue

@@ -18,8 +18,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import parse_time
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
@@ -383,7 +382,7 @@ def _events(journey: RecordedJourney) -> Answer:
         parent = _parent(journey, act)
         namespace = parent["metadata"]["namespace"]
         if act["verb"] == "create":
-            on_virtual_time(control.create_pod(orjson.dumps({}), namespace, parent))
+            on_virtual_time(control.create_pod(fast_json.dumps({}), namespace, parent))
         else:
             on_virtual_time(
                 control.delete_pod(act["objectRef"]["name"], namespace, parent)

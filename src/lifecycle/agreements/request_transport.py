@@ -13,10 +13,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import orjson
-
 from lifecycle.agreements.traced_requests import Traced, traced_requests
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.wire import Request
 from lifecycle.cluster.command_line import Typed, type_line
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
@@ -54,7 +52,7 @@ def typed_again(lines: dict[str, Transcript]) -> dict[str, Typed]:
 def sent(request: Request) -> dict[str, Any]:
     """A request of ours, as it is compared."""
     body = request.body or (
-        orjson.dumps(request.obj) if request.obj is not None else b""
+        fast_json.dumps(request.obj) if request.obj is not None else b""
     )
     return _as_compared(
         Traced(
@@ -86,8 +84,8 @@ def _decoded(body: bytes) -> Any:
     if protobuf.is_protobuf(body):
         return protobuf.decode(body)
     try:
-        return orjson.loads(body) if body else None
-    except orjson.JSONDecodeError:
+        return fast_json.loads(body) if body else None
+    except fast_json.JSONDecodeError:
         return body.decode(errors="replace")
 
 

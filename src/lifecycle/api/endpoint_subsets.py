@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
 
 def _sort_key(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return fast_json.dumps(value, option=fast_json.OPT_SORT_KEYS)
 
 
 def repack_subsets(endpoints: Object) -> None:

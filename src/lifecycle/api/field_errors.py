@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.status import StatusError
@@ -94,14 +93,14 @@ def show(value: Any) -> str:
     else as Go's JSON.
     """
     if isinstance(value, Named):
-        return html_escape(orjson.dumps(str(value)).decode())
+        return html_escape(fast_json.dumps(str(value)).decode())
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
-    return html_escape(orjson.dumps(value).decode())
+    return html_escape(fast_json.dumps(value).decode())
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.label_parser import parse
 from lifecycle.api.label_requirements import (
@@ -134,7 +133,7 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 
 @lru_cache(maxsize=4096)
 def _from_json(encoded: bytes) -> Selector:
-    obj = orjson.loads(encoded)
+    obj = fast_json.loads(encoded)
     requirements = [
         new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()
     ]
@@ -163,7 +162,7 @@ def selector_from_label_selector(obj: Object | None) -> Selector:
     """
     if obj is None:
         return NOTHING
-    return _from_json(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS))
+    return _from_json(fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS))
 
 
 def format_label_selector(obj: Object | None) -> str:

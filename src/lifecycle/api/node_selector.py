@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
 Matcher = Callable[[str, Mapping[str, str]], bool]
@@ -53,7 +52,7 @@ def _requirement(requirement: Object) -> Callable[[Mapping[str, str]], bool]:
 
 @lru_cache(maxsize=1024)
 def _term(encoded: bytes) -> Matcher:
-    term = orjson.loads(encoded)
+    term = fast_json.loads(encoded)
     labels_match = [_requirement(r) for r in term.get("matchExpressions") or ()]
     fields_match = [_requirement(r) for r in term.get("matchFields") or ()]
     if not labels_match and not fields_match:
@@ -69,7 +68,7 @@ def _term(encoded: bytes) -> Matcher:
 
 def term_matcher(term: Object) -> Matcher:
     """A term as a function; terms with the same content share it."""
-    return _term(orjson.dumps(term))
+    return _term(fast_json.dumps(term))
 
 
 def required_node_affinity(spec: Object) -> Matcher | None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
@@ -96,7 +96,7 @@ class HTTPSTransport:
         headers = {"accept": "application/json", **self._headers, **request.headers}
         body = request.body
         if request.obj is not None:
-            body = orjson.dumps(request.obj)
+            body = fast_json.dumps(request.obj)
             headers.setdefault("content-type", "application/json")
         watching = bool_parameter(request.query, "watch")
         timeout = (
@@ -125,7 +125,7 @@ class HTTPSTransport:
             raise ConnectionError(str(error)) from error
         obj: Object | None = None
         if answer_headers.get("content-type", "").startswith("application/json"):
-            obj = orjson.loads(data)
+            obj = fast_json.loads(data)
         return Response(
             answer.status,
             answer_headers,
@@ -158,7 +158,7 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 if line:
-                    event = orjson.loads(line)
+                    event = fast_json.loads(line)
                     yield WatchFrame(event["type"], event["object"])
     except aiohttp.ClientError as error:
         raise ConnectionError(str(error)) from error

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import MASTERS, Object
 from lifecycle.cluster.nodes import FIRST_ADDRESS, NodeShape
@@ -88,7 +87,7 @@ def read(recording: str | Path) -> Likeness:
 
 def _read_reduced() -> Likeness:
     packed = files(__package__).joinpath(REDUCED).read_bytes()
-    document = orjson.loads(gzip.decompress(packed))
+    document = fast_json.loads(gzip.decompress(packed))
     likeness = Likeness()
     for obj in document["objects"]:
         row = resource_for_kind(obj["apiVersion"], obj["kind"])
@@ -117,7 +116,7 @@ def _read_folder(recording: Path) -> Likeness:
                     creates = b'"method":"POST"' in line and b'"status":201' in line
                     if creates or b'"items"' in line:
                         try:
-                            exchange = orjson.loads(line)
+                            exchange = fast_json.loads(line)
                             if creates:
                                 created_uids |= _uid_of_created(exchange)
                             else:
@@ -146,7 +145,7 @@ def _was_asked_for_nodes(source: Path) -> bool:
     """Whether its answer says that there are none: a bare control plane."""
     with source.open("rb") as lines:
         return any(
-            b'"NodeList"' in line and orjson.loads(line)["method"] == "GET"
+            b'"NodeList"' in line and fast_json.loads(line)["method"] == "GET"
             for line in lines
         )
 
@@ -225,7 +224,7 @@ def recorded_images(recording: Path, node: str) -> list[Object]:
         return []
     # the first line is the command
     _, _, document = listing.read_text().partition("\n")
-    images: list[Object] = orjson.loads(document)["images"]
+    images: list[Object] = fast_json.loads(document)["images"]
     return images
 
 

@@ -19,9 +19,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
 import yaml
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
@@ -68,7 +68,7 @@ class LoopbackService:
         self.requests.append(request)
         status, obj = self.answer(request)
         return Response(
-            status, {"Content-Type": "application/json"}, body=orjson.dumps(obj)
+            status, {"Content-Type": "application/json"}, body=fast_json.dumps(obj)
         )
 
     def answer(self, request: Request) -> tuple[int, Any]:
@@ -146,7 +146,7 @@ class Webhook(LoopbackService):
     @property
     def specs(self) -> list[Object]:
         """What was asked about, in order."""
-        return [orjson.loads(request.body)["spec"] for request in self.requests]
+        return [fast_json.loads(request.body)["spec"] for request in self.requests]
 
     def answer(self, request: Request) -> tuple[int, Any]:
         """The posted review with its status."""
@@ -159,7 +159,7 @@ class Webhook(LoopbackService):
                 "message": "out to lunch",
                 "code": 500,
             }
-        review = orjson.loads(request.body)
+        review = fast_json.loads(request.body)
         return 201, {**review, "status": self.decide(review["spec"])}
 
     def write_kubeconfig(self, path: Path) -> Path:

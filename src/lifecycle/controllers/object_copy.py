@@ -13,8 +13,7 @@ transform), v1.36.
 
 from __future__ import annotations
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
 
@@ -28,5 +27,5 @@ def mutable_copy(obj: Object) -> Object:
                 key: value for key, value in meta.items() if key != "managedFields"
             },
         }
-    copy: Object = orjson.loads(orjson.dumps(obj))
+    copy: Object = fast_json.loads(fast_json.dumps(obj))
     return copy

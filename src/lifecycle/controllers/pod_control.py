@@ -6,8 +6,7 @@ v1.36.
 
 from __future__ import annotations
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -61,7 +60,7 @@ class PodControl:
         """
         try:
             created = await self._client.create(
-                resource("pods"), orjson.loads(encoded_pod), namespace
+                resource("pods"), fast_json.loads(encoded_pod), namespace
             )
         except StatusError as error:
             if not is_namespace_terminating(error):

@@ -13,9 +13,7 @@ v1.36. Left out: encryption at rest.
 
 from __future__ import annotations
 
-import orjson
-
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.wire import Object
 from lifecycle.etcd.store import Store
 
@@ -42,7 +40,7 @@ def encode_value(obj: Object, media_type: str = JSON) -> bytes:
         obj.get("apiVersion", ""), obj.get("kind", "")
     ):
         return protobuf.encode(obj)
-    return orjson.dumps(obj)
+    return fast_json.dumps(obj)
 
 
 def decode_value(value: bytes, revision: int) -> Object:
@@ -52,7 +50,7 @@ def decode_value(value: bytes, revision: int) -> Object:
     obj: Object = (
         protobuf.decode(value)
         if value.startswith(protobuf.MAGIC)
-        else orjson.loads(value)
+        else fast_json.loads(value)
     )
     obj["metadata"]["resourceVersion"] = str(revision)
     return obj

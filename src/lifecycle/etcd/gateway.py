@@ -18,8 +18,8 @@ from io import BytesIO
 from typing import Any
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.etcd.store import (
     Event,
     KeyValue,
@@ -60,7 +60,7 @@ class Gateway:
         """One call. Raises StoreError with etcd's message, UnavailableError if there is
         no answer.
         """
-        body = orjson.dumps(message)
+        body = fast_json.dumps(message)
         data = (
             body if len(body) < LARGE else BytesIO(body)
         )  # sent in pieces, others get their turn in between
@@ -100,7 +100,7 @@ class Gateway:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT)
         try:
             async with self._session.post(
-                self.url + path, data=orjson.dumps(message), timeout=timeout
+                self.url + path, data=fast_json.dumps(message), timeout=timeout
             ) as response:
                 rest = b""
                 async for chunk in response.content.iter_any():
@@ -128,8 +128,8 @@ class Gateway:
 
 def _parsed(data: bytes) -> Message:
     try:
-        answer = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        answer = fast_json.loads(data)
+    except fast_json.JSONDecodeError:
         raise StoreError(
             f"not an answer of etcd: {data[:80].decode(errors='replace')}"
         ) from None

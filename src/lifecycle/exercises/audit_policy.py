@@ -8,9 +8,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
-import orjson
-
 from lifecycle.agreements.handler_chain import recorded_events
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
@@ -111,7 +110,7 @@ def cases() -> Iterator[Case]:
             yield _case(
                 name, policy, _request(user, groups, "get", "") | {"path": path}
             )
-    for request in orjson.loads(_recorded_requests()):
+    for request in fast_json.loads(_recorded_requests()):
         yield _case("recorded requests", POLICIES["what"], request)
 
 
@@ -131,7 +130,7 @@ def _recorded_requests() -> bytes:
         }
         words = ("user", "verb", "resource", "subresource")
         found.setdefault(tuple(request[word] for word in words), request)
-    return orjson.dumps(list(found.values()))
+    return fast_json.dumps(list(found.values()))
 
 
 def _request(user: str, groups: tuple[str, ...], verb: str, namespace: str) -> Object:

@@ -15,8 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.exercises.graded import GradedTable, case_title
 from lifecycle.exercises.time_limit import TooSlow, time_limit
@@ -119,7 +118,7 @@ def find_case(exercise: Exercise, words: str) -> Case | None:
 def _frozen(value: Any) -> bytes:
     """As JSON; empty for what JSON has no words for."""
     try:
-        return orjson.dumps(value)
+        return fast_json.dumps(value)
     except Exception:
         return b""
 

@@ -7,9 +7,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-import orjson
-
 from lifecycle.agreements.handler_chain import recorded_events
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.filters.flow_schema import (
     flow_distinguisher,
@@ -71,7 +70,7 @@ PATHS = ("/healthz", "/readyz/etcd", "/version", "/probe/deep/inside", "/probes"
 
 def cases() -> Iterator[Case]:
     """The recorded cluster's schemas and requests, and schemas of our own."""
-    recorded, requests = orjson.loads(_recorded())
+    recorded, requests = fast_json.loads(_recorded())
     for group, schemas in (
         ("the recorded schemas", recorded),
         ("schemas of our own", [*recorded, *_made_up()]),
@@ -114,7 +113,7 @@ def _recorded() -> bytes:
         }
         if request not in requests:
             requests.append(request)
-    return orjson.dumps((schemas, requests))
+    return fast_json.dumps((schemas, requests))
 
 
 def _made_up() -> Iterator[Object]:

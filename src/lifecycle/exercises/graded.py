@@ -11,11 +11,11 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 from typing import Any
 
-import orjson
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lifecycle.api import fast_json
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.agreement import MAX_DIFFERENCES
 from lifecycle.compare.compare import Comparison, Difference
@@ -142,8 +142,8 @@ def _shorten(value: Any) -> str:
 def _written(value: Any) -> str:
     """As JSON, if that is possible; a stranger's answer may be anything."""
     try:
-        return orjson.dumps(
-            value, default=repr, option=orjson.OPT_NON_STR_KEYS
+        return fast_json.dumps(
+            value, default=repr, option=fast_json.OPT_NON_STR_KEYS
         ).decode()
     except Exception:
         return f"a {type(value).__name__} that cannot be shown"

@@ -9,8 +9,7 @@ from itertools import product
 from random import Random
 from typing import Any, cast
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
@@ -95,15 +94,15 @@ def _case(group: str, label: str, lease: Object | None, age: float) -> Case:
 
 
 def _ours(lease: Object | None, me: str, unchanged: float, now: str) -> Object | None:
-    written: bytes = _elector(orjson.dumps(lease), me, unchanged, now)
-    answer: Object | None = orjson.loads(written)
+    written: bytes = _elector(fast_json.dumps(lease), me, unchanged, now)
+    answer: Object | None = fast_json.loads(written)
     return answer
 
 
 @cache
 def _elector(lease: bytes, me: str, unchanged: float, now: str) -> bytes:
     """Our elector looks twice, so long apart, and what it then writes is taken down."""
-    spec: Object | None = orjson.loads(lease)
+    spec: Object | None = fast_json.loads(lease)
     server = _OneLease(None if spec is None else {"metadata": {}, "spec": spec})
     elector = LeaderElector(cast(Client, server), "lease", me, clock=_Stopped(now))
 
@@ -114,7 +113,7 @@ def _elector(lease: bytes, me: str, unchanged: float, now: str) -> bytes:
             await elector.try_acquire_or_renew()
 
     on_virtual_time(look_twice())
-    return orjson.dumps(server.written)
+    return fast_json.dumps(server.written)
 
 
 class _Stopped(Clock):

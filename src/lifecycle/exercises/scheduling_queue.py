@@ -8,8 +8,7 @@ from functools import cache
 from random import Random
 from typing import Any, cast
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -174,7 +173,7 @@ def _life(chance: Random) -> Iterator[Step]:
 
 def _case(group: str, label: str, steps: list[Step]) -> Case:
     ask: Callable[[Attempt], Any] = lambda attempt: _played(attempt, steps)  # noqa: E731
-    expected = orjson.loads(_expected(orjson.dumps(steps)))
+    expected = fast_json.loads(_expected(fast_json.dumps(steps)))
     return Case(group, label, expected, ask, steps)
 
 
@@ -232,7 +231,7 @@ async def _replayed(history: list[tuple[str, float, Any, Any]]) -> Any:
 
 @cache
 def _expected(steps: bytes) -> bytes:
-    return orjson.dumps(_played(_Ours, orjson.loads(steps)))
+    return fast_json.dumps(_played(_Ours, fast_json.loads(steps)))
 
 
 class _Played:

@@ -7,8 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
@@ -139,8 +138,8 @@ def _case(
 def _ours(
     token: Object, audiences: list[str], objects: list[Object], now: float
 ) -> Object | None:
-    user: Object | None = orjson.loads(
-        _authenticated(orjson.dumps((token, objects)), tuple(audiences), now)
+    user: Object | None = fast_json.loads(
+        _authenticated(fast_json.dumps((token, objects)), tuple(audiences), now)
     )
     return user
 
@@ -153,7 +152,7 @@ def _key() -> SigningKey:
 @cache
 def _authenticated(question: bytes, audiences: tuple[str, ...], now: float) -> bytes:
     """Signed, and shown to the server's own authenticator."""
-    token, objects = orjson.loads(question)
+    token, objects = fast_json.loads(question)
     tokens = ServiceAccountTokens(
         StaticReader([_as_stored(one) for one in objects]),
         _Stopped(now),
@@ -169,7 +168,7 @@ def _authenticated(question: bytes, audiences: tuple[str, ...], now: float) -> b
     if identity is None:
         return b"null"
     user = identity.user
-    return orjson.dumps(
+    return fast_json.dumps(
         {"name": user.name, "uid": user.uid, "groups": list(user.groups)}
     )
 

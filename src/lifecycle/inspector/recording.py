@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes.client
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.inspector.client_namespace import ClientNamespace, get_json
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
@@ -86,7 +86,9 @@ class Recording:
             exchanges = []
             for number, line in enumerate(file.read_bytes().splitlines(), 1):
                 try:
-                    exchanges.append(Exchange.from_line(scenario, orjson.loads(line)))
+                    exchanges.append(
+                        Exchange.from_line(scenario, fast_json.loads(line))
+                    )
                 except (ValueError, KeyError, TypeError) as error:
                     raise InspectorError(
                         f"line {number} of {file} is no recorded exchange: {error!r}"
@@ -248,4 +250,4 @@ class Recording:
             raise InspectorError(f"{self.name} has no {file.parent.name}/{file.name}")
         with file.open("rb") as stream:
             for line in stream:
-                yield orjson.loads(line)
+                yield fast_json.loads(line)

@@ -11,9 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qs
 
-import orjson
-
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
@@ -295,7 +293,7 @@ class Session:
         # in process, frames are objects; how they look as rows the server says
         async for frame in response.stream:
             table = (
-                orjson.loads(response.encode_frame(frame))["object"]
+                fast_json.loads(response.encode_frame(frame))["object"]
                 if response.encode_frame
                 else frame.object
             )
@@ -329,7 +327,9 @@ class Session:
         if response.status >= 400:
             raise StatusError(document_of(response))
         return (
-            response.body if response.body is not None else orjson.dumps(response.obj)
+            response.body
+            if response.body is not None
+            else fast_json.dumps(response.obj)
         )
 
     async def watch_one(

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
@@ -215,7 +215,7 @@ class HTTPExtender:
         headers = {"content-type": "application/json"}
         try:
             async with self._session.post(
-                url, data=orjson.dumps(args), headers=headers
+                url, data=fast_json.dumps(args), headers=headers
             ) as response:
                 body = await response.read()
                 if response.status != 200:
@@ -223,7 +223,7 @@ class HTTPExtender:
                         f"failed {verb} with extender at URL {self.config.url_prefix},"
                         f" code {response.status}"
                     )
-                return orjson.loads(body) or {}
+                return fast_json.loads(body) or {}
         except (TimeoutError, aiohttp.ClientError, ValueError) as error:
             raise ExtenderError(
                 f'Post "{url}": {error or "context deadline exceeded"}'

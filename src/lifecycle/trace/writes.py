@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.trace.recorded import Audited
 
 _BOOKKEEPING = ("managedFields", "resourceVersion", "uid", "generateName")
@@ -129,7 +128,7 @@ def step_into(element: str, value: Any) -> tuple[str, Any] | None:
     if kind == "f" and isinstance(value, dict) and rest in value:
         return rest, value[rest]
     if kind in ("k", "v") and isinstance(value, list):
-        keys = orjson.loads(rest)
+        keys = fast_json.loads(rest)
         for position, item in enumerate(value):
             same = (
                 item == keys
@@ -220,4 +219,4 @@ def _change(old: Any, new: Any, *, first: bool) -> str:
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return value if value else '""'
-    return orjson.dumps(value).decode()
+    return fast_json.dumps(value).decode()

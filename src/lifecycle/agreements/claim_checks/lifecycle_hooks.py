@@ -7,12 +7,11 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-import orjson
-
 from lifecycle.agreements.claim_checks.container_start import configs, generated_config
 from lifecycle.agreements.claim_checks.kubelet_status import story
 from lifecycle.agreements.kubelet_scene import scene
 from lifecycle.agreements.pod_status import Played
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
@@ -249,7 +248,9 @@ def runtime_interprets(recording: Recording) -> bool | None:
         )
     ]
     return (
-        any(b"postStart" in orjson.dumps(document["info"]) for document in containers)
+        any(
+            b"postStart" in fast_json.dumps(document["info"]) for document in containers
+        )
         if containers
         else None
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-import orjson
-
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
 from lifecycle.agreements.request_transport import journey
 from lifecycle.agreements.resource_handling import on_a_server, stages_of
 from lifecycle.agreements.traced_requests import traced_requests
+from lifecycle.api import fast_json
 from lifecycle.api.resources import all_resources, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
@@ -296,7 +295,7 @@ def response() -> bool:
     async def scene(server: GenericAPIServer, client: Client) -> bool:
         created = await client.create(MAPS, config_map(), "default")
         fetched = await client.get(MAPS, "m", "default")
-        return orjson.dumps(created) == orjson.dumps(fetched) and bool(
+        return fast_json.dumps(created) == fast_json.dumps(fetched) and bool(
             created["metadata"]["resourceVersion"]
         )
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.fieldpath.path_elements import SELF, order
 
 Fields = dict[str, Any]
@@ -48,7 +47,7 @@ def shared(fields: Fields) -> Fields:
     """One copy of each set: the ten thousand pods of a deployment own the same fields,
     and need not own ten thousand dicts.
     """
-    key = orjson.dumps(fields)
+    key = fast_json.dumps(fields)
     known = _shared.get(key)
     if known is None:
         if len(_shared) >= 8192:

@@ -20,8 +20,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.go_json.encode import html_escape
 
@@ -29,7 +28,7 @@ SELF = "."
 
 
 def _json(value: Any) -> str:
-    return html_escape(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+    return html_escape(fast_json.dumps(value, option=fast_json.OPT_SORT_KEYS).decode())
 
 
 @lru_cache(maxsize=65536)
@@ -91,10 +90,10 @@ def order(element: str) -> tuple[int, Any]:
     if kind == "k:":
         return 2, [
             (name, _ordered(value))
-            for name, value in sorted(orjson.loads(element[2:]).items())
+            for name, value in sorted(fast_json.loads(element[2:]).items())
         ]
     if kind == "v:":
-        return 3, _ordered(orjson.loads(element[2:]))
+        return 3, _ordered(fast_json.loads(element[2:]))
     if kind == "i:":
         return 4, int(element[2:])
     return 0, element
@@ -124,12 +123,12 @@ def path_text(path: Iterable[str]) -> str:
                 "["
                 + ",".join(
                     f"{name}={_value_string(value)}"
-                    for name, value in sorted(orjson.loads(rest).items())
+                    for name, value in sorted(fast_json.loads(rest).items())
                 )
                 + "]"
             )
         elif kind == "v:":
-            parts.append(f"[={_value_string(orjson.loads(rest))}]")
+            parts.append(f"[={_value_string(fast_json.loads(rest))}]")
         else:
             parts.append(f"[{rest}]")
     return "".join(parts)

@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.status import StatusError, bad_request, failure
@@ -201,13 +200,13 @@ class _Patching:
         if value is None:
             return None
         try:
-            text = orjson.dumps(self._as_printed(value))
-        except orjson.JSONEncodeError:  # deeper than any object may be
+            text = fast_json.dumps(self._as_printed(value))
+        except fast_json.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None
         self._copied += len(html_escape(text.decode()).encode())
         if self._copied > MAX_COPIED:
             raise _Failed
-        return orjson.loads(text)
+        return fast_json.loads(text)
 
 
 def _insert(patching: _Patching, path: list[str], value: Any) -> None:

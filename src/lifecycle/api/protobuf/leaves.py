@@ -16,8 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.protobuf.wire_format import (
     LENGTH,
@@ -149,7 +148,7 @@ def encode_json(value: Any) -> bytes:
     """`FieldsV1`, `RawExtension`, apiextensions' `JSON`: the JSON text as field 1;
     nothing for null.
     """
-    return b"" if value is None else delimited(b"\x0a", orjson.dumps(value))
+    return b"" if value is None else delimited(b"\x0a", fast_json.dumps(value))
 
 
 def decode_json(data: bytes) -> Any:
@@ -159,9 +158,9 @@ def decode_json(data: bytes) -> Any:
     if data[0] == 0x0A:
         size, start = read_varint(data, 1)
         if start + size == len(data):  # nothing else inside, as always
-            return orjson.loads(data[start:]) if size else None
+            return fast_json.loads(data[start:]) if size else None
     raw = dict(raw_fields(data)).get(1, b"")
-    return orjson.loads(raw) if raw else None
+    return fast_json.loads(raw) if raw else None
 
 
 def encode_strings(values: list[str]) -> bytes:

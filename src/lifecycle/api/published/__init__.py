@@ -13,8 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.version import KUBERNETES_VERSION
 
 
@@ -45,4 +44,4 @@ def published(name: str) -> Any:
     """One JSON document, decoded once and shared: treat it as read-only. Raises
     KeyError for a name that is not there.
     """
-    return orjson.loads(published_bytes(name))
+    return fast_json.loads(published_bytes(name))

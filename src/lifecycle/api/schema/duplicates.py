@@ -15,7 +15,7 @@ import json
 import re
 from typing import Any
 
-import orjson
+from lifecycle.api import fast_json
 
 _KEY_ENDS = re.compile(rb'"[ \t\r\n]*:').findall
 _LIMIT = 100  # upstream stops remembering strict errors there
@@ -33,8 +33,8 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
     has no duplicates.
     """
     try:
-        known = orjson.loads(body) if parsed is None else parsed
-        if orjson.dumps(known).count(b'":') >= len(
+        known = fast_json.loads(body) if parsed is None else parsed
+        if fast_json.dumps(known).count(b'":') >= len(
             _KEY_ENDS(body)
         ):  # no key of the text was swallowed
             return []

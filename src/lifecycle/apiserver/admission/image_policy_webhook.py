@@ -16,8 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
@@ -109,7 +108,10 @@ class ImagePolicyWebhook(Plugin):
 
     async def _status(self, spec: Object) -> Object:
         """The service's word, or what it said the last time. Raises WebhookError."""
-        key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
+        key, now = (
+            fast_json.dumps(spec, option=fast_json.OPT_SORT_KEYS),
+            self._clock.now(),
+        )
         known = self._answers.get(key)
         if known is not None and now < known[0]:
             return known[1]

@@ -13,8 +13,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
@@ -82,7 +81,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 rounds.should_reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
                 memory.called.add(hook.uid)
-        memory.output = orjson.loads(orjson.dumps(attributes.obj))
+        memory.output = fast_json.loads(fast_json.dumps(attributes.obj))
 
     def admit(self, attributes: Attributes) -> Any:
         """Let the webhooks change the object. Raises StatusError."""

@@ -14,8 +14,7 @@ import binascii
 import json
 from typing import Any, NamedTuple
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError, bad_request, internal_error
@@ -174,7 +173,9 @@ class WebhookPlugin(Plugin):
             why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise FailedCall(hook.name, f"could not create admission objects: {why}")
         uid = self._names.uid()
-        body = orjson.dumps(admission_review(attributes, match.resource, version, uid))
+        body = fast_json.dumps(
+            admission_review(attributes, match.resource, version, uid)
+        )
         return (
             HookClient(hook.spec["clientConfig"], self._resolver).post(
                 body, hook.timeout

@@ -23,8 +23,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -290,7 +289,9 @@ class Aggregator:
         document = body_of(local)
         if document.get("kind") == "APIGroupList":
             return Response(obj=merged_group_list(document, self._services, remote))
-        body = orjson.dumps(merged_discovery(document, self._services, self.discovered))
+        body = fast_json.dumps(
+            merged_discovery(document, self._services, self.discovered)
+        )
         etag = etag_of(body)
         headers = {**local.headers, "ETag": f'"{etag}"'}
         if is_fresh(request, etag):
@@ -313,7 +314,7 @@ class Aggregator:
                 (document_name(added[name].api_service), pair[0])
                 for name, pair in self._openapi.items()
             )
-            merged = orjson.dumps(merged_index(body_of(local), indexes))
+            merged = fast_json.dumps(merged_index(body_of(local), indexes))
             return document(
                 request, merged, local.headers.get("Content-Type", "application/json")
             )
@@ -336,7 +337,7 @@ class Aggregator:
                 (document_name(added[name].api_service), pair[1])
                 for name, pair in self._openapi.items()
             ]
-            body = orjson.dumps(merged_v2(body_of(local), documents))
+            body = fast_json.dumps(merged_v2(body_of(local), documents))
             etag = etag_of(body)
             if is_fresh(request, etag):
                 return Response(304, {"Etag": f'"{etag}"'}, body=b"")

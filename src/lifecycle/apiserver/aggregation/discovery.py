@@ -18,8 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.aggregation.api_services import (
     GROUP,
@@ -86,8 +85,8 @@ def _document(answer: Response) -> Object:
     if answer.obj is not None:
         return answer.obj
     try:
-        document = orjson.loads(answer.body or b"null")
-    except orjson.JSONDecodeError:
+        document = fast_json.loads(answer.body or b"null")
+    except fast_json.JSONDecodeError:
         return {}
     return document if isinstance(document, dict) else {}
 

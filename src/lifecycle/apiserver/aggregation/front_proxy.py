@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -56,7 +55,7 @@ def authentication_config_map(client_ca: bytes, config: RequestHeaderConfig) -> 
     """What added servers read. Lists are JSON inside strings."""
 
     def listed(values: tuple[str, ...]) -> str:
-        return orjson.dumps(list(values)).decode()
+        return fast_json.dumps(list(values)).decode()
 
     return {
         "apiVersion": "v1",
@@ -107,7 +106,7 @@ def read_authentication_config_map(
         raise ValueError(f"no client ca bundle found under {NAMESPACE}/{NAME}")
 
     def listed(key: str) -> tuple[str, ...]:
-        return tuple(orjson.loads(data.get(key) or "[]"))
+        return tuple(fast_json.loads(data.get(key) or "[]"))
 
     config = RequestHeaderConfig(
         data["requestheader-client-ca-file"].encode(),

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Response
 from lifecycle.apiserver.aggregation.api_services import group_version
 from lifecycle.apiserver.aggregation.discovery import Fetch
@@ -35,8 +34,8 @@ async def fetch_index(fetch: Fetch) -> Object:
     if answer.status != 200:
         return {}
     try:
-        document = orjson.loads(answer.body or b"{}")
-    except orjson.JSONDecodeError:
+        document = fast_json.loads(answer.body or b"{}")
+    except fast_json.JSONDecodeError:
         return {}
     paths = document.get("paths") if isinstance(document, dict) else None
     return paths if isinstance(paths, dict) else {}
@@ -48,8 +47,8 @@ async def fetch_v2(fetch: Fetch) -> Object:
     if answer.status != 200:
         return {}
     try:
-        document = orjson.loads(answer.body or b"{}")
-    except orjson.JSONDecodeError:
+        document = fast_json.loads(answer.body or b"{}")
+    except fast_json.JSONDecodeError:
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -84,6 +83,6 @@ def body_of(response: Response) -> Object:
     document: Object = (
         response.obj
         if response.obj is not None
-        else orjson.loads(response.body or b"{}")
+        else fast_json.loads(response.body or b"{}")
     )
     return document

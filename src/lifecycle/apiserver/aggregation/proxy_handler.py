@@ -19,8 +19,8 @@ import logging
 from collections.abc import AsyncIterator
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
 from lifecycle.apiserver.aggregation.backend import (
@@ -75,7 +75,7 @@ class ProxyHandler:
             log.error("error resolving %s/%s: %s", *reference[:2], error)
             return _proxy_error("service unavailable", 503)
         body = request.body or (
-            orjson.dumps(request.obj) if request.obj is not None else b""
+            fast_json.dumps(request.obj) if request.obj is not None else b""
         )
         headers = forwarded_headers(request.headers)
         if request.obj is not None and not any(
@@ -127,7 +127,7 @@ class ProxyHandler:
         except aiohttp.ClientError as error:
             return _proxy_error(f"error trying to reach service: {error}", 503)
         if request.accepts_object and data[:1] == b"{":
-            return Response(answer.status, kept, obj=orjson.loads(data))
+            return Response(answer.status, kept, obj=fast_json.loads(data))
         return Response(answer.status, kept, body=data, verbatim=True)
 
 
@@ -164,7 +164,7 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
     try:
         async for line in answer.content:
             if line.strip():
-                event = orjson.loads(line)
+                event = fast_json.loads(line)
                 yield WatchFrame(event["type"], event["object"], encoded=line)
     except aiohttp.ClientError:
         return

@@ -20,10 +20,10 @@ from datetime import timedelta
 from functools import cache, lru_cache
 from typing import Any
 
-import orjson
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from lifecycle.api import fast_json
 from lifecycle.api.field_errors import (
     DUPLICATE,
     FORBIDDEN,
@@ -163,7 +163,7 @@ class Rule:
 @lru_cache(maxsize=1024)
 def _compiled(source: bytes) -> Rule | CompileError:
     try:
-        return Rule(orjson.loads(source))
+        return Rule(fast_json.loads(source))
     except CompileError as error:
         return error
 
@@ -171,7 +171,7 @@ def _compiled(source: bytes) -> Rule | CompileError:
 def compiled_rules(schema: Object) -> list[Rule | CompileError]:
     """The rules of one node of a schema."""
     return [
-        _compiled(orjson.dumps(each))
+        _compiled(fast_json.dumps(each))
         for each in schema.get("x-kubernetes-validations") or ()
     ]
 
@@ -261,7 +261,7 @@ def _walk(
 
 
 def _identity(item: Any, keys: list[str]) -> bytes:
-    return orjson.dumps(
+    return fast_json.dumps(
         [item.get(key) for key in keys] if isinstance(item, dict) else item
     )
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
@@ -93,7 +92,7 @@ class WebhookConverter:
                 "objects": [_sent(obj) for obj in objects],
             },
         }
-        answer = await self._client.post(orjson.dumps(body), TIMEOUT).answer()
+        answer = await self._client.post(fast_json.dumps(body), TIMEOUT).answer()
         converted_objects = self._objects(answer, uid)
         if len(converted_objects) != len(objects):
             raise _WrongObjectsError(

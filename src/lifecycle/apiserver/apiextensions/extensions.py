@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
@@ -105,7 +104,9 @@ class Extensions:
                 if version.get("served"):
                     path = f"apis/{definition['spec']['group']}/{version['name']}"
                     by_path.setdefault(path, []).append((definition, version))
-        return {path: _document(orjson.dumps(parts)) for path, parts in by_path.items()}
+        return {
+            path: _document(fast_json.dumps(parts)) for path, parts in by_path.items()
+        }
 
     async def serve(self, request: Request) -> Response | None:
         """The answer to a request for a custom resource; None if there is none such."""
@@ -186,5 +187,5 @@ class Extensions:
 @lru_cache(maxsize=256)
 def _document(parts: bytes) -> Object:
     return document(
-        [(definition, version) for definition, version in orjson.loads(parts)]
+        [(definition, version) for definition, version in fast_json.loads(parts)]
     )

@@ -18,9 +18,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
@@ -88,7 +86,7 @@ class VersionHandler(ResourceHandler):
             return Response(
                 response.status,
                 {**response.headers, "Content-Type": JSON},
-                body=orjson.dumps(obj),
+                body=fast_json.dumps(obj),
             )
         return response
 

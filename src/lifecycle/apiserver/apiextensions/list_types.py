@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError, duplicate, invalid
 from lifecycle.api.wire import Object
 
@@ -77,4 +76,4 @@ def _doubles(
 
 
 def _canonical_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return fast_json.dumps(value, option=fast_json.OPT_SORT_KEYS)

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.field_errors import (
     TOO_LONG,
     TYPE_INVALID,
@@ -235,7 +234,7 @@ def _list(value: list[Any], schema: Object, path: str, old: Any) -> list[FieldEr
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
     if schema.get("uniqueItems") and len(
-        {orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}
+        {fast_json.dumps(item, option=fast_json.OPT_SORT_KEYS) for item in value}
     ) < len(value):
         errors.append(invalid(path, "", f"{path} in body shouldn't contain duplicates"))
     return errors
@@ -250,7 +249,7 @@ def _correlated(schema: Object, old: Any) -> Any:
     keys = schema.get("x-kubernetes-list-map-keys") or []
 
     def identity(item: Any) -> bytes:
-        return orjson.dumps(
+        return fast_json.dumps(
             [item.get(key) for key in keys] if isinstance(item, dict) else item
         )
 
@@ -265,7 +264,7 @@ def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
     ):
         return []
     names = [
-        each if isinstance(each, str) else orjson.dumps(each).decode()
+        each if isinstance(each, str) else fast_json.dumps(each).decode()
         for each in allowed
     ]
     return [not_supported(path or NO_PATH, value, names, plain=True)]

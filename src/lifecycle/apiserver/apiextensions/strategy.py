@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
@@ -132,7 +130,7 @@ class CustomResourceRules:
                 self.selectable_fields,
                 field_label_not_supported,
             ),
-            printer=custom_printer(orjson.dumps(columns)),
+            printer=custom_printer(fast_json.dumps(columns)),
             go_type=_go_type,
             items_carry_kind=True,
         )
@@ -153,7 +151,7 @@ class CustomResourceRules:
     ) -> tuple[Object, list[str]]:
         """See `Strategy`: pruned, and with the metadata in normal form."""
         if not isinstance(obj, dict) or not obj.get("kind"):
-            raw = orjson.dumps(obj).decode()
+            raw = fast_json.dumps(obj).decode()
             raise status.bad_request(f"Object 'Kind' is missing in '{raw}'")
         actual_version = obj.get("apiVersion", "")
         if actual_version != self.api_version:
@@ -161,7 +159,7 @@ class CustomResourceRules:
                 f"the API version in the data ({actual_version}) does not match the"
                 f" expected API version ({self.api_version})"
             )
-        mine = orjson.loads(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS))
+        mine = fast_json.loads(fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS))
         decoded, strict = decode({**mine, "kind": kind}, api_version, kind)
         decoded["kind"] = mine["kind"]
         if not self.preserves:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.schema.struct_decoder import normal_form
 from lifecycle.api.wire import Object
@@ -198,7 +197,7 @@ def _cpu_metric(utilization: int) -> Object:
 
 
 def _json(value: Any) -> str:
-    text = orjson.dumps(value).decode()
+    text = fast_json.dumps(value).decode()
     for char in "&<>":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
@@ -206,7 +205,7 @@ def _json(value: Any) -> str:
 
 def _parsed(annotations: Object, name: str, struct: str) -> list[Object]:
     try:
-        items = orjson.loads(annotations[name]) if name in annotations else []
+        items = fast_json.loads(annotations[name]) if name in annotations else []
         return [normal_form(struct, item) for item in items or []]
     except (ValueError, TypeError):
         return []
@@ -217,7 +216,7 @@ def _parsed_behavior(text: str | None) -> Object | None:
     in any case.
     """
     try:
-        value = _lower(orjson.loads(text)) if text is not None else None
+        value = _lower(fast_json.loads(text)) if text is not None else None
         return (
             normal_form("autoscaling/v2.HorizontalPodAutoscalerBehavior", value)
             if value

@@ -20,8 +20,7 @@ from collections import deque
 from pathlib import Path
 from typing import Protocol
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.apiserver.audit.event import event_string
 from lifecycle.apiserver.audit.log_file import RotatingFile, Rotation
@@ -72,7 +71,7 @@ class LogBackend:
         cannot be written is lost: no request fails for the sake of its log.
         """
         if self._legacy:
-            line = event_string(orjson.loads(line)).encode()
+            line = event_string(fast_json.loads(line)).encode()
         try:
             if self._file is not None:
                 self._file.write(line + b"\n")
@@ -133,7 +132,7 @@ class WebhookBackend:
                 self._buffer.popleft()
                 for _ in range(min(self._max_batch, len(self._buffer)))
             ]
-            items = [orjson.loads(line) for line in batch]
+            items = [fast_json.loads(line) for line in batch]
             try:
                 await self._client.tell(
                     {

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.audit.event import user_fields
 
@@ -56,6 +55,6 @@ def log_request_object(obj: Object) -> None:
     """
     event = audit_event.get()
     if event is not None:
-        event["_request"] = orjson.loads(
-            orjson.dumps(obj)
+        event["_request"] = fast_json.loads(
+            fast_json.dumps(obj)
         )  # as it is now: admission will change it

@@ -12,8 +12,7 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object, Request, Response, UserInfo
 
@@ -131,8 +130,8 @@ def decoded(body: bytes) -> Any:
     if body[:1] not in (b"{", b"["):  # a JSON patch is a list
         return None
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return fast_json.loads(body)
+    except fast_json.JSONDecodeError:
         return None
 
 

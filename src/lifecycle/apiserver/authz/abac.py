@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
@@ -136,7 +135,7 @@ def parse_policy(line: str) -> Policy:
     """One line. Without a version it is of the old form (v0), which knew no groups of
     the API. Raises ValueError.
     """
-    document: Any = orjson.loads(line)
+    document: Any = fast_json.loads(line)
     if not isinstance(document, dict):
         raise ValueError("couldn't get version/kind; json parse error")
     version, kind = document.get("apiVersion", ""), document.get("kind", "")

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
@@ -83,7 +82,7 @@ class WebhookAuthorizer:
                 return Verdict(self._on_error, "", wrong)
             if not matches:
                 return NO_OPINION
-        key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+        key = fast_json.dumps(spec, option=fast_json.OPT_SORT_KEYS)
         cached = self._cache.get(key)
         if cached is not None and self._clock.now() < cached[0]:
             return _verdict(cached[1])

@@ -24,8 +24,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -41,7 +40,7 @@ def bootstrap_objects() -> list[Object]:
     The objects are new with each call; roles in `kube-system` and `kube-public` need
     those namespaces to exist first.
     """
-    policy = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    policy = fast_json.loads(files(__package__).joinpath("policy.json").read_bytes())
     loaded: list[Object] = policy["objects"]
     return loaded
 

@@ -14,9 +14,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.fields import FieldSelector, parse_field_selector
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.labels import parse_selector
@@ -90,7 +88,7 @@ class ListEndpoint:
             return Response(
                 200,
                 {"Content-Type": YAML},
-                body=to_yaml(orjson.loads(self._join(scope, page))).encode(),
+                body=to_yaml(fast_json.loads(self._join(scope, page))).encode(),
             )
         obj = self.list_object(scope.resource, page.rows, page.metadata)
         return Response(200, obj=obj)
@@ -156,7 +154,7 @@ class ListEndpoint:
             "apiVersion": scope.resource.api_version,
             "metadata": metadata,
         }
-        return orjson.dumps(head)[:-1] + b',"items":['
+        return fast_json.dumps(head)[:-1] + b',"items":['
 
     def _converted(
         self, request: Request, scope: RequestScope, page: Page, accepted: Accepted

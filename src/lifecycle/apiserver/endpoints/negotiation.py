@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import orjson
-
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
@@ -175,7 +173,7 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
                 for item in obj["items"]
             ],
         }
-    return JSON, orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
+    return JSON, fast_json.dumps(obj, option=fast_json.OPT_APPEND_NEWLINE)
 
 
 def finish(request: Request, response: Response) -> Response:
@@ -201,8 +199,8 @@ def finish(request: Request, response: Response) -> Response:
         and not response.verbatim
         and is_pretty(request)
     ):
-        response.body = orjson.dumps(
-            orjson.loads(response.body), option=orjson.OPT_INDENT_2
+        response.body = fast_json.dumps(
+            fast_json.loads(response.body), option=fast_json.OPT_INDENT_2
         )
     return response
 
@@ -234,7 +232,7 @@ def json_frame(frame: WatchFrame) -> bytes:
         obj = (
             frame.source.json
             if frame.source is not None
-            else orjson.dumps(frame.object)
+            else fast_json.dumps(frame.object)
         )
         frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
     return frame.encoded

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.go_json.decode import as_go_values, json_type, wrong_type
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.wire import Object
@@ -60,8 +58,8 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
     is quicker.
     """
     try:
-        patch, strict_errors = orjson.loads(body), find_duplicate_fields(body)
-    except orjson.JSONDecodeError:
+        patch, strict_errors = fast_json.loads(body), find_duplicate_fields(body)
+    except fast_json.JSONDecodeError:
         strict_errors = ["not JSON"]
     if strict_errors:
         try:

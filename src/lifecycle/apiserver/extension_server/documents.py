@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.extension_server.terms import (
@@ -181,7 +180,7 @@ def serve(request: Request) -> Response | None:
         return Response(obj=RESOURCES)
     if path == "/openapi/v3":
         address = (
-            f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(orjson.dumps(openapi_v3()))}"
+            f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(fast_json.dumps(openapi_v3()))}"
         )
         return _with_etag(
             request,
@@ -196,7 +195,7 @@ def serve(request: Request) -> Response | None:
 
 
 def _with_etag(request: Request, obj: Any, content_type: str) -> Response:
-    body = orjson.dumps(obj)
+    body = fast_json.dumps(obj)
     etag = etag_of(body)
     if is_fresh(request, etag):
         return Response(304, {"ETag": f'"{etag}"'}, body=b"")

@@ -18,8 +18,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
@@ -232,7 +231,7 @@ class AuditLog:
         if done and event.get("annotations"):
             line["annotations"] = dict(sorted(event["annotations"].items()))
         with span("apiserver", "audit", audit_stage=stage):
-            self._sink(orjson.dumps(line))
+            self._sink(fast_json.dumps(line))
 
 
 def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Handler, Request, Response
@@ -77,7 +76,7 @@ def gateway_timeout() -> Response:
     return Response(
         504,
         {"Content-Type": "text/plain; charset=utf-8"},
-        body=orjson.dumps(body) + b"\n",
+        body=fast_json.dumps(body) + b"\n",
     )
 
 

@@ -12,8 +12,7 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.api.wire import Handler, Request, Response
@@ -35,8 +34,8 @@ def read_json(body: bytes) -> Any:
         _ahead.set(None)  # whoever reads may change what was read
         return ahead[1]
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return fast_json.loads(body)
+    except fast_json.JSONDecodeError:
         if complaint := syntax_error_message(body):
             raise ValueError(complaint) from None
         return unmarshal(body)  # JSON to Go, if not to a stricter reader
@@ -50,8 +49,8 @@ def reading_json_ahead(serve: Handler) -> Handler:
     async def after_reading(request: Request) -> Response:
         body: Any
         try:
-            body = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
+            body = fast_json.loads(request.body)
+        except fast_json.JSONDecodeError:
             try:
                 body = await asyncio.to_thread(read_json, request.body)
             except ValueError as error:

@@ -11,8 +11,7 @@ Upstream: `apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go`,
 
 from __future__ import annotations
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.fieldpath.field_sets import Fields, difference
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.compare import compare
@@ -28,7 +27,7 @@ def allowed_by_last_applied(live: Object, patch_obj: Object, disputed: Fields) -
     if not text:
         return False
     try:
-        last = orjson.loads(text)
+        last = fast_json.loads(text)
     except ValueError:
         return False
     if not isinstance(last, dict) or last.get("apiVersion") != patch_obj["apiVersion"]:
@@ -57,8 +56,8 @@ def refresh_last_applied(new: Object, patch_obj: Object) -> None:
     if mine:
         metadata["annotations"] = mine
     text = (
-        orjson.dumps(
-            {**patch_obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS
+        fast_json.dumps(
+            {**patch_obj, "metadata": metadata}, option=fast_json.OPT_SORT_KEYS
         ).decode()
         + "\n"
     )

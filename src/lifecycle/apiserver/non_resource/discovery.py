@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_bytes, published_names
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
@@ -62,7 +61,7 @@ def _legacy(path: str) -> bytes:
         group = next(
             g for g in published(f"{LEGACY}/apis.json")["groups"] if g["name"] == name
         )
-        return orjson.dumps({"kind": "APIGroup", "apiVersion": "v1", **group})
+        return fast_json.dumps({"kind": "APIGroup", "apiVersion": "v1", **group})
     return published_bytes(f"{LEGACY}{path}.json")
 
 

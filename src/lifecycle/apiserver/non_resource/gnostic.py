@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.protobuf.wire_format import delimited, tag, varint
 from lifecycle.api.wire import Object
 
@@ -29,7 +28,7 @@ def _string_field(number: int, value: str) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    return _string_field(2, orjson.dumps(value).decode() + "\n")
+    return _string_field(2, fast_json.dumps(value).decode() + "\n")
 
 
 def _extensions(number: int, holder: Object) -> bytes:

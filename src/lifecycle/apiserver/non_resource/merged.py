@@ -12,8 +12,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response
@@ -88,7 +87,7 @@ class MergedDocuments:
                     *(api_group(name, rows) for name, rows in groups.items()),
                 ],
             }
-            return document(request, orjson.dumps(merged), JSON)
+            return document(request, fast_json.dumps(merged), JSON)
         parts = path.strip("/").split("/")
         if parts[0] != "apis" or len(parts) not in (2, 3) or parts[1] not in groups:
             return None
@@ -105,17 +104,17 @@ class MergedDocuments:
         if not rows:
             return None
         return document(
-            request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON
+            request, fast_json.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON
         )
 
     def _aggregated(self, request: Request, version: str) -> Response:
         def make() -> tuple[bytes, str]:
-            base = orjson.loads(published_bytes("discovery/aggregated/apis.json"))
+            base = fast_json.loads(published_bytes("discovery/aggregated/apis.json"))
             items = [
                 *base["items"],
                 *(aggregated_group(name, rows) for name, rows in self.groups().items()),
             ]
-            body = orjson.dumps(
+            body = fast_json.dumps(
                 {**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items}
             )
             return body, etag_of(body)
@@ -131,7 +130,7 @@ class MergedDocuments:
 
     def _documents(self) -> dict[str, tuple[bytes, str]]:
         documents = {
-            path: orjson.dumps(doc) for path, doc in self._served.openapi().items()
+            path: fast_json.dumps(doc) for path, doc in self._served.openapi().items()
         }
         return {path: (body, etag_of(body)) for path, body in documents.items()}
 
@@ -141,7 +140,7 @@ class MergedDocuments:
         if not documents:
             return None
         if path == ROOT:
-            index = orjson.loads(published_bytes("discovery/openapi-index.json"))
+            index = fast_json.loads(published_bytes("discovery/openapi-index.json"))
             paths = {
                 **index["paths"],
                 **{
@@ -151,7 +150,7 @@ class MergedDocuments:
             }
             return document(
                 request,
-                orjson.dumps({**index, "paths": paths}),
+                fast_json.dumps({**index, "paths": paths}),
                 "text/plain; charset=utf-8",
             )
         name = path.removeprefix(ROOT + "/")
@@ -187,5 +186,5 @@ class MergedDocuments:
             "definitions": dict(sorted(definitions.items())),
             "paths": paths,
         }
-        body = encode_document(merged) if protobuf else orjson.dumps(merged)
+        body = encode_document(merged) if protobuf else fast_json.dumps(merged)
         return body, etag_of(body)

@@ -15,8 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_names
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh, text
@@ -108,7 +107,7 @@ def openapi_v2() -> Any:
 
 @cache
 def _encoded(protobuf: bool) -> tuple[bytes, str]:
-    body = encode_document(openapi_v2()) if protobuf else orjson.dumps(openapi_v2())
+    body = encode_document(openapi_v2()) if protobuf else fast_json.dumps(openapi_v2())
     return body, etag_of(body)
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.status import failure, method_not_allowed
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
@@ -44,7 +43,7 @@ class OpenIDMetadata:
             "id_token_signing_alg_values_supported": [self._tokens.key.algorithm],
         }
         headers = {"Content-Type": "application/json", "Cache-Control": CACHE_CONTROL}
-        return Response(headers=headers, body=orjson.dumps(body))
+        return Response(headers=headers, body=fast_json.dumps(body))
 
     async def jwks(self, request: Request) -> Response:
         """`/openid/v1/jwks`: the public keys, in their own media type only."""
@@ -53,7 +52,7 @@ class OpenIDMetadata:
             return refusal
         headers = {"Content-Type": JWKS_TYPE, "Cache-Control": CACHE_CONTROL}
         return Response(
-            headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]})
+            headers=headers, body=fast_json.dumps({"keys": [self._tokens.key.jwk()]})
         )
 
 

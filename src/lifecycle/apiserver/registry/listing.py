@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import json_type, wrong_type
 from lifecycle.api.wire import Object
@@ -205,7 +203,7 @@ def encode_continue(revision: int, next_key: str, prefix: str) -> str:
     """A token for the page that starts at a key."""
     start = next_key.removeprefix(prefix.rstrip("/"))
     token = {"v": TOKEN_VERSION, "rv": revision, "start": start}
-    text = orjson.dumps(token).replace(b"\x00", b"\\u0000")
+    text = fast_json.dumps(token).replace(b"\x00", b"\\u0000")
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 

@@ -17,9 +17,9 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import orjson
 import yaml
 
+from lifecycle.api import fast_json
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
@@ -123,7 +123,7 @@ class WebhookClient:
         call = Call(
             self._connection,
             self._url,
-            orjson.dumps(obj),
+            fast_json.dumps(obj),
             self._timeout,
             user_agent="kube-apiserver",
         )
@@ -133,6 +133,6 @@ class WebhookClient:
             why = f"{DEADLINE} (Client.Timeout exceeded while awaiting headers)"
             raise WebhookError(f'Post "{self._url}": {why}') from None
         try:
-            return status, orjson.loads(data), "unknown"
+            return status, fast_json.loads(data), "unknown"
         except ValueError:
             return status, None, data.decode(errors="replace").strip() or "unknown"

@@ -14,8 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
@@ -314,7 +313,7 @@ class DaemonSetController:
         while done < len(create) and error is None:
             batch = create[done : done + size]
             bodies = [
-                orjson.dumps(daemon_pod(ds, node, revision_hash)) for node in batch
+                fast_json.dumps(daemon_pod(ds, node, revision_hash)) for node in batch
             ]
             results = await asyncio.gather(
                 *(self._pod_control.create_pod(body, namespace, ds) for body in bodies),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import (
     LABEL_MANAGED_BY,
@@ -103,7 +102,7 @@ def is_owned_by(endpoint_slice: Object, service: Object) -> bool:
 def port_map_key(ports: Sequence[Object]) -> bytes:
     """Equal for equal sets of ports."""
     return b",".join(
-        sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports)
+        sorted(fast_json.dumps(port, option=fast_json.OPT_SORT_KEYS) for port in ports)
     )
 
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.canonical_ip import canonical_ip
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import (
@@ -188,7 +187,7 @@ def _is_unchanged(existing: Object, new: Object) -> bool:
     def content(endpoint_slice: Object) -> tuple[object, ...]:
         meta = endpoint_slice["metadata"]
         ends = sorted(
-            orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS)
+            fast_json.dumps(endpoint, option=fast_json.OPT_SORT_KEYS)
             for endpoint in endpoint_slice.get("endpoints") or ()
         )
         return ends, meta.get("labels") or {}, meta.get("annotations") or {}

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.names import safe_encode_string
 from lifecycle.api.wire import Object
@@ -69,7 +68,7 @@ def new_revision(
             ),
             "ownerReferences": [new_controller_ref(owner)],
         },
-        "data": orjson.loads(
+        "data": fast_json.loads(
             go_bytes(data)
         ),  # clients compare the bytes: the keys have to be in order
         "revision": number,

@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, format_time, parse_time
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
@@ -345,7 +344,7 @@ class JobController:
                     failure_counts(job, delayed.get(index))
                 )
         await self._pod_control.create_pod(
-            orjson.dumps(pod), job["metadata"]["namespace"], job
+            fast_json.dumps(pod), job["metadata"]["namespace"], job
         )
 
     async def _delete(self, job: Object, pods: Sequence[Object]) -> int:

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
@@ -83,7 +82,7 @@ def _document(response: Any) -> Object:
     document: Object = (
         response.obj
         if response.obj is not None
-        else orjson.loads(response.body or b"{}")
+        else fast_json.loads(response.body or b"{}")
     )
     return document
 

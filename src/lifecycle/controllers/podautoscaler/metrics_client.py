@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import parse_time
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.go_duration import parse_duration
@@ -149,7 +148,7 @@ class MetricsClient:
         document = (
             response.obj
             if response.obj is not None
-            else orjson.loads(response.body or b"{}")
+            else fast_json.loads(response.body or b"{}")
         )
         items: list[Object] = document.get("items") or []
         if not items:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.store import meta_namespace_key
@@ -64,7 +63,7 @@ async def _create(
     expectations: ControllerExpectations,
 ) -> Exception | None:
     key, namespace = meta_namespace_key(rs), rs["metadata"]["namespace"]
-    encoded = orjson.dumps(pod_from_template(rs["spec"]["template"], rs))
+    encoded = fast_json.dumps(pod_from_template(rs["spec"]["template"], rs))
 
     async def create() -> None:
         try:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-import orjson
+from lifecycle.api import fast_json
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -134,7 +134,7 @@ def build(
             "diff_ids": [digest_of_bytes(archive) for archive in archives],
         },
     }
-    described = keep(orjson.dumps(document), CONFIG)
+    described = keep(fast_json.dumps(document), CONFIG)
     manifest = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
@@ -142,7 +142,7 @@ def build(
         "layers": stored,
     }
     return BuiltImage(
-        keep(orjson.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs
+        keep(fast_json.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs
     )
 
 
@@ -166,6 +166,8 @@ def layout(images: Mapping[str, BuiltImage]) -> bytes:
             }
         )
     files["index.json"] = File(
-        orjson.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
+        fast_json.dumps(
+            {"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}
+        )
     )
     return layer(files)

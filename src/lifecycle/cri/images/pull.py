@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.images.oci_image import (
@@ -193,7 +193,7 @@ class Puller:
                 f"unexpected commit digest {digest}, expected {self.reference}: failed"
                 " precondition"
             )
-        document = orjson.loads(data)
+        document = fast_json.loads(data)
         image = BuiltImage(digest, "", {digest: data})
         if kind in (INDEX, DOCKER_INDEX):  # one image per machine: choose ours
             mine = [
@@ -208,7 +208,7 @@ class Puller:
                 )
             data, _ = await self._get(f"manifests/{mine[0]['digest']}", kinds)
             image.blobs[digest_of_bytes(data)] = data
-            document = orjson.loads(data)
+            document = fast_json.loads(data)
         image.config = document["config"]["digest"]
         image.blobs[image.config] = await self._blob(image.config, CONFIG)
         for described in document["layers"]:

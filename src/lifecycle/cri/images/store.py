@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import orjson
 
+from lifecycle.api import fast_json
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.images.layers import unpack
@@ -50,11 +50,11 @@ class ImageStore:
         self._images: dict[str, dict[str, Any]] = {}
         self._unpacking = asyncio.Lock()
         if self._file.exists():
-            self._images = orjson.loads(self._file.read_bytes())
+            self._images = fast_json.loads(self._file.read_bytes())
 
     def _save(self) -> None:
         new = self._file.with_suffix(".new")
-        new.write_bytes(orjson.dumps(self._images))
+        new.write_bytes(fast_json.dumps(self._images))
         os.rename(new, self._file)
 
     def add(self, name: str, image: BuiltImage) -> str:
@@ -68,10 +68,12 @@ class ImageStore:
         """The image's manifest, and its layers' directories, lowest first. Takes time:
         not on a loop.
         """
-        manifest = orjson.loads(image.blobs[image.manifest])
+        manifest = fast_json.loads(image.blobs[image.manifest])
         if "layers" not in manifest:  # an index: the manifest is another blob
             documents = [
-                orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"
+                fast_json.loads(blob)
+                for blob in image.blobs.values()
+                if blob[:1] == b"{"
             ]
             manifest = next(
                 m
@@ -99,7 +101,7 @@ class ImageStore:
         directories: builtins.list[str],
     ) -> str:
         full = normalized_name(name)
-        config = orjson.loads(image.blobs[image.config])
+        config = fast_json.loads(image.blobs[image.config])
         size = (
             sum(layer["size"] for layer in manifest["layers"])
             + manifest["config"]["size"]

@@ -19,8 +19,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.json_patch import apply_json_patch
@@ -206,7 +205,7 @@ class InitializerVisibility:
         ):
             return await self._inner(request)
         patch: Any = (
-            request.obj if request.obj is not None else orjson.loads(request.body)
+            request.obj if request.obj is not None else fast_json.loads(request.body)
         )
         whole = shown(live)
         request.obj = (
@@ -318,8 +317,8 @@ def _body(request: Request) -> Object:
     obj = request.obj
     if obj is None:
         try:
-            obj = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
+            obj = fast_json.loads(request.body)
+        except fast_json.JSONDecodeError:
             raise bad_request(
                 "the object provided is unrecognized (must be of type JSON)"
             ) from None

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -234,7 +233,7 @@ async def _client_side(
     except KeyError:
         schema = None
     patch = three_way_merge_patch(
-        orjson.loads(last) if last else {}, modified, current, schema
+        fast_json.loads(last) if last else {}, modified, current, schema
     )
     if not patch:
         return current, "unchanged"

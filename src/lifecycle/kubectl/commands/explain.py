@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.resources import Resource
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import flag, parse
@@ -49,13 +48,15 @@ async def explain(argv: Sequence[str], session: Session) -> None:
         fields = names[1:]
         group, _, version = p["api-version"].rpartition("/")
     path = f"apis/{group}/{version}" if group else f"api/{version}"
-    paths = orjson.loads(await session.raw("GET", "/openapi/v3"))["paths"]
+    paths = fast_json.loads(await session.raw("GET", "/openapi/v3"))["paths"]
     if path not in paths:
         raise CommandError(
             f"couldn't find resource for \"{group}/{version},"
             f' Resource={resource.plural}"'
         )
-    document = orjson.loads(await session.raw("GET", paths[path]["serverRelativeURL"]))
+    document = fast_json.loads(
+        await session.raw("GET", paths[path]["serverRelativeURL"])
+    )
     if p["output"] != "plaintext":
         raise CommandError(f"unrecognized format: {p['output']}")
     session.print(

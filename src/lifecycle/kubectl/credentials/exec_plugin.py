@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
@@ -121,7 +120,7 @@ class ExecPlugin:
             each["name"]: each.get("value", "")
             for each in self._settings.get("env") or ()
         }
-        environ = {**self._environ, **own, ENVIRONMENT: orjson.dumps(cred).decode()}
+        environ = {**self._environ, **own, ENVIRONMENT: fast_json.dumps(cred).decode()}
         self.runs += 1
         self._kept = self._read(await self._run(environ, interactive))
         return self._kept

@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.discovery.discovery_client import Discovery
@@ -114,8 +113,8 @@ class CachedDiscoveryClient:
         try:
             if self._now() > path.stat().st_mtime + self._ttl:
                 return None
-            document = orjson.loads(path.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
+            document = fast_json.loads(path.read_bytes())
+        except (OSError, fast_json.JSONDecodeError):
             return None
         if not isinstance(document, dict) or document.get("kind") != kind:
             return None

@@ -15,9 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-import orjson
-
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Response
@@ -43,7 +41,7 @@ def document_of(response: Response) -> Any:
         return (
             protobuf.decode(response.body)
             if protobuf.is_protobuf(response.body)
-            else orjson.loads(response.body)
+            else fast_json.loads(response.body)
         )
     return response.obj or {}
 

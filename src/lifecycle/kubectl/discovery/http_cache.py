@@ -22,8 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlencode
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
 
@@ -172,7 +171,7 @@ class CacheTransport:
             return answer
         if answer.body is None:
             answer = Response(
-                answer.status, answer.headers, body=orjson.dumps(answer.obj)
+                answer.status, answer.headers, body=fast_json.dumps(answer.obj)
             )
         kept = {
             name: value

@@ -20,8 +20,7 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Request, Response
@@ -252,4 +251,4 @@ class BodyLog:
 def _bytes(answer: Response) -> bytes:
     if answer.body is not None:
         return answer.body
-    return orjson.dumps(answer.obj) + b"\n" if answer.obj is not None else b""
+    return fast_json.dumps(answer.obj) + b"\n" if answer.obj is not None else b""

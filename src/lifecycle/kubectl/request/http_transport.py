@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp
-import orjson
 from yarl import URL
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 from lifecycle.kubectl.failures import ConnectionFailed
@@ -52,7 +52,7 @@ def body_of(request: Request) -> bytes:
     whole = (
         request.headers.get("content-type", "application/json") == "application/json"
     )
-    return orjson.dumps(request.obj) + (b"\n" if whole else b"")
+    return fast_json.dumps(request.obj) + (b"\n" if whole else b"")
 
 
 class HTTPTransport:
@@ -243,7 +243,7 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 if line:
-                    event = orjson.loads(line)
+                    event = fast_json.loads(line)
                     yield WatchFrame(event["type"], event["object"])
     except (aiohttp.ClientError, TimeoutError):
         return

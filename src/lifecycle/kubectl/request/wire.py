@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
@@ -97,7 +96,7 @@ class Decoding:
             "application/json"
         ):
             answer = Response(
-                answer.status, answer.headers, obj=orjson.loads(answer.body)
+                answer.status, answer.headers, obj=fast_json.loads(answer.body)
             )
         return answer
 

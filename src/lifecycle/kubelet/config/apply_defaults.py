@@ -14,9 +14,9 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import yaml
 
+from lifecycle.api import fast_json
 from lifecycle.api.defaults.pods import set_pod_defaults
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.types.pod_update import (
@@ -44,7 +44,7 @@ def apply_defaults(
     )
     if not meta.get("uid"):
         digest = hashlib.md5(
-            orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False
+            fast_json.dumps(pod, option=fast_json.OPT_SORT_KEYS), usedforsecurity=False
         )
         if source == FILE:
             digest.update(f"host:{node_name}file:{origin}".encode())

@@ -24,8 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.pod_resources import PodResourcesOptions, pod_limits, pod_requests
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
@@ -56,7 +55,7 @@ def hash_container(container: Object) -> str:
     FNV-1a over the text that Go prints for the bytes of the JSON, as with
     `pod-template-hash`.
     """
-    picked = orjson.dumps({"image": container["image"], "name": container["name"]})
+    picked = fast_json.dumps({"image": container["image"], "name": container["name"]})
     state = 2166136261
     for byte in f"([]uint8)[{' '.join(map(str, picked))}]".encode():
         state = (state ^ byte) * 16777619 & 0xFFFFFFFF
@@ -110,11 +109,11 @@ def container_annotations(
         )
     hook = (container.get("lifecycle") or {}).get("preStop")
     if hook:
-        annotations["io.kubernetes.container.preStopHandler"] = orjson.dumps(
+        annotations["io.kubernetes.container.preStopHandler"] = fast_json.dumps(
             hook
         ).decode()
     if container.get("ports"):
-        annotations["io.kubernetes.container.ports"] = orjson.dumps(
+        annotations["io.kubernetes.container.ports"] = fast_json.dumps(
             container["ports"]
         ).decode()
     return annotations

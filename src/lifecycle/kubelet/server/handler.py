@@ -16,8 +16,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
@@ -335,4 +334,6 @@ def _pod_list(pods: Iterable[Object]) -> Object:
 
 
 def _json(obj: Object) -> Response:
-    return Response(200, {"Content-Type": "application/json"}, body=orjson.dumps(obj))
+    return Response(
+        200, {"Content-Type": "application/json"}, body=fast_json.dumps(obj)
+    )

@@ -23,8 +23,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
@@ -200,7 +199,7 @@ class _WebSocketCommand:
                 )
                 if running.done():
                     await websocket.send(
-                        bytes([ERROR]) + orjson.dumps(running.result())
+                        bytes([ERROR]) + fast_json.dumps(running.result())
                     )
                     await websocket.close()
         finally:
@@ -225,9 +224,9 @@ class _WebSocketCommand:
 def terminal_size(data: bytes) -> tuple[int, int] | None:
     """`{"Width":80,"Height":24}` as (80, 24)."""
     try:
-        size = orjson.loads(data)
+        size = fast_json.loads(data)
         return int(size["Width"]), int(size["Height"])
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+    except (fast_json.JSONDecodeError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -269,7 +268,7 @@ async def _serve_spdy(
                 for name in ("stdout", "stderr"):
                     if name in opened:
                         await opened[name].close()
-                await opened["error"].write(orjson.dumps(running.result()))
+                await opened["error"].write(fast_json.dumps(running.result()))
                 await opened["error"].close()
                 for name in ("stdin", "resize"):
                     if name in opened:

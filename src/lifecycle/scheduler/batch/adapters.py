@@ -12,8 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import floor
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.scheduler.batch.interface import BatchAdapter, ClassScorer
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -71,13 +70,13 @@ class Signed(BatchAdapter):
 
 
 def _tolerations(info: PodInfo) -> Hashable:
-    return orjson.dumps(info.pod["spec"].get("tolerations"))
+    return fast_json.dumps(info.pod["spec"].get("tolerations"))
 
 
 def _node_affinity(info: PodInfo) -> Hashable:
     spec = info.pod["spec"]
     affinity = (spec.get("affinity") or {}).get("nodeAffinity")
-    return orjson.dumps([spec.get("nodeSelector"), affinity])
+    return fast_json.dumps([spec.get("nodeSelector"), affinity])
 
 
 def _all_requests(info: PodInfo) -> Hashable:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from lifecycle.api import status
+from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import invalid
 from lifecycle.api.go_format import go_value
 from lifecycle.api.go_json.encode import html_escape
@@ -49,7 +47,7 @@ def patch_invalid(
 
 
 def _printed(document: Object) -> str:
-    return html_escape(orjson.dumps(document).decode())
+    return html_escape(fast_json.dumps(document).decode())
 
 
 def check_apply_kind(applied: Object, scope: RequestScope) -> None:

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import parse_time
 from lifecycle.api.human_duration import human_duration
 from lifecycle.api.wire import Object
@@ -102,7 +101,7 @@ def custom_printer(columns: bytes) -> Printer:
     """The printer of a custom resource's version, from its columns as JSON; without any
     it shows the age.
     """
-    chosen: list[Object] = orjson.loads(columns) or [_DEFAULT]
+    chosen: list[Object] = fast_json.loads(columns) or [_DEFAULT]
     readers = [(column["type"], json_path(column["jsonPath"])) for column in chosen]
 
     def row(obj: Object, now: float) -> Cells:
@@ -156,4 +155,4 @@ def _cell(type: str, results: list[Any], now: float) -> Any:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return value if isinstance(value, str) else fast_json.dumps(value).decode()

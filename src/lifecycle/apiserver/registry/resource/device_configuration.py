@@ -10,8 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError, invalid, required, too_long
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.resource.collections import validate_slice
@@ -79,7 +78,7 @@ def validate_raw_extension(
     """An object, not too long."""
     if value is None:
         return [required(path)]
-    if not stored and len(orjson.dumps(value)) > limit:
+    if not stored and len(fast_json.dumps(value)) > limit:
         return [too_long(path, limit)]
     if not isinstance(value, dict):
         return [invalid(path, "<value omitted>", "must be a valid JSON object")]

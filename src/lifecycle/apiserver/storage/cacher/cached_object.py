@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
 
@@ -38,7 +37,7 @@ class Cached:
             spliced = (
                 with_resource_version(stored, self.obj) if stored is not None else None
             )
-            self._json = spliced if spliced is not None else orjson.dumps(self.obj)
+            self._json = spliced if spliced is not None else fast_json.dumps(self.obj)
         return self._json
 
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.historical.kubelet.dockershim.naming import make_sandbox_name
 
@@ -52,7 +51,7 @@ def checkpoint(config: PodSandboxConfig) -> bytes:
         "namespace": config.metadata.namespace,
         "data": data,
     }
-    return orjson.dumps(document)
+    return fast_json.dumps(document)
 
 
 def dockershim_run_pod_sandbox(

@@ -15,8 +15,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.kubelet.cm.cpumanager.cpu_set import (
     CPUSet,
     format_cpu_set,
@@ -115,17 +114,17 @@ class CPUState:
         default = format_cpu_set(self.default)
         document = {"policyName": self.policy, "defaultCpuSet": default}
         contents = {**document, "entries": entries} if entries else document
-        return orjson.dumps(
+        return fast_json.dumps(
             {**contents, "checksum": checksum(self.policy, default, entries)}
         )
 
     def _restore(self, content: bytes) -> None:
         try:
-            document = orjson.loads(content)
+            document = fast_json.loads(content)
             policy, default = document["policyName"], document["defaultCpuSet"]
             entries = document.get("entries") or {}
             stored = document["checksum"]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+        except (fast_json.JSONDecodeError, KeyError, TypeError):
             raise CheckpointError(
                 "could not restore state from checkpoint: checkpoint is corrupted"
             ) from None
