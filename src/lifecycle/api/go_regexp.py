@@ -13,9 +13,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import re2
-
+from lifecycle.api import plain_regexp
 from lifecycle.api.bounded_cache import is_short, short_lru_cache
+
+try:
+    import re2
+
+    RegexpError = re2.error
+except ImportError:
+    re2 = None
+    RegexpError = plain_regexp.error
 
 MAX_HEIGHT = 1000
 _GO_WORDS = {
@@ -47,7 +54,7 @@ def parse_error(pattern: str) -> str:
     """`error parsing regexp: …`, or nothing."""
     try:
         _compiled(pattern)
-    except re2.error as error:
+    except RegexpError as error:
         return (
             "error parsing regexp: "
             f"{_go_error(error.args[0].decode('utf-8', 'replace'), pattern)}"
@@ -61,7 +68,9 @@ def parse_error(pattern: str) -> str:
 
 @short_lru_cache(128)
 def _compiled(pattern: str) -> Any:
-    """Raises `re2.error`. One takes up to 8 MiB."""
+    """Raises RegexpError. One takes up to 8 MiB."""
+    if re2 is None:
+        return plain_regexp.compile(pattern)
     options = re2.Options()
     options.log_errors = False
     compiled = re2.compile(pattern, options)

@@ -16,13 +16,18 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import aiohttp
-
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 MAX_CONNECTIONS = 100
 

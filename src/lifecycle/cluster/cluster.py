@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.api.names import NameSource
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.type_checking import type_check
-from lifecycle.apiserver.authn.jwt import shared_key
+from lifecycle.apiserver.authn.keyed_hash import shared_key
 from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
@@ -168,12 +169,18 @@ class Cluster:
             cors_allowed_origins=self.config.cors_allowed_origins,
             signing_key=shared_key() if not self.config.https else None,
         )
-        ca = self.server.certificates.ca_pem.decode()
         await self.server.start(
-            (lambda store: like.plant(store, seed, ca)) if seed else None
+            (lambda store: like.plant(store, seed, self._root_ca)) if seed else None
         )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
+
+    @property
+    def _root_ca(self) -> str:
+        """Whom pods trust. In a browser tab nobody is to be trusted: there is no TLS
+        and no library that could make certificates.
+        """
+        return "" if IN_A_TAB else self.server.certificates.ca_pem.decode()
 
     def _start_controllers(self, shapes: list[NodeShape]) -> None:
         name = "kube-controller-manager"
@@ -181,7 +188,7 @@ class Cluster:
             self._component_client(name, f"system:{name}"),
             clock=self.clock,
             names=self.names,
-            root_ca=self.server.certificates.ca_pem.decode(),
+            root_ca=self._root_ca,
             client_for=self._controller_client,
             cluster_cidr=pod_network(len(shapes)),
             check_policy=type_check,

@@ -12,15 +12,20 @@ tunnels), v1.36.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
-from yarl import URL
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.cri.apis.pod_network import HTTPRequest
 from lifecycle.cri.node_access import AUTO_HEADERS, NodeAccess, connector_in
 from lifecycle.kubelet.kubelet import Kubelet
+
+if TYPE_CHECKING:
+    import aiohttp
+    import yarl
+else:
+    aiohttp = late_import("aiohttp")
+    yarl = late_import("yarl")
 
 DIAL_TIMEOUT = 30.0
 IN_ONE_PIECE = 1 << 20
@@ -116,7 +121,7 @@ async def _forward(
     try:
         answer = await session.request(
             request.method,
-            URL(f"{scheme}://{host}:{port}{request.target}", encoded=True),
+            yarl.URL(f"{scheme}://{host}:{port}{request.target}", encoded=True),
             headers=request.headers,
             data=request.body or None,
             ssl=False,

@@ -11,16 +11,21 @@ Upstream: none; `lifecycle.inspector.runner.Responder` is the contract.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+else:
+    x509 = late_import("cryptography.x509")
+    serialization = late_import("cryptography.hazmat.primitives.serialization")
 
 KIND_ADMIN = ("kubernetes-admin", ("kubeadm:cluster-admins",))
 """Who the recorded admin certificate speaks for; a cluster made with `--like` knows the
@@ -39,7 +44,7 @@ class HandlerTarget:
         self._server = server
         certificate, _ = server.certificates.client_certificate(*user)
         self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(
-            Encoding.DER
+            serialization.Encoding.DER
         )
 
     async def request(

@@ -11,11 +11,15 @@ import asyncio
 import os
 import socket
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
+from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
 """What a client library would say by itself; here the asker says it, or nobody."""

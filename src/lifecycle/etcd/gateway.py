@@ -15,11 +15,10 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator
 from io import BytesIO
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.etcd.store import (
     Event,
     KeyValue,
@@ -29,6 +28,11 @@ from lifecycle.etcd.store import (
     StoreError,
     UnavailableError,
 )
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 Message = dict[str, Any]
 

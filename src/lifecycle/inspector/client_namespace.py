@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import kubernetes.client
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    import kubernetes.client
+else:
+    kubernetes = late_import("kubernetes")
 
 
 class ClientNamespace:

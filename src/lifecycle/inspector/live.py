@@ -14,17 +14,21 @@ from datetime import UTC, datetime
 from functools import cached_property
 from ipaddress import ip_address
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import kubernetes.client
-import kubernetes.config
-
+from lifecycle.api.late_import import late_import
 from lifecycle.inspector.client_namespace import ClientNamespace, get_json
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.kubectl_command import run_kubectl
 from lifecycle.inspector.node import KindNode
 from lifecycle.inspector.provenance import Provenance
+
+if TYPE_CHECKING:
+    import kubernetes.client
+    import kubernetes.config
+else:
+    kubernetes = late_import("kubernetes")
 
 ALLOWED_CONTEXT = "kind-lifecycle"
 LABEL = "lifecycle.book/made-by"

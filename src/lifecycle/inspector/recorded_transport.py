@@ -18,14 +18,18 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from kubernetes.client.rest import RESTResponse
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.status import StatusError, not_found
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange, Question
+
+if TYPE_CHECKING:
+    from kubernetes.client import rest
+else:
+    rest = late_import("kubernetes.client.rest")
 
 DERIVED = "x-lifecycle-derived"
 
@@ -65,7 +69,7 @@ class RecordedTransport:
         body: Any = None,
         post_params: Any = None,
         _request_timeout: Any = None,
-    ) -> RESTResponse:
+    ) -> rest.RESTResponse:
         """Answer a request. Raises InspectorError, naming what was recorded, if the
         question was never asked.
         """
@@ -74,7 +78,7 @@ class RecordedTransport:
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         question = Question.of(method, target, sent.get("accept", ""))
         if question.param("watch") in ("true", "True", "1"):
-            return RESTResponse(
+            return rest.RESTResponse(
                 _RecordedBody(
                     200, {"content-type": "application/json"}, self._watch(question)
                 )
@@ -84,7 +88,7 @@ class RecordedTransport:
             answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
         )
         kind = "text/plain" if isinstance(answer, str) else "application/json"
-        return RESTResponse(
+        return rest.RESTResponse(
             _RecordedBody(status, {"content-type": kind, **answer_headers}, [data])
         )
 

@@ -17,17 +17,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import kubernetes.client
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.inspector.client_namespace import ClientNamespace, get_json
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
 from lifecycle.inspector.node import RecordedNode
 from lifecycle.inspector.provenance import Provenance
 from lifecycle.inspector.recorded_transport import RecordedTransport
+
+if TYPE_CHECKING:
+    import kubernetes.client
+else:
+    kubernetes = late_import("kubernetes")
 
 NAMESPACES = "namespaces.json"
 """Which namespaces were made for a recording, and instead of which: `{scenario: {made:

@@ -19,11 +19,16 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-
-from aiohttp import web
+from typing import TYPE_CHECKING
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.proxy.endpoints_map import ServiceKey
+
+if TYPE_CHECKING:
+    from aiohttp import web
+else:
+    web = late_import("aiohttp.web")
 
 log = logging.getLogger(__name__)
 

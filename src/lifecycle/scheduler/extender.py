@@ -15,11 +15,10 @@ TLS client certificates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
@@ -27,6 +26,11 @@ from lifecycle.scheduler.framework.interface import MAX_NODE_SCORE
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.status import unresolvable, unschedulable
 from lifecycle.scheduler.framework.types import Diagnosis
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 MAX_EXTENDER_PRIORITY = 10
 NAME = "extender"

@@ -16,15 +16,21 @@ from __future__ import annotations
 
 import base64
 import binascii
-
-from cryptography import x509
-from cryptography.x509.oid import NameOID
+from typing import TYPE_CHECKING
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.authorizer import Authorize, decide
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.x509 import oid
+else:
+    x509 = late_import("cryptography.x509")
+    oid = late_import("cryptography.x509.oid")
 
 GROUP = "certificates.k8s.io"
 REQUESTS = frozenset({(GROUP, "certificatesigningrequests")})
@@ -121,7 +127,7 @@ class CertificateSubjectRestriction(Plugin):
             raise attributes.forbidden(f"failed to parse CSR: {error}") from None
         groups = [
             each.value
-            for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+            for each in subject.get_attributes_for_oid(oid.NameOID.ORGANIZATION_NAME)
         ]
         if MASTERS in groups:
             why = (

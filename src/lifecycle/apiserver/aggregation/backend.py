@@ -20,17 +20,24 @@ import base64
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote as escape
 from urllib.parse import urlencode
 
-import aiohttp
-from multidict import CIMultiDict
-from yarl import URL
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.http.headers import SEPARATOR
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
+
+if TYPE_CHECKING:
+    import aiohttp
+    import multidict
+    import yarl
+else:
+    aiohttp = late_import("aiohttp")
+    multidict = late_import("multidict")
+    yarl = late_import("yarl")
 
 HOP_BY_HOP = frozenset(
     {
@@ -151,13 +158,13 @@ class Backend:
         url = target + (
             "?" + urlencode(sorted((query or {}).items()), doseq=True) if query else ""
         )
-        sent: CIMultiDict[str] = CIMultiDict(headers or [])
+        sent: multidict.CIMultiDict[str] = multidict.CIMultiDict(headers or [])
         for name, value in auth_proxy_headers(user):
             sent.add(name, value)
         try:
             return await self._session.request(
                 method,
-                URL(url, encoded=True),
+                yarl.URL(url, encoded=True),
                 data=body or None,
                 headers=sent,
                 timeout=aiohttp.ClientTimeout(total=timeout),

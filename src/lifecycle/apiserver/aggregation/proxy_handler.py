@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-
-import aiohttp
+from typing import TYPE_CHECKING
 
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
 from lifecycle.apiserver.aggregation.backend import (
@@ -35,6 +35,11 @@ from lifecycle.apiserver.webhook.service_resolver import (
     ResolveError,
     ServiceResolver,
 )
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 DISCOVERY_TIMEOUT = 5.0
 """Seconds for `/apis/<group>/<version>`: every client asks for it."""

@@ -18,10 +18,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache, lru_cache
-from typing import Any
-
-from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.field_errors import (
@@ -36,6 +33,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     invalid,
 )
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH
 from lifecycle.apiserver.cel.environment import (
@@ -46,6 +44,12 @@ from lifecycle.apiserver.cel.environment import (
     Program,
 )
 from lifecycle.apiserver.cel.escaping import escaped
+
+if TYPE_CHECKING:
+    from google.protobuf import duration_pb2, timestamp_pb2
+else:
+    duration_pb2 = late_import("google.protobuf.duration_pb2")
+    timestamp_pb2 = late_import("google.protobuf.timestamp_pb2")
 
 BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
 UNCHECKED = (
@@ -356,7 +360,7 @@ def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -
 def _string(value: str, form: str | None) -> Any:
     try:
         if form in ("date", "date-time", "datetime"):
-            moment = Timestamp()
+            moment = timestamp_pb2.Timestamp()
             moment.FromJsonString(
                 value if "T" in value.upper() else f"{value}T00:00:00Z"
             )
@@ -383,11 +387,11 @@ _UNITS = {
 }
 
 
-def _duration(text: str) -> Duration:
+def _duration(text: str) -> duration_pb2.Duration:
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|h|d|w)", text)
     if not parts:
         raise ValueError(text)
     seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    span = Duration()
+    span = duration_pb2.Duration()
     span.FromTimedelta(timedelta(seconds=-seconds if text.startswith("-") else seconds))
     return span

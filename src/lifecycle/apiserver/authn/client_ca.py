@@ -14,12 +14,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
+from lifecycle.api.late_import import late_import
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
+
+if TYPE_CHECKING:
+    from cryptography import exceptions, x509
+    from cryptography.x509 import oid
+else:
+    x509 = late_import("cryptography.x509")
+    exceptions = late_import("cryptography.exceptions")
+    oid = late_import("cryptography.x509.oid")
 
 UNKNOWN_AUTHORITY = "x509: certificate signed by unknown authority"
 
@@ -62,7 +68,9 @@ class ClientCAVerifier:
             return "x509: certificate specifies an incompatible key usage", *dates
         names = [
             str(each.value)
-            for each in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+            for each in certificate.subject.get_attributes_for_oid(
+                oid.NameOID.COMMON_NAME
+            )
         ]
         common_name = names[-1] if names else ""
         if self.allowed_names and common_name not in self.allowed_names:
@@ -76,7 +84,7 @@ class ClientCAVerifier:
 def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, exceptions.InvalidSignature):
         return False
     return True
 
@@ -89,6 +97,6 @@ def _for_clients(certificate: x509.Certificate) -> bool:
     except x509.ExtensionNotFound:
         return True
     return (
-        ExtendedKeyUsageOID.CLIENT_AUTH in usage
-        or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usage
+        oid.ExtendedKeyUsageOID.CLIENT_AUTH in usage
+        or oid.ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usage
     )

@@ -15,9 +15,8 @@ out: egress selectors, watching the file (`reload` is what it would call).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from cryptography import x509
 
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
@@ -29,12 +28,18 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
 from lifecycle.apiserver.authn.union import UnionTokenAuthenticator
 from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.cel.expression import Expression
+
+if TYPE_CHECKING:
+    from cryptography import x509
+else:
+    x509 = late_import("cryptography.x509")
 
 MAX_ISSUERS = 64
 EMAIL_RULE = (

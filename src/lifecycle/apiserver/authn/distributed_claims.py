@@ -16,11 +16,10 @@ either.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.id_token_verifier import (
@@ -31,6 +30,11 @@ from lifecycle.apiserver.authn.id_token_verifier import (
     untrusted_issuer,
 )
 from lifecycle.apiserver.authn.provider_keys import ProviderError, provider_session
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 
 class ClaimResolver:

@@ -15,15 +15,19 @@ import base64
 import binascii
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
-
-import jwt
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
+
+if TYPE_CHECKING:
+    import jwt
+else:
+    jwt = late_import("jwt")
 
 ALGORITHMS = (
     "ES256",

@@ -15,13 +15,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import threading
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    import jwt
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from jwt import algorithms
+else:
+    jwt = late_import("jwt")
+    serialization = late_import("cryptography.hazmat.primitives.serialization")
+    ec = late_import("cryptography.hazmat.primitives.asymmetric.ec")
+    rsa = late_import("cryptography.hazmat.primitives.asymmetric.rsa")
+    algorithms = late_import("jwt.algorithms")
+
 
 RS256 = "RS256"
 ES256 = "ES256"
@@ -146,20 +156,12 @@ class SigningKey:
         """The public key as others read it."""
         public = self._public
         if isinstance(public, rsa.RSAPublicKey):
-            numbers = RSAAlgorithm.to_jwk(public, as_dict=True)
+            numbers = algorithms.RSAAlgorithm.to_jwk(public, as_dict=True)
         else:
-            numbers = ECAlgorithm.to_jwk(public, as_dict=True)
+            numbers = algorithms.ECAlgorithm.to_jwk(public, as_dict=True)
         own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
         return own | {
             name: numbers[name]
             for name in ("kty", "n", "e", "crv", "x", "y")
             if name in numbers
         }
-
-
-@cache
-def shared_key() -> SigningKey:
-    """One for all clusters of this process that nobody outside can reach: making an RSA
-    key takes up to a quarter of a second.
-    """
-    return SigningKey()

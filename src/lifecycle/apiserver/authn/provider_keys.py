@@ -16,13 +16,19 @@ headers.
 from __future__ import annotations
 
 import ssl
-
-import aiohttp
-import jwt
+from typing import TYPE_CHECKING
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
+
+if TYPE_CHECKING:
+    import aiohttp
+    import jwt
+else:
+    aiohttp = late_import("aiohttp")
+    jwt = late_import("jwt")
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 RETRY_SECONDS = 10.0

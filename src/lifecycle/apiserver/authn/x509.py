@@ -14,10 +14,9 @@ from __future__ import annotations
 import hashlib
 import time
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from cryptography import x509
-from cryptography.x509.oid import NameOID, ObjectIdentifier
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
@@ -27,7 +26,14 @@ from lifecycle.apiserver.authn.authenticator import (
 )
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 
-UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.x509 import oid
+else:
+    x509 = late_import("cryptography.x509")
+    oid = late_import("cryptography.x509.oid")
+
+UID_OID = "1.3.6.1.4.1.57683.2"
 
 
 @lru_cache(maxsize=4096)
@@ -40,22 +46,27 @@ def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, flo
     certificate = x509.load_der_x509_certificate(der)
     not_before = certificate.not_valid_before_utc.timestamp()
     not_after = certificate.not_valid_after_utc.timestamp()
-    names = _values(certificate, NameOID.COMMON_NAME)
+    names = _values(certificate, oid.NameOID.COMMON_NAME)
     if not names or not names[-1]:
         return None, not_before, not_after
     user = UserInfo(
         name=names[-1],
-        groups=(*_values(certificate, NameOID.ORGANIZATION_NAME), ALL_AUTHENTICATED),
-        uid="".join(_values(certificate, UID_OID)),
+        groups=(
+            *_values(certificate, oid.NameOID.ORGANIZATION_NAME),
+            ALL_AUTHENTICATED,
+        ),
+        uid="".join(_values(certificate, oid.ObjectIdentifier(UID_OID))),
         extra={CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(der).hexdigest()}",)},
     )
     return Identity(user), not_before, not_after
 
 
-def _values(certificate: x509.Certificate, oid: ObjectIdentifier) -> tuple[str, ...]:
+def _values(
+    certificate: x509.Certificate, kind: oid.ObjectIdentifier
+) -> tuple[str, ...]:
     return tuple(
         str(attribute.value)
-        for attribute in certificate.subject.get_attributes_for_oid(oid)
+        for attribute in certificate.subject.get_attributes_for_oid(kind)
     )
 
 

@@ -17,18 +17,27 @@ are of unknown type here, quantities there.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from google.protobuf import (
-    descriptor_pb2,
-    descriptor_pool,
-    duration_pb2,
-    message_factory,
-    struct_pb2,
-    timestamp_pb2,
-)
-
+from lifecycle.api.late_import import late_import
 from lifecycle.apiserver.cel.library import library_type
+
+if TYPE_CHECKING:
+    from google.protobuf import (
+        descriptor_pb2,
+        descriptor_pool,
+        duration_pb2,
+        message_factory,
+        struct_pb2,
+        timestamp_pb2,
+    )
+else:
+    descriptor_pb2 = late_import("google.protobuf.descriptor_pb2")
+    descriptor_pool = late_import("google.protobuf.descriptor_pool")
+    duration_pb2 = late_import("google.protobuf.duration_pb2")
+    message_factory = late_import("google.protobuf.message_factory")
+    struct_pb2 = late_import("google.protobuf.struct_pb2")
+    timestamp_pb2 = late_import("google.protobuf.timestamp_pb2")
 
 PACKAGE = "kubernetes"
 _SCALARS = {"string": 9, "bool": 8, "int64": 3, "double": 1, "bytes": 12}

@@ -20,14 +20,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.asymmetric.types import (
-    CertificateIssuerPrivateKeyTypes,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa, types
+    from cryptography.x509 import oid
+else:
+    x509 = late_import("cryptography.x509")
+    hashes = late_import("cryptography.hazmat.primitives.hashes")
+    serialization = late_import("cryptography.hazmat.primitives.serialization")
+    ec = late_import("cryptography.hazmat.primitives.asymmetric.ec")
+    rsa = late_import("cryptography.hazmat.primitives.asymmetric.rsa")
+    types = late_import("cryptography.hazmat.primitives.asymmetric.types")
+    oid = late_import("cryptography.x509.oid")
+
 
 SERVER_NAMES = (
     "localhost",
@@ -45,7 +55,7 @@ class CertificateAuthority:
     """Signs server and client certificates. Everything is PEM bytes."""
 
     def __init__(self) -> None:
-        self._key: CertificateIssuerPrivateKeyTypes = ec.generate_private_key(
+        self._key: types.CertificateIssuerPrivateKeyTypes = ec.generate_private_key(
             ec.SECP256R1()
         )
         name = _name("kubernetes", ())
@@ -87,7 +97,9 @@ class CertificateAuthority:
         names += [x509.IPAddress(IPv4Address(address)) for address in SERVER_ADDRESSES]
         alternatives = x509.SubjectAlternativeName(names)
         return self._issue(
-            _name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives
+            _name("kube-apiserver", ()),
+            oid.ExtendedKeyUsageOID.SERVER_AUTH,
+            alternatives,
         )
 
     def serving_certificate(
@@ -101,7 +113,7 @@ class CertificateAuthority:
         subject = _name((*names, *addresses)[0], ())
         return self._issue(
             subject,
-            ExtendedKeyUsageOID.SERVER_AUTH,
+            oid.ExtendedKeyUsageOID.SERVER_AUTH,
             x509.SubjectAlternativeName(alternatives),
         )
 
@@ -109,7 +121,9 @@ class CertificateAuthority:
         self, user: str, groups: Sequence[str] = ()
     ) -> tuple[bytes, bytes]:
         """Certificate and key of a user who belongs to groups."""
-        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+        return self._issue(
+            _name(user, groups), oid.ExtendedKeyUsageOID.CLIENT_AUTH, None
+        )
 
     def server_context(
         self, names: Sequence[str] = (), addresses: Sequence[str] = ()
@@ -166,7 +180,7 @@ class CertificateAuthority:
         )
 
 
-def private_key_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:
+def private_key_pem(key: types.CertificateIssuerPrivateKeyTypes) -> bytes:
     """A private key as it stands in a file."""
     form = serialization.PrivateFormat.PKCS8
     return key.private_bytes(
@@ -174,7 +188,7 @@ def private_key_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:
     )
 
 
-def _private_key(pem: bytes) -> CertificateIssuerPrivateKeyTypes:
+def _private_key(pem: bytes) -> types.CertificateIssuerPrivateKeyTypes:
     try:
         key = serialization.load_pem_private_key(pem, None)
     except TypeError:
@@ -186,9 +200,10 @@ def _private_key(pem: bytes) -> CertificateIssuerPrivateKeyTypes:
 
 def _name(common: str, organisations: Sequence[str]) -> x509.Name:
     parts = [
-        x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations
+        x509.NameAttribute(oid.NameOID.ORGANIZATION_NAME, each)
+        for each in organisations
     ]
-    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common)])
+    return x509.Name([*parts, x509.NameAttribute(oid.NameOID.COMMON_NAME, common)])
 
 
 def _builder(

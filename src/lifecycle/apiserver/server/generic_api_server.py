@@ -16,6 +16,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -37,13 +38,15 @@ from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.server.bootstrap import write_defaults
 from lifecycle.apiserver.server.config import Config
-from lifecycle.apiserver.server.https import HTTPSServer
 from lifecycle.apiserver.server.lifecycle_signals import LifecycleSignals
 from lifecycle.apiserver.server.loopback import InProcessTransport, Loopback
 from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.store import Store
+
+if TYPE_CHECKING:
+    from lifecycle.apiserver.server.https import HTTPSServer
 
 
 @dataclass(kw_only=True)
@@ -99,6 +102,8 @@ class GenericAPIServer:
         await publish_authentication_config(
             self.store, self.clock, self.certificates.ca_pem, self.front_proxy
         )
+        from lifecycle.apiserver.server.https import HTTPSServer
+
         https = HTTPSServer(self._from_outside, self._tls())
         port = await https.start(host, port)
         self._https.append(https)
@@ -107,6 +112,8 @@ class GenericAPIServer:
 
     async def serve_socket(self, sock: socket.socket) -> None:
         """Listen on one more socket, bound elsewhere: in another network namespace."""
+        from lifecycle.apiserver.server.https import HTTPSServer
+
         https = HTTPSServer(self._from_outside, self._tls())
         await https.start("", sock=sock)
         self._https.append(https)

@@ -10,8 +10,14 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+from typing import TYPE_CHECKING
 
-from cryptography import x509
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    from cryptography import x509
+else:
+    x509 = late_import("cryptography.x509")
 
 
 def go_error(error: Exception, address: tuple[str, int]) -> str:

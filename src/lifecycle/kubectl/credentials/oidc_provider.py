@@ -17,15 +17,20 @@ import base64
 import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
-
-import aiohttp
-import jwt
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.kubectl.failures import CommandError
+
+if TYPE_CHECKING:
+    import aiohttp
+    import jwt
+else:
+    aiohttp = late_import("aiohttp")
+    jwt = late_import("jwt")
 
 EXPIRY_DELTA = 10.0
 """Seconds before its end from which a token counts as ended: it has to survive the way

@@ -7,17 +7,20 @@ parsers fail on damaged DER.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-)
-
+from lifecycle.api.late_import import late_import
 from lifecycle.kubectl.failures import CommandError
+
+if TYPE_CHECKING:
+    from cryptography import exceptions, x509
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import types
+else:
+    x509 = late_import("cryptography.x509")
+    exceptions = late_import("cryptography.exceptions")
+    types = late_import("cryptography.hazmat.primitives.asymmetric.types")
+    serialization = late_import("cryptography.hazmat.primitives.serialization")
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
 
@@ -44,20 +47,22 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
     key = _private_key(private)
     try:
         public = x509.load_pem_x509_certificate(first).public_key()
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except (ValueError, exceptions.UnsupportedAlgorithm) as error:
         raise CommandError(f"x509: malformed certificate: {error}") from None
     own = key.public_key()
     if type(own).__mro__[0] is not type(public).__mro__[0]:
         raise CommandError("tls: private key type does not match public key type")
     written = (
-        each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        each.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
         for each in (own, public)
     )
     if len(set(written)) > 1:
         raise CommandError("tls: private key does not match public key")
 
 
-def _private_key(private: bytes) -> PrivateKeyTypes:
+def _private_key(private: bytes) -> types.PrivateKeyTypes:
     skipped_block_types = [match[1].decode() for match in _BLOCK.finditer(private)]
     key_blocks = [
         match[0]
@@ -78,6 +83,6 @@ def _private_key(private: bytes) -> PrivateKeyTypes:
             f"following types: [{' '.join(skipped_block_types)}]"
         )
     try:
-        return load_pem_private_key(key_blocks[0], None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return serialization.load_pem_private_key(key_blocks[0], None)
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
         raise CommandError("tls: failed to parse private key") from None

@@ -16,16 +16,21 @@ import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-import aiohttp
-from yarl import URL
-
 from lifecycle.api import fast_json
+from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 from lifecycle.kubectl.failures import ConnectionFailed
+
+if TYPE_CHECKING:
+    import aiohttp
+    import yarl
+else:
+    aiohttp = late_import("aiohttp")
+    yarl = late_import("yarl")
 
 
 @dataclass(slots=True)
@@ -97,7 +102,7 @@ class HTTPTransport:
         try:
             answer = await self._session.request(
                 request.method,
-                URL(self.url(request), encoded=True),
+                yarl.URL(self.url(request), encoded=True),
                 data=body or None,
                 headers=[
                     (name, each)

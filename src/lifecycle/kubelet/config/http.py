@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-
-import aiohttp
+from typing import TYPE_CHECKING
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.late_import import late_import
 from lifecycle.kubelet.config.apply_defaults import Send, apply_defaults, decode_pods
 from lifecycle.kubelet.types.pod_update import HTTP
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = late_import("aiohttp")
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,20 @@ Upstream: `pkg/kubelet/server/auth.go` (`nodeAuthorizerAttributesGetter`), `serv
 
 from __future__ import annotations
 
-from cryptography import x509
-from cryptography.x509.oid import NameOID
+from typing import TYPE_CHECKING
 
+from lifecycle.api.late_import import late_import
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, Response, UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.server.plain_text import plain_text
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.x509 import oid
+else:
+    x509 = late_import("cryptography.x509")
+    oid = late_import("cryptography.x509.oid")
 
 VERBS = {
     "POST": "create",
@@ -46,9 +53,9 @@ def user_of_certificate(der: bytes) -> UserInfo:
     subject = x509.load_der_x509_certificate(der).subject
     groups = [
         str(each.value)
-        for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+        for each in subject.get_attributes_for_oid(oid.NameOID.ORGANIZATION_NAME)
     ]
-    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    names = subject.get_attributes_for_oid(oid.NameOID.COMMON_NAME)
     return UserInfo(
         str(names[0].value) if names else "", (*groups, "system:authenticated")
     )

@@ -14,13 +14,17 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
-from aiohttp import web
-
+from lifecycle.api.late_import import late_import
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
+
+if TYPE_CHECKING:
+    from aiohttp import web
+else:
+    web = late_import("aiohttp.web")
 
 KUBELET_PORT = 10250
 

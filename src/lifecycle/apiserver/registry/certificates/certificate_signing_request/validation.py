@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from typing import TYPE_CHECKING
 
 from lifecycle.api.field_errors import (
     FieldError,
@@ -23,6 +21,7 @@ from lifecycle.api.field_errors import (
     too_long,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.late_import import late_import
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
@@ -30,6 +29,12 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
+
+if TYPE_CHECKING:
+    from cryptography import exceptions, x509
+else:
+    x509 = late_import("cryptography.x509")
+    exceptions = late_import("cryptography.exceptions")
 
 _USAGES = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign",
@@ -135,7 +140,12 @@ def _request_problem(encoded: str) -> str:
         return (
             "" if request.is_signature_valid else "x509: signature verification failed"
         )
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as error:
+    except (
+        ValueError,
+        TypeError,
+        exceptions.InvalidSignature,
+        exceptions.UnsupportedAlgorithm,
+    ) as error:
         return str(error)
 
 

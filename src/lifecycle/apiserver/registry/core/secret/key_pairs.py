@@ -11,14 +11,18 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from typing import TYPE_CHECKING
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-)
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    from cryptography import exceptions, x509
+    from cryptography.hazmat.primitives import serialization
+else:
+    x509 = late_import("cryptography.x509")
+    exceptions = late_import("cryptography.exceptions")
+    serialization = late_import("cryptography.hazmat.primitives.serialization")
+
 
 _BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\n.*?\n?-----END \1-----", re.DOTALL)
 _CERTIFICATE, _PRIVATE = "CERTIFICATE", "PRIVATE KEY"
@@ -84,18 +88,18 @@ def key_pair_error(certificate: str, key: str) -> str:
             next(block for type_, block in certificates if type_ == _CERTIFICATE)
         )
         public = leaf.public_key()
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except (ValueError, exceptions.UnsupportedAlgorithm) as error:
         return f"x509: {error}"
     try:
-        private = load_pem_private_key(
+        private = serialization.load_pem_private_key(
             next(block for type_, block in keys if _is_private(type_)), None
         )
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
         return "tls: failed to parse private key"
     mine = private.public_key()
     if type(mine) is not type(public):
         return "tls: private key type does not match public key type"
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return (
         ""
         if mine.public_bytes(*form) == public.public_bytes(*form)
