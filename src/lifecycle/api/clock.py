@@ -19,6 +19,9 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from lifecycle.api.late_import import IN_A_TAB
+from lifecycle.api.socketless_loop import SocketlessEventLoop
+
 T = TypeVar("T")
 
 VIRTUAL_EPOCH = datetime(2027, 1, 1, tzinfo=UTC).timestamp()
@@ -95,13 +98,32 @@ class _JumpingSelector(selectors.DefaultSelector):
         return []
 
 
-class VirtualTimeLoop(asyncio.SelectorEventLoop):
+class _NobodyElse:
+    """What passes the time where no socket and no thread can wake us."""
+
+    elapsed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        """Raises RuntimeError if there is no timer: it would be for ever."""
+        if timeout is None:
+            raise RuntimeError("everything waits, and nothing is due any more")
+        self.elapsed += timeout
+        return []
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+_Loop = SocketlessEventLoop if IN_A_TAB else asyncio.SelectorEventLoop
+
+
+class VirtualTimeLoop(_Loop):  # type: ignore[misc, valid-type]
     """An event loop whose time jumps to the next timer as soon as nothing is left to
     do.
     """
 
     def __init__(self) -> None:
-        self._jumping = _JumpingSelector()
+        self._jumping = _NobodyElse() if IN_A_TAB else _JumpingSelector()
         super().__init__(self._jumping)
         self._clock_resolution = 1e-9
 
