@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
+from lifecycle.api import fast_json
 
 
 def read_exchanges(recording: Path, scenario: str) -> Iterator[dict[str, Any]]:
     """The exchanges of one scenario, in order. Raises FileNotFoundError."""
     with (recording / "http" / f"{scenario}.jsonl").open("rb") as lines:
         for line in lines:
-            yield orjson.loads(line)
+            yield fast_json.loads(line)
 
 
 def read_lists(recording: Path, scenario: str) -> Iterator[dict[str, Any]]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import orjson
-
 from generators.first_line import provenance
+from lifecycle.api import fast_json
 from lifecycle.cluster.like import REDUCED as FILE
 from lifecycle.cluster.like import read, recorded_images
 
@@ -36,4 +35,4 @@ def generate(recording: Path) -> bytes:
             for shape in likeness.nodes
         },
     }
-    return gzip.compress(orjson.dumps(document), 9, mtime=0)
+    return gzip.compress(fast_json.dumps(document), 9, mtime=0)

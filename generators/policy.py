@@ -15,10 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from generators.exchanges import read_lists
 from generators.first_line import provenance
+from lifecycle.api import fast_json
 
 KINDS = (
     "PriorityClass", "PriorityLevelConfiguration", "FlowSchema", "ClusterRole",
@@ -47,10 +46,10 @@ def generate(recording: Path) -> bytes:
                     for item in answer["items"]
                     if _is_bootstrapped(kind, item["metadata"])
                 ]
-    lines = b",\n".join(orjson.dumps(obj) for kind in KINDS for obj in objects[kind])
+    lines = b",\n".join(fast_json.dumps(obj) for kind in KINDS for obj in objects[kind])
     what = "The objects that every fresh cluster has"
     source = f"recordings/{recording.name} (objects, authz)"
-    head = orjson.dumps(provenance(what, source, "policy"))
+    head = fast_json.dumps(provenance(what, source, "policy"))
     return b'{"source":' + head + b',"objects":[\n' + lines + b"\n]}\n"
 
 

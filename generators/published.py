@@ -18,10 +18,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
-
 from generators.exchanges import read_exchanges
 from generators.first_line import provenance
+from lifecycle.api import fast_json
 
 DAY = (2026, 11, 21, 0, 0, 0)
 """When the recording was made, for every document alike."""
@@ -70,7 +69,9 @@ def _discovery(recording: Path) -> Iterator[tuple[str, bytes]]:
     for exchange in read_exchanges(recording, "discovery"):
         if exchange["status"] == 200:
             answer = exchange["response"]
-            text = answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
+            text = (
+                answer.encode() if isinstance(answer, str) else fast_json.dumps(answer)
+            )
             as_list = "as=APIGroupDiscoveryList" in exchange["accept"]
             (aggregated if as_list else legacy)[exchange["path"]] = text
     for path, name in FIRST.items():

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_names
 from lifecycle.api.schema import decode, find_duplicate_fields, internal_value, schema_for
 from lifecycle.api.schema.gotypes import alias_of, is_struct, json_fields
@@ -38,7 +38,7 @@ def recorded_objects() -> list[dict[str, Any]]:
 
     for name in ("objects", "journey", "storage", "services", "admission", "corpus", "kubelet"):
         for line in (RECORDINGS / "http" / f"{name}.jsonl").read_bytes().splitlines():
-            row = orjson.loads(line)
+            row = fast_json.loads(line)
             if row["status"] in (200, 201):
                 visit(row["response"])
     return found
@@ -50,7 +50,7 @@ def test_what_the_cluster_answered_is_in_normal_form_byte_for_byte() -> None:
     for obj in objects:
         decoded, strict = decode(obj, obj["apiVersion"], obj["kind"])
         assert strict == []
-        assert orjson.dumps(decoded) == orjson.dumps(obj)  # the same keys, in the same order
+        assert fast_json.dumps(decoded) == fast_json.dumps(obj)  # the same keys, in the same order
 
 
 def test_the_table_of_go_types_and_the_published_openapi_have_the_same_fields() -> None:
@@ -222,7 +222,7 @@ def test_normal_form_is_a_fixed_point_of_any_input_that_is_accepted(obj: dict[st
         return
     twice, strict = decode(once, "v1", "Pod")
     assert strict == []
-    assert orjson.dumps(twice) == orjson.dumps(once)
+    assert fast_json.dumps(twice) == fast_json.dumps(once)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from lifecycle.api import fast_json, plain_json
 
 scalars = (
-    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.floats() | st.text(st.characters(codec="utf-8"))
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 64) - 1)
+    | st.floats()
+    | st.text(st.characters(codec="utf-8"))
 )
 values = st.recursive(
     scalars, lambda part: st.lists(part) | st.dictionaries(st.text(st.characters(codec="utf-8")), part), max_leaves=12
@@ -47,7 +51,7 @@ def test_what_one_writes_the_other_reads(value: Any) -> None:
     assert repr(plain_json.loads(text)) == repr(orjson.loads(text))
 
 
-@given(st.one_of(st.binary(max_size=12), st.text("[]{}\",:\\u0dD8eE+-.19 \n\tnulltruefalseNaN/", max_size=12)))
+@given(st.one_of(st.binary(max_size=12), st.text('[]{}",:\\u0dD8eE+-.19 \n\tnulltruefalseNaN/', max_size=12)))
 def test_the_same_texts_are_refused(text: bytes | str) -> None:
     def read(module: Any) -> Any:
         try:

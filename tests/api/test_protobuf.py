@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.protobuf import MAGIC, decode, decode_watch_frames, encode, encode_watch_frame, is_supported
 from lifecycle.api.protobuf.decoder import decoder
 from lifecycle.api.protobuf.encoder import encoder
@@ -27,7 +27,7 @@ CLUSTERS = ["kind-1.36.2", "kind-1.36.2-again"]
 
 def exchanges(cluster: str, scenario: str) -> list[dict[str, Any]]:
     path = RECORDINGS / cluster / "http" / f"{scenario}.jsonl"
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    return [fast_json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def etcd_values(cluster: str) -> list[tuple[str, int, bytes]]:
@@ -128,7 +128,9 @@ def test_every_recorded_object_survives_the_round_trip(cluster: str, scenario: s
 def test_watch_events_travel_in_frames() -> None:
     events = [
         (event["event"]["type"], event["event"]["object"])
-        for event in map(orjson.loads, (RECORDINGS / CLUSTERS[0] / "watch" / "journey.jsonl").read_bytes().splitlines())
+        for event in map(
+            fast_json.loads, (RECORDINGS / CLUSTERS[0] / "watch" / "journey.jsonl").read_bytes().splitlines()
+        )
     ]
     assert len(events) > 100
     stream = b"".join(encode_watch_frame(type, obj) for type, obj in events)

@@ -6,11 +6,11 @@ import contextlib
 import re
 from fractions import Fraction
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.quantity import ZERO, Format, Quantity, canonical_quantity, parse_quantity
 from tests.conftest import RECORDINGS
 
@@ -147,5 +147,5 @@ def test_every_quantity_of_the_recorded_objects_is_already_canonical() -> None:
                 walk(value, key)
 
     for line in (RECORDINGS / "kind-1.36.2" / "http" / "objects.jsonl").read_bytes().splitlines():
-        walk(orjson.loads(line)["response"])
+        walk(fast_json.loads(line)["response"])
     assert seen > 50

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
@@ -42,7 +41,7 @@ class Asker:
         kind: str = "application/json",
         **query: str,
     ) -> Response:
-        body = orjson.dumps(obj) if obj is not None else b""
+        body = fast_json.dumps(obj) if obj is not None else b""
         request = Request(
             method, path, {key: [value] for key, value in query.items()}, {"content-type": kind, "user-agent": "test"},
             body, accepts_object=True, user=user,

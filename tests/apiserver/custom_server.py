@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
@@ -103,15 +102,15 @@ class Site:
         request = Request(method, path, query=parse_qs(query), accepts_object=not wire)
         request.headers = {key.replace("_", "-"): value for key, value in headers.items()}
         if wire:
-            request.body = obj if isinstance(obj, bytes) else orjson.dumps(obj) if obj is not None else b""
+            request.body = obj if isinstance(obj, bytes) else fast_json.dumps(obj) if obj is not None else b""
         else:
             request.obj = obj
         answer = await self._transport.round_trip(request)
         found = answer.obj
         if found is None and answer.body:
             try:
-                found = orjson.loads(answer.body)
-            except orjson.JSONDecodeError:
+                found = fast_json.loads(answer.body)
+            except fast_json.JSONDecodeError:
                 found = answer.body
         return Asked(answer.status, found, request.warnings, answer.headers)
 

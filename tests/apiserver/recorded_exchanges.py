@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import orjson
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from lifecycle.api import fast_json
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.filters.warning import warning_headers
@@ -32,7 +32,7 @@ RBAC = "rbac.authorization.k8s.io"
 def exchanges(scenario: str, recording: str = "kind-1.36.2") -> list[dict[str, Any]]:
     """The recorded exchanges of a scenario, in order."""
     lines = (RECORDINGS / recording / "http" / f"{scenario}.jsonl").read_bytes().splitlines()
-    return [orjson.loads(line) for line in lines]
+    return [fast_json.loads(line) for line in lines]
 
 
 def client_certificate(name: str, *groups: str) -> bytes:
@@ -91,7 +91,7 @@ class Replay:
             headers["authorization"] = f"Bearer {self.tokens.get(exchange['token'], exchange['token'])}"
         body = exchange["body"]
         if body is not None:
-            body = orjson.dumps(body)
+            body = fast_json.dumps(body)
             for theirs, ours in self.tokens.items():
                 body = body.replace(theirs.encode(), ours.encode())
         request = Request(
@@ -114,7 +114,7 @@ class Replay:
         ours: Any = response.obj
         if ours is None:
             text = (response.body or b"").decode()
-            ours = orjson.loads(text) if text.startswith("{") else text
+            ours = fast_json.loads(text) if text.startswith("{") else text
         if isinstance(ours, dict) and (ours.get("status") or {}) and ours.get("kind") == "TokenRequest":
             self.tokens[exchange["response"]["status"]["token"]] = ours["status"]["token"]
             tampered = exchange["response"]["status"]["token"][:-4] + "AAAA"

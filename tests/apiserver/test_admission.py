@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -71,7 +71,7 @@ def test_the_recorded_scenario_gets_the_recorded_answers(recording: str) -> None
                 await replay.write(service_account(exchange["body"]["metadata"]["name"]))
             if exchange["path"].endswith("/resourcequotas"):
                 counted = next(e for e in recorded if e["method"] == "GET" and "/resourcequotas/" in e["path"])
-                patch = orjson.dumps({"status": counted["response"]["status"]})
+                patch = fast_json.dumps({"status": counted["response"]["status"]})
                 headers = {"content-type": "application/merge-patch+json", "user-agent": "kube-controller-manager"}
                 path = counted["path"] + "/status"
                 response = await replay.server.handler(

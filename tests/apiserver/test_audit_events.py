@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
@@ -27,7 +27,7 @@ from tests.apiserver.recorded_exchanges import RECORDINGS
 def audited(policy: Object, api_handler: Any) -> tuple[Any, list[Object]]:
     """A chain that logs, and its log."""
     lines: list[Object] = []
-    log = AuditLog(AuditPolicy(policy), lambda line: lines.append(orjson.loads(line)), Clock())
+    log = AuditLog(AuditPolicy(policy), lambda line: lines.append(fast_json.loads(line)), Clock())
     tokens = BearerTokenAuthenticator(StaticTokenAuthenticator({}))
     config = ChainConfig(Authenticator(tokens), AlwaysAllow(), audit=log)
     return default_build_handler_chain(api_handler, config), lines
@@ -37,7 +37,9 @@ EVERYTHING = {"rules": [{"level": "RequestResponse"}], "omitManagedFields": True
 
 
 def recorded_events() -> list[Object]:
-    return [orjson.loads(line) for line in (RECORDINGS / "kind-1.36.2/audit/journey.jsonl").read_bytes().splitlines()]
+    return [
+        fast_json.loads(line) for line in (RECORDINGS / "kind-1.36.2/audit/journey.jsonl").read_bytes().splitlines()
+    ]
 
 
 def test_events_have_the_recorded_shape() -> None:
@@ -64,7 +66,7 @@ def test_events_have_the_recorded_shape() -> None:
                 verb,
                 event["requestURI"],
                 headers={"user-agent": event["userAgent"], "audit-id": event["auditID"]},
-                body=orjson.dumps(event["requestObject"]) if "requestObject" in event else b"",
+                body=fast_json.dumps(event["requestObject"]) if "requestObject" in event else b"",
                 user=UserInfo(user["username"], tuple(user["groups"]), user.get("uid", ""), extra),
                 remote_addr=event["sourceIPs"][0],
             )

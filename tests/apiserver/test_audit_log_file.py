@@ -6,9 +6,9 @@ import gzip
 import logging
 from pathlib import Path
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time, run_virtual
 from lifecycle.apiserver.audit.backends import LogBackend
 from lifecycle.apiserver.audit.log_file import DAY, RotatingFile, Rotation
@@ -106,12 +106,12 @@ EVENT = {
 
 def test_the_legacy_format_is_a_line_of_text(tmp_path: Path) -> None:
     backend = LogBackend(tmp_path / "audit.log", SetClock(), legacy=True)
-    backend.write(orjson.dumps(EVENT))
+    backend.write(fast_json.dumps(EVENT))
     received = {**EVENT, "stage": "RequestReceived", "user": {}, "sourceIPs": []}
     for key in ("impersonatedUser", "responseStatus", "userAgent"):
         del received[key]
     received["requestReceivedTimestamp"] = "2026-11-22T12:00:00.000000Z"
-    backend.write(orjson.dumps(received))
+    backend.write(fast_json.dumps(received))
     run_virtual(backend.close())
     assert (tmp_path / "audit.log").read_text().splitlines() == [
         '2026-11-22T12:00:00.1203Z AUDIT: id="a-1" stage="ResponseComplete" ip="10.0.0.1" method="list" user="jane" '

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import find_resource, resource
 from lifecycle.api.schema import decode
@@ -136,7 +136,7 @@ def test_nothing_is_lost_on_the_way_through_the_old_version() -> None:
 def test_annotations_have_the_words_of_their_types() -> None:
     new = settled("v2", metrics=METRICS[:2], behavior={"scaleDown": {"selectPolicy": "Disabled"}})
     kept = to_v1(new)["metadata"]["annotations"]
-    assert orjson.loads(kept[PREFIX + "metrics"]) == [
+    assert fast_json.loads(kept[PREFIX + "metrics"]) == [
         {"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 60}},
         {"type": "Pods", "pods": {"metricName": "qps", "targetAverageValue": "10"}},
     ]

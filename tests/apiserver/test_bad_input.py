@@ -12,10 +12,9 @@ import contextlib
 import json
 from typing import Any, NamedTuple
 
-import orjson
 import pytest
 
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
@@ -289,7 +288,7 @@ def test_recorded_refusals_come_word_for_word() -> None:
                 if exchange["n"] not in STATELESS:
                     continue
                 body = exchange["body"]
-                data = b"" if body is None else body.encode() if isinstance(body, str) else orjson.dumps(body)
+                data = b"" if body is None else body.encode() if isinstance(body, str) else fast_json.dumps(body)
                 headers = {"Content_Type": exchange["content_type"] or "application/json", "Accept": exchange["accept"]}
                 code, _, answer = await site.ask(exchange["method"], exchange["path"], data, **headers)
                 if (code, json.loads(answer)) != (exchange["status"], exchange["response"]):

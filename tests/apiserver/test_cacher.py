@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.fields import parse_field_selector
 from lifecycle.api.labels import parse_selector
@@ -146,7 +146,7 @@ def test_list_and_watch_add_up_to_the_list_at_the_end(
         cacher.catch_up()
         view = replayed(view, watcher.take())
         page = await store.range(cacher.prefix, cacher.prefix[:-1] + "0")
-        everything = [orjson.loads(kv.value) | {"revision": kv.mod_revision} for kv in page.kvs]
+        everything = [fast_json.loads(kv.value) | {"revision": kv.mod_revision} for kv in page.kvs]
         wanted = {
             f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": str(obj["revision"])
             for obj in everything
@@ -217,7 +217,7 @@ def test_a_version_that_the_window_has_forgotten_is_gone(monkeypatch: pytest.Mon
 def test_the_stored_value_becomes_the_answer_without_being_encoded_again() -> None:
     obj = {**pod("a", "x"), "metadata": {"name": "x", "namespace": "a", "uid": "1", "generation": 1}}
     stamped = {**obj, "metadata": {"name": "x", "namespace": "a", "uid": "1", "resourceVersion": "7", "generation": 1}}
-    assert with_resource_version(encode_value(obj), stamped) == orjson.dumps(stamped)
+    assert with_resource_version(encode_value(obj), stamped) == fast_json.dumps(stamped)
 
 
 def test_an_owner_with_the_same_uid_does_not_mislead() -> None:

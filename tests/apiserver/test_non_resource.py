@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response
@@ -43,8 +43,8 @@ def content(response: Response) -> Any:
         return response.obj
     body = response.body or b""
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return fast_json.loads(body)
+    except fast_json.JSONDecodeError:
         return body.decode()
 
 

@@ -13,12 +13,11 @@ import string
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.resources import all_resources
 from lifecycle.api.status import PanicError
 from lifecycle.api.wire import Request, Response
@@ -208,7 +207,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 def damaged(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """A good manifest with up to three places where something else stands, or nothing."""
     path, manifest = draw(st.sampled_from(MANIFESTS))
-    obj = orjson.loads(orjson.dumps(manifest))
+    obj = fast_json.loads(fast_json.dumps(manifest))
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.sampled_from(list(_places(obj)) or [("metadata",)]))
         parent: Any = obj
@@ -231,7 +230,7 @@ def test_no_manifest_is_too_broken(
     headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "fuzz/1"}
     created = site.check(Request("POST", path, query=query, headers=headers, body=json.dumps(obj).encode()))
     if created.status == 201 and not dry_run:
-        stored = orjson.loads(created.body or b"")
+        stored = fast_json.loads(created.body or b"")
         name = stored["metadata"]["name"]
         table = {**headers, "accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
         site.check(Request("GET", f"{path}/{name}", headers=table))

@@ -13,11 +13,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import orjson
 import pytest
 import yaml
 
-from lifecycle.api import protobuf
+from lifecycle.api import fast_json, protobuf
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
@@ -81,7 +80,7 @@ class Replay:
     async def repeat(self, exchange: dict[str, Any]) -> tuple[Response, Any]:
         """Our answer to a recorded request."""
         body = exchange["body"]
-        text = body if isinstance(body, str) else "" if body is None else orjson.dumps(body).decode()
+        text = body if isinstance(body, str) else "" if body is None else fast_json.dumps(body).decode()
         path = exchange["path"]
         for theirs, ours in self.names.items():
             text = text.replace(f'"{theirs}"', f'"{ours}"')
@@ -108,7 +107,7 @@ class Replay:
             await self.ask(
                 "POST",
                 "/api/v1/namespaces/default/configmaps",
-                orjson.dumps(obj),
+                fast_json.dumps(obj),
                 "application/json",
                 "application/json",
             )
@@ -121,7 +120,7 @@ def decoded(response: Response) -> Any:
         return protobuf.decode(body)
     if content_type == "application/yaml":
         return body.decode()
-    return orjson.loads(body) if body.startswith((b"{", b"[")) else body.decode()
+    return fast_json.loads(body) if body.startswith((b"{", b"[")) else body.decode()
 
 
 def recorded_answer(exchange: dict[str, Any]) -> Any:
@@ -145,7 +144,7 @@ def settled(value: Any, key: str = "") -> Any:
         return key.upper()
     if isinstance(value, str):
         if value.startswith('{"type":'):
-            return [settled(orjson.loads(line)) for line in value.splitlines()]
+            return [settled(fast_json.loads(line)) for line in value.splitlines()]
         if value.startswith("apiVersion: "):
             return settled(yaml.load(value, yaml.BaseLoader))
         value = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", value)
@@ -158,7 +157,9 @@ def sorted_fields(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Entries of one second stand in the order of their managers, others in that of time: only the set is compared."""
     return sorted(
         entries,
-        key=lambda entry: orjson.dumps({k: v for k, v in entry.items() if k != "time"}, option=orjson.OPT_SORT_KEYS),
+        key=lambda entry: fast_json.dumps(
+            {k: v for k, v in entry.items() if k != "time"}, option=fast_json.OPT_SORT_KEYS
+        ),
     )
 
 

@@ -9,10 +9,10 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from cryptography import x509
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -265,7 +265,7 @@ def test_what_is_no_recording_is_refused_in_one_line(
 ) -> None:
     if lines is not None:
         (tmp_path / "http").mkdir()
-        (tmp_path / "http" / "objects.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+        (tmp_path / "http" / "objects.jsonl").write_bytes(b"\n".join(map(fast_json.dumps, lines)))
     with pytest.raises(ValueError, match=complaint) as refused:
         like.read(tmp_path)
     assert "\n" not in str(refused.value)

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
 from tests.controllers.small_cluster import DEPLOYMENTS, EVENTS, PODS, SmallCluster, deployment, small_cluster
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
@@ -45,7 +45,7 @@ class MetricsServer:
         value = self.values.get(request.path.rpartition("/")[2])
         if value is None:
             return Response(status=404, body=b"404 page not found\n")
-        return Response(body=orjson.dumps({"items": [{"value": value, "timestamp": now}]}))
+        return Response(body=fast_json.dumps({"items": [{"value": value, "timestamp": now}]}))
 
     async def close(self) -> None:
         await self.inner.close()

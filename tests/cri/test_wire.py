@@ -10,11 +10,11 @@ import tarfile
 import tracemalloc
 from pathlib import Path
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.cri import translate
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.errors import RuntimeServiceError
@@ -195,9 +195,9 @@ def test_a_broken_layer_is_the_registrys_fault_and_leaves_nothing_behind(tmp_pat
 
 def test_no_more_of_a_layer_is_read_than_the_manifest_says(tmp_path: Path) -> None:
     image = build([{"file": File(b"x" * 1000)}], {})
-    manifest = orjson.loads(image.blobs[image.manifest])
+    manifest = fast_json.loads(image.blobs[image.manifest])
     manifest["layers"][0]["size"] -= 1
-    data = orjson.dumps(manifest)
+    data = fast_json.dumps(manifest)
     liar = BuiltImage(digest_of_bytes(data), image.config, {**image.blobs, digest_of_bytes(data): data})
 
     async def main() -> None:

@@ -6,9 +6,9 @@ import base64
 import json
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.etcd.codec import JSON, PROTOBUF, decode_value, encode_value, storage_media_type
 from lifecycle.etcd.memory import MemoryStore
@@ -34,7 +34,7 @@ def shown(cluster: str) -> dict[str, Any]:
     """The same objects as the API showed them, by uid and resourceVersion."""
     objects: dict[str, Any] = {}
     for line in (RECORDINGS / cluster / "http" / "etcd.jsonl").read_bytes().splitlines():
-        answer = orjson.loads(line)["response"]
+        answer = fast_json.loads(line)["response"]
         if not isinstance(answer, dict):
             continue
         head = {"kind": str(answer.get("kind")).removesuffix("List"), "apiVersion": answer.get("apiVersion")}
@@ -84,7 +84,7 @@ def test_both_forms_are_read_whatever_is_written() -> None:
 def test_custom_kinds_stay_json() -> None:
     obj = {"apiVersion": "example.com/v1", "kind": "Crontab", "metadata": {"name": "a"}, "spec": {"any": [1, "thing"]}}
     value = encode_value(obj, PROTOBUF)
-    assert orjson.loads(value) == obj
+    assert fast_json.loads(value) == obj
     assert decode_value(value, 3)["metadata"]["resourceVersion"] == "3"
 
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import orjson
 import pytest
 from aiohttp import web
 
+from lifecycle.api import fast_json
 from lifecycle.etcd.gateway import (
     Gateway,
     current_revision,
@@ -118,7 +118,7 @@ def answering(status: int, body: bytes, asked: list[Any] | None = None) -> Handl
     async def handler(request: web.Request) -> web.Response:
         if asked is not None:
             data = await request.read()
-            asked.append((request.path, orjson.loads(data) if data else None))
+            asked.append((request.path, fast_json.loads(data) if data else None))
         return web.Response(status=status, body=body)
 
     return handler

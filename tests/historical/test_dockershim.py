@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.historical.kubelet.dockershim.docker_container import docker_create_config
@@ -46,12 +46,12 @@ def test_a_sandbox_is_checkpointed_before_it_starts_and_networked_after() -> Non
 def test_on_the_hosts_network_no_plugin_runs_and_the_checkpoint_says_so() -> None:
     config = PodSandboxConfig(METADATA, host_network=True)
     assert [call.what for call in dockershim_run_pod_sandbox(config)][-1] == "POST /containers/ID/start"
-    assert orjson.loads(checkpoint(config))["data"] == {"host_network": True}
+    assert fast_json.loads(checkpoint(config))["data"] == {"host_network": True}
 
 
 def test_the_checkpoint_keeps_host_ports_and_no_others() -> None:
     ports: Any = ({"container_port": 80, "host_port": 8080}, {"container_port": 53, "protocol": "UDP"})
-    kept = orjson.loads(checkpoint(PodSandboxConfig(METADATA, port_mappings=ports)))["data"]
+    kept = fast_json.loads(checkpoint(PodSandboxConfig(METADATA, port_mappings=ports)))["data"]
     assert kept == {"port_mappings": [{"protocol": "tcp", "container_port": 80, "host_port": 8080}]}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.historical.kubelet.dockershim.docker_container import docker_create_config
@@ -73,7 +73,7 @@ def test_the_steps_of_a_sandbox_whole(host_network: bool) -> None:
         ("write /var/lib/dockershim/sandbox/ID", checkpoint(config)), ("POST /containers/ID/start", None),
         *([] if host_network else [("run network plugin", {"name": "web", "namespace": "ns"})]),
     ]  # fmt: skip
-    assert orjson.loads(checkpoint(config)) == {
+    assert fast_json.loads(checkpoint(config)) == {
         "version": "v1", "name": "web", "namespace": "ns", "data": {"host_network": True} if host_network else {},
     }  # fmt: skip
     bare = dockershim_run_pod_sandbox(PodSandboxConfig(METADATA), "other")
@@ -84,7 +84,7 @@ def test_the_steps_of_a_sandbox_whole(host_network: bool) -> None:
 
 def test_ports_of_the_checkpoint() -> None:
     ports: Any = [{"container_port": 53, "host_port": 1053, "protocol": "UDP"}, {"container_port": 1, "host_port": 0}]
-    assert orjson.loads(checkpoint(PodSandboxConfig(METADATA, port_mappings=ports)))["data"] == {
+    assert fast_json.loads(checkpoint(PodSandboxConfig(METADATA, port_mappings=ports)))["data"] == {
         "port_mappings": [{"protocol": "udp", "container_port": 53, "host_port": 1053}]
     }
 

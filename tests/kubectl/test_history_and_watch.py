@@ -6,8 +6,7 @@ import asyncio
 import io
 import re
 
-import orjson
-
+from lifecycle.api import fast_json
 from lifecycle.cluster.command_line import Typed, type_line
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.inspector.transcript import parse_transcript
@@ -46,7 +45,7 @@ def test_undo_sends_the_recorded_patch():
     undo = typed(*JOURNEY, "rollout undo deployment/nginx")[-1]
     recorded = re.search(r'"Request Body" body="(\[.*\])"$', (KUBECTL / "06-undo.txt").read_text(), re.MULTILINE)
     assert recorded is not None
-    assert undo.requests[-1][0].obj == orjson.loads(recorded[1].replace('\\"', '"'))
+    assert undo.requests[-1][0].obj == fast_json.loads(recorded[1].replace('\\"', '"'))
 
 
 def test_undo_refuses_what_is_not_there():
@@ -129,7 +128,7 @@ def test_a_watch_says_what_happened_if_asked():
         ["MODIFIED", "one"],
     ]
     assert {row.index(row.split()[1]) for row in rows} == {11}
-    events = [orjson.loads(line) for line in watched("get cm one -w --output-watch-events -o json").splitlines()]
+    events = [fast_json.loads(line) for line in watched("get cm one -w --output-watch-events -o json").splitlines()]
     assert [(event["type"], event["object"]["kind"]) for event in events] == [
         ("ADDED", "ConfigMap"),
         ("MODIFIED", "ConfigMap"),

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.kubelet_connections import KubeletConnection
@@ -390,7 +390,7 @@ def test_logs_commands_and_ports(kind: str, tmp_path: Path) -> None:
         assert b"stdout F two" in link[0].read_bytes()
         said = await exec_over_websocket(cluster, ["sh", "-c", "cat; exit 3"], b"typed")
         assert said[1] == b"typed"
-        assert orjson.loads(said[3])["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+        assert fast_json.loads(said[3])["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
         versions = {"x-stream-protocol-version": "portforward.k8s.io"}
         response = await ask(cluster, "web/portforward", "POST", **SPDY, **versions)
         opened = [(1, {"streamType": "error", "port": "8080", "requestID": "0"})]
@@ -455,7 +455,7 @@ def test_a_static_pods_mirror_shows_how_it_is(kind: str, tmp_path: Path) -> None
             },
         }
         path = node.where / "manifests/static.json"
-        path.with_suffix(".new").write_bytes(orjson.dumps(manifest))
+        path.with_suffix(".new").write_bytes(fast_json.dumps(manifest))
         path.with_suffix(".new").rename(path)
         pod = await node.until(f"static-{NODE}", running)
         assert pod["metadata"]["annotations"]["kubernetes.io/config.mirror"]

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from lifecycle.api.late_import import IN_A_TAB
-from lifecycle.api.socketless_loop import SocketlessEventLoop
+from lifecycle.api.socketless_loop import SocketlessEventLoop, run_within
 
 T = TypeVar("T")
 
@@ -133,6 +133,10 @@ class VirtualTimeLoop(_Loop):  # type: ignore[misc, valid-type]
 
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:
-    """Like `asyncio.run`, on virtual time."""
+    """Like `asyncio.run`, on virtual time; in a browser tab also within a step of the
+    tab's own loop, which runs always.
+    """
+    if IN_A_TAB:
+        return run_within(main, VirtualTimeLoop)
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)

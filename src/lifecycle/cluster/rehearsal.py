@@ -21,10 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import VirtualTimeLoop, run_virtual
+from lifecycle.api.clock import run_virtual
 from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.api.resources import resource
-from lifecycle.api.socketless_loop import run_within
 from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.cluster import Cluster
@@ -201,12 +200,10 @@ def rehearse(
 
 
 def on_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
-    """`run_virtual`, also where a loop runs already: then in a thread of its own, or,
-    where there are no threads, within that loop's step. The caller waits.
+    """`run_virtual`, also where a loop runs already: then in a thread of its own, where
+    there are threads. The caller waits.
     """
-    if asyncio._get_running_loop() is None:
+    if IN_A_TAB or asyncio._get_running_loop() is None:
         return run_virtual(coroutine)
-    if IN_A_TAB:
-        return run_within(coroutine, VirtualTimeLoop)
     with ThreadPoolExecutor(1, "rehearsal") as pool:
         return pool.submit(run_virtual, coroutine).result()

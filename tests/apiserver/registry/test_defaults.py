@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.defaults.pods import image_tag, pull_policy
 from lifecycle.api.schema import decode
 from tests.api.test_decode import recorded_objects
@@ -23,7 +23,7 @@ def test_stored_objects_are_fully_defaulted_already() -> None:
     for obj in recorded_objects():
         if "k8s.io/initial-events-end" in (obj["metadata"].get("annotations") or ()):
             continue  # a bookmark: an empty object
-        again = orjson.loads(orjson.dumps(obj))
+        again = fast_json.loads(fast_json.dumps(obj))
         set_defaults(again)
         assert again == obj
 

@@ -10,11 +10,11 @@ import re
 from functools import cache
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, parse_time
 from lifecycle.api.human_duration import human_duration
 from lifecycle.api.resources import Resource, all_resources, find_resource, resource, resource_for_kind
@@ -33,7 +33,7 @@ NOW = VIRTUAL_EPOCH
 @cache
 def exchanges(cluster: str, scenario: str) -> list[dict[str, Any]]:
     path = RECORDINGS / cluster / "http" / f"{scenario}.jsonl"
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    return [fast_json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 @cache
@@ -122,7 +122,7 @@ def test_kubectl_get_all_prints_what_our_tables_say(cluster: str) -> None:
     assert started is not None
     state: dict[tuple[str, str], Object] = {}
     for line in (RECORDINGS / cluster / "watch" / "journey.jsonl").read_bytes().splitlines():
-        seen = orjson.loads(line)
+        seen = fast_json.loads(line)
         event, obj = seen["event"], seen["event"]["object"]
         if seen["t"] < float(started[1]) and event["type"] != "BOOKMARK":
             state[obj["kind"], obj["metadata"]["name"]] = obj
@@ -168,7 +168,7 @@ def test_every_recorded_object_can_be_printed(cluster: str, scenario: str) -> No
             row = resource_for_kind(answer["apiVersion"], answer["kind"].removesuffix("List"))
             objs = answer["items"] or [] if answer["kind"].endswith("List") else [answer]
             if row is not None and all(obj.get("metadata", {}).get("name") for obj in objs):
-                orjson.dumps(table(row, objs, now=NOW, list_meta={}))
+                fast_json.dumps(table(row, objs, now=NOW, list_meta={}))
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_custom_resources_print_the_columns_of_their_definition() -> None:
     widget = {
         "metadata": {"name": "w", "creationTimestamp": format_time(NOW - 7)}, "spec": {"size": 3}, "status": {"conditions": conditions},
     }  # fmt: skip
-    ours = printing.table(custom_printer(orjson.dumps(extra)), widgets, [widget], now=NOW)
+    ours = printing.table(custom_printer(fast_json.dumps(extra)), widgets, [widget], now=NOW)
     assert ours["rows"][0]["cells"] == ["w", 3, "True", "7s", None]
     assert (
         ours["columnDefinitions"][1]["description"]

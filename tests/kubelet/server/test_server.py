@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
@@ -83,11 +83,11 @@ async def ask(cluster: SmallCluster, path: str, method: str = "GET", **headers: 
 async def text(response: Response) -> str:
     if response.stream is not None:
         return b"".join([piece async for piece in response.stream]).decode()  # type: ignore[misc]
-    return (response.body or orjson.dumps(response.obj)).decode()
+    return (response.body or fast_json.dumps(response.obj)).decode()
 
 
 def message_of(response: Response) -> str:
-    return str(orjson.loads(response.body)["message"]) if response.body else str((response.obj or {})["message"])
+    return str(fast_json.loads(response.body)["message"]) if response.body else str((response.obj or {})["message"])
 
 
 def test_logs_are_cut_as_asked() -> None:
@@ -227,10 +227,10 @@ def test_a_command_over_websocket_its_output_input_and_exit_code() -> None:
             await talker(cluster)
             said = await exec_over_websocket(cluster, ["echo", "hello"])
             assert said[1] == b"hello\n"
-            assert orjson.loads(said[3]) == {"metadata": {}, "status": "Success"}
+            assert fast_json.loads(said[3]) == {"metadata": {}, "status": "Success"}
             said = await exec_over_websocket(cluster, ["cat"], b"typed")
             assert said[1] == b"typed"
-            failed = orjson.loads((await exec_over_websocket(cluster, ["sh", "-c", "exit 3"]))[3])
+            failed = fast_json.loads((await exec_over_websocket(cluster, ["sh", "-c", "exit 3"]))[3])
             assert failed["reason"] == "NonZeroExitCode"
             assert failed["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
 
@@ -295,7 +295,7 @@ def test_a_command_and_a_port_over_spdy_as_kubectl_1_20_asks() -> None:
             opened = [(n, {"streamType": kind}) for n, kind in ((1, "error"), (3, "stdin"), (5, "stdout"))]
             got = await spdy_session(response.upgrade, opened, {3: b"typed"})
             assert got[5] == b"typed"
-            assert orjson.loads(got[1])["status"] == "Success"
+            assert fast_json.loads(got[1])["status"] == "Success"
             response = await ask(
                 cluster, "web/portforward", "POST", **SPDY, **{"x-stream-protocol-version": "portforward.k8s.io"}
             )
@@ -322,9 +322,9 @@ def test_what_the_kubelet_says_of_itself() -> None:
             await talker(cluster)
             server = cluster.kubelets["lifecycle-worker"].server
             assert (await server(Request("GET", "/healthz"))).body == b"ok"
-            pods = orjson.loads((await server(Request("GET", "/pods"))).body or b"")
+            pods = fast_json.loads((await server(Request("GET", "/pods"))).body or b"")
             assert [pod["metadata"]["name"] for pod in pods["items"]] == ["talk", "web", "bad"]
-            running = orjson.loads((await server(Request("GET", "/runningpods/"))).body or b"")
+            running = fast_json.loads((await server(Request("GET", "/runningpods/"))).body or b"")
             assert len(running["items"]) == 2
             metrics = (await server(Request("GET", "/metrics"))).body or b""
             assert b'kubelet_running_containers{container_state="running"} 2' in metrics

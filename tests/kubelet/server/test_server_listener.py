@@ -7,9 +7,9 @@ import ssl
 from pathlib import Path
 
 import aiohttp
-import orjson
 import pytest
 
+from lifecycle.api import fast_json
 from lifecycle.api.resources import resource
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.kubelet.kubelet import node_user
@@ -58,7 +58,7 @@ def test_only_those_whom_the_api_server_trusts_get_in(
                         assert answer.status == status
                         body = await answer.read()
                     if path == "/pods" and status == 200:
-                        assert [p["metadata"]["name"] for p in orjson.loads(body)["items"]] == ["web"]
+                        assert [p["metadata"]["name"] for p in fast_json.loads(body)["items"]] == ["web"]
                     if status == 403:
                         who = user or "system:anonymous"
                         assert body.decode() == (

@@ -52,9 +52,14 @@ class KeyedHash(SigningKey):
         return {"kty": "oct", "use": "sig", "kid": self.key_id, "alg": self.algorithm}
 
 
+def new_key() -> SigningKey:
+    """A key for one server: an RSA key; in a browser tab, a keyed hash."""
+    return KeyedHash() if IN_A_TAB else SigningKey()
+
+
 @cache
 def shared_key() -> SigningKey:
     """One for all clusters of this process that nobody outside can reach: making an RSA
-    key takes up to a quarter of a second. In a browser tab, a keyed hash.
+    key takes up to a quarter of a second.
     """
-    return KeyedHash() if IN_A_TAB else SigningKey()
+    return new_key()

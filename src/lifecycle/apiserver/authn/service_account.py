@@ -27,6 +27,7 @@ from lifecycle.apiserver.authn.authenticator import (
     Identity,
 )
 from lifecycle.apiserver.authn.jwt import SigningKey, TokenFormatError
+from lifecycle.apiserver.authn.keyed_hash import new_key
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -76,7 +77,7 @@ class ServiceAccountTokens:
         issuer: str = ISSUER,
         audiences: tuple[str, ...] = (ISSUER,),
     ) -> None:
-        self.key = key or SigningKey()
+        self.key = key or new_key()
         self.issuer = issuer
         self.audiences = audiences
         self.reader = reader

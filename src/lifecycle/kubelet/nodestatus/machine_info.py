@@ -26,7 +26,12 @@ PAPER_CAPACITY: Mapping[str, str] = {
 """The recorded kind node's."""
 
 
-GOARCH: Mapping[str, str] = {"x86_64": "amd64", "aarch64": "arm64", "i686": "386"}
+GOARCH: Mapping[str, str] = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "i686": "386",
+    "wasm32": "wasm",
+}
 """Go's names of what the kernel calls its machine."""
 
 
