@@ -7,15 +7,18 @@ quote them.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tab.libraries import LIBRARIES, files_of, tree
-from tab.pyodide_files import PyodideError, pyodide_files
+from tab.pyodide_files import FILES, VERSION, PyodideError, pyodide_files
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 IN_NODE = Path(__file__).with_name("in_node.mjs")
@@ -27,7 +30,9 @@ def package_files() -> list[tuple[str, Path]]:
     files = [(f"{name}", path) for name, path in tree(CHECKOUT / "src" / "lifecycle", Path("lifecycle"))]
     for library in LIBRARIES:
         files += files_of(library)
-    return files
+    for solution in sorted((CHECKOUT / "labs" / "solutions").glob("*.py")):
+        files.append((f"labs/solutions/{solution.name}", solution))
+    return [*files, ("in_page.py", Path(__file__).with_name("in_page.py"))]
 
 
 def recording_files() -> list[tuple[str, Path]]:
@@ -68,7 +73,7 @@ def run_in_node(code: str, archives: Iterable[Path], *, out: Path | None = None,
         }
         task.write(json.dumps(what))
         task.flush()
-        done = node(
+        done: Any = node(
             [str(IN_NODE), task.name],
             return_completed_process=True,
             stdout=subprocess.PIPE,
@@ -76,9 +81,10 @@ def run_in_node(code: str, archives: Iterable[Path], *, out: Path | None = None,
             text=True,
             timeout=timeout,
         )
+    said: str = done.stdout
     if done.returncode != 0:
-        raise PyodideError(f"Python in WebAssembly: {done.stdout[-4000:]}")
-    return str(done.stdout)
+        raise PyodideError(f"Python in WebAssembly: {said[-4000:]}")
+    return said
 
 
 COMPILE = """
@@ -98,3 +104,22 @@ def compiled(files: Iterable[tuple[str, Path]], path: Path) -> None:
         top = Path(drafts) / "book"
         everything = ((str(file.relative_to(top)), file) for file in sorted(top.rglob("*")) if file.is_file())
         write_archive(path, everything)
+
+
+def sources_digest() -> str:
+    """Changes with every file that goes into the archives, and with Pyodide's version."""
+    digest = hashlib.sha256(VERSION.encode())
+    for name, file in (*package_files(), *recording_files()):
+        digest.update(name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def fill(folder: Path) -> None:
+    """Everything that a page loads, into a folder. Raises PyodideError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = pyodide_files()
+    for name in FILES:
+        shutil.copyfile(source / name, folder / name)
+    compiled(package_files(), folder / "package.tar.xz")
+    write_archive(folder / "recordings.tar.xz", recording_files())

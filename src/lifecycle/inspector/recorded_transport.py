@@ -83,7 +83,7 @@ class RecordedTransport:
                     200, {"content-type": "application/json"}, self._watch(question)
                 )
             )
-        status, answer_headers, answer = self._answer(question, body)
+        status, answer_headers, answer = self.answer(question, body)
         data = (
             answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
         )
@@ -110,7 +110,10 @@ class RecordedTransport:
                         self._answers.setdefault(exchange.question, []).append(exchange)
         return self._answers
 
-    def _answer(self, question: Question, body: Any) -> tuple[int, dict[str, str], Any]:
+    def answer(self, question: Question, body: Any) -> tuple[int, dict[str, str], Any]:
+        """Status, headers and the parsed answer, which is the recording's own: not to
+        be changed. Raises InspectorError like `request`.
+        """
         exchanges = self._index().get(question)
         if exchanges:
             exchange = _choose(exchanges, body)
