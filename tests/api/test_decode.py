@@ -175,6 +175,11 @@ def test_scalars_speak_go() -> None:
         base64_bytes("aGVs!")
 
 
+def test_the_year_of_an_old_time_has_four_digits() -> None:
+    assert micro_time("0001-01-01T00:00:02.000000Z") == "0001-01-01T00:00:02.000000Z"
+    assert time("0999-12-31T23:59:59Z") == "0999-12-31T23:59:59Z"
+
+
 def test_duplicate_fields_are_found_in_the_text() -> None:
     body = b'{"kind":"Pod","spec":{"a":1,"b":[{"c":1,"c":2}],"a":2},"url":"http://x:1"}'
     assert find_duplicate_fields(body) == ['duplicate field "spec.b[0].c"', 'duplicate field "spec.a"']

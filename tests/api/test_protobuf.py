@@ -227,6 +227,15 @@ def test_negative_numbers_and_old_times_survive() -> None:
     assert decode(encode(pod)) == pod
 
 
+def test_the_first_seconds_of_the_calendar_survive() -> None:
+    lease = {
+        "kind": "Lease", "apiVersion": "coordination.k8s.io/v1",
+        "metadata": {"name": "l", "deletionTimestamp": "0001-01-01T00:00:03Z"},
+        "spec": {"acquireTime": "0001-01-01T00:00:02.000000Z"},
+    }  # fmt: skip
+    assert decode(encode(lease)) == lease
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -270,6 +270,35 @@ def test_an_event_of_the_newer_group_is_read_as_an_old_one() -> None:
     assert (same["apiVersion"], same["note"], same["regarding"]["name"]) == ("events.k8s.io/v1", "n", "p")
 
 
+def test_events_of_the_newer_group_are_selected_by_its_names_of_the_fields() -> None:
+    about = {"kind": "Pod", "name": "p", "namespace": "default"}
+    event: Object = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "regarding": about,
+        "reportingInstance": "i",
+        "action": "a",
+        "reason": "R",
+        "note": "n",
+        "type": "Normal",
+    }
+
+    async def ask(cluster: Cluster, client: Client) -> list[Object]:
+        for name in ("a", "b"):
+            mine = {"metadata": {"name": name}, "reportingController": f"example.com/{name}"}
+            await client.create(resource("events.events.k8s.io"), event | mine, "default")
+        found = await client.list(
+            resource("events.events.k8s.io"),
+            "default",
+            field_selector="reportingController=example.com/b,regarding.name=p",
+        )
+        return found["items"]
+
+    items = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    assert [item["metadata"]["name"] for item in items] == ["b"]
+
+
 def test_a_limit_range_without_a_name_is_given_one() -> None:
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {}, "spec": {"limits": []}}
 

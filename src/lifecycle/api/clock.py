@@ -57,6 +57,13 @@ class Clock:
         return format_micro_time(self.now())
 
 
+def rfc3339(moment: datetime, timespec: str) -> str:
+    """A moment of UTC as Go writes it, to `seconds` or `microseconds`: the year has
+    four digits, as it does not with `strftime` for the first thousand years.
+    """
+    return f"{moment.replace(tzinfo=None).isoformat(timespec=timespec)}Z"
+
+
 def format_time(seconds: float) -> str:
     """`metav1.Time` on the wire."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

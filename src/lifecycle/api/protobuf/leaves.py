@@ -18,6 +18,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.clock import rfc3339
 from lifecycle.api.protobuf.wire_format import (
     LENGTH,
     VARINT,
@@ -103,7 +104,7 @@ def decode_time(data: bytes) -> str | None:
     if not data:
         return None
     moment, _ = _read_timestamp(data)
-    return None if moment == _ZERO_TIME else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if moment == _ZERO_TIME else rfc3339(moment, "seconds")
 
 
 @short_lru_cache(8192)
@@ -112,7 +113,7 @@ def decode_micro_time(data: bytes) -> str | None:
     if not data:
         return None
     moment, micros = _read_timestamp(data)
-    return (moment + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return rfc3339(moment + timedelta(microseconds=micros), "microseconds")
 
 
 @lru_cache(maxsize=8192)

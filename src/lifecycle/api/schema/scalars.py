@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.clock import rfc3339
 from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.go_json.decode import wrong_type
 
@@ -67,13 +68,13 @@ def _canonical_time(text: str) -> str | None:
     each change of the object.
     """
     moment = _parse_time(text, micro=False)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if moment is None else rfc3339(moment, "seconds")
 
 
 @short_lru_cache(4096)
 def _canonical_micro_time(text: str) -> str | None:
     moment = _parse_time(text, micro=True)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if moment is None else rfc3339(moment, "microseconds")
 
 
 def _parse_time(value: str, micro: bool) -> datetime | None:

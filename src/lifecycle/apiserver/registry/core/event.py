@@ -89,7 +89,10 @@ _INVOLVED = (
 )
 
 
-def _selectable_fields(event: Object) -> dict[str, str]:
+def selectable_fields(event: Object) -> dict[str, str]:
+    """The values of the fields that Events are selected by. Upstream:
+    `registry/core/event/strategy.go` (`ToSelectableFields`).
+    """
     involved = event.get("involvedObject") or event.get("regarding") or {}
     source = (event.get("source") or {}).get("component", "")
     reporter = event.get("reportingComponent") or event.get("reportingController") or ""
@@ -103,8 +106,8 @@ def _selectable_fields(event: Object) -> dict[str, str]:
 
 
 FIELD_LABELS = FieldLabels(
-    ("metadata.name", "metadata.namespace", *_selectable_fields({})),
-    _selectable_fields,
+    ("metadata.name", "metadata.namespace", *selectable_fields({})),
+    selectable_fields,
     field_label_not_supported,
 )
 

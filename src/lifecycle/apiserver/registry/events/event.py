@@ -13,6 +13,12 @@ from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core import event as core
 from lifecycle.apiserver.registry.printers.printer import Cells, Printer
+from lifecycle.apiserver.registry.rest.field_labels import (
+    NAME,
+    NAMESPACE,
+    FieldLabels,
+    field_label_not_supported,
+)
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
@@ -105,9 +111,30 @@ def print_event(event: Object, now: float) -> Cells:
 
 PRINTER = Printer(core.COLUMNS, print_event)
 
+
+def _selectable_fields(event: Object) -> dict[str, str]:
+    """The fields of core's selector under the names that they have in this group;
+    `source` has none here.
+    """
+    values = core.selectable_fields(event)
+    values["reportingController"] = values.pop("reportingComponent")
+    del values["source"]
+    return {
+        key.replace("involvedObject.", "regarding."): value
+        for key, value in values.items()
+    }
+
+
+FIELD_LABELS = FieldLabels(
+    (NAME, NAMESPACE, *_selectable_fields({})),
+    _selectable_fields,
+    field_label_not_supported,
+)
+
 STRATEGY = replace(
     core.STRATEGY,
     validate=validate,
     validate_update=validate_update,
+    field_labels=FIELD_LABELS,
     printer=PRINTER,
 )
