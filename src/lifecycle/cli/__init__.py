@@ -9,6 +9,7 @@ from lifecycle.cli.check import check
 from lifecycle.cli.claims import claims
 from lifecycle.cli.compare import compare
 from lifecycle.cli.doctor import doctor
+from lifecycle.cli.image import image
 from lifecycle.cli.inspect import inspect
 from lifecycle.cli.iptables_save import iptables_save
 from lifecycle.cli.kubectl import kubectl
@@ -35,5 +36,6 @@ for command in (
     doctor,
     kubectl,
     iptables_save,
+    image,
 ):
     main.add_command(command)

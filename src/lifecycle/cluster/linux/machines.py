@@ -49,6 +49,7 @@ from lifecycle.cluster.linux.run_state import Run, new_run
 from lifecycle.cluster.linux.sandbox_node import SandboxNode
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cni.launchers import write_launchers
+from lifecycle.cri.images.library import ImageLibrary, library_folder
 from lifecycle.cri.images.registry import Registry
 from lifecycle.cri.images.small_images import find_busybox
 from lifecycle.dns.server import ClusterDNS
@@ -132,7 +133,9 @@ class LinuxMachines:
                 shape.capacity = machine_capacity()
             busybox = find_busybox()
             assert busybox is not None  # `check` asked
-            images = await asyncio.to_thread(LocalImages, busybox)
+            images = await asyncio.to_thread(
+                LocalImages, busybox, ImageLibrary(library_folder())
+            )
             self._make_agents()
             if self.runtime_name == "sandbox":
                 await self._start_sandboxes(plugins, images)
