@@ -52,8 +52,8 @@ def peak_memory_mib() -> float:
 
 
 @contextlib.asynccontextmanager
-async def served_cluster(tmp: Path, *arguments: str) -> AsyncIterator[tuple[str, Path]]:
-    """`lifecycle up` in a process of its own: its address and its kubeconfig. It is ended with SIGTERM afterwards."""
+async def served_process(tmp: Path, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, Path]]:
+    """`lifecycle up`: its process, its address and its kubeconfig. It is ended with SIGTERM afterwards."""
     kubeconfig = tmp / "kubeconfig"
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -72,11 +72,18 @@ async def served_cluster(tmp: Path, *arguments: str) -> AsyncIterator[tuple[str,
             line = (await process.stdout.readline()).decode()
         if not line.startswith("ready "):
             raise RuntimeError(f"lifecycle up said {line!r}")
-        yield line.split()[1], kubeconfig
+        yield process, line.split()[1], kubeconfig
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def served_cluster(tmp: Path, *arguments: str) -> AsyncIterator[tuple[str, Path]]:
+    """`lifecycle up` in a process of its own: its address and its kubeconfig."""
+    async with served_process(tmp, *arguments) as (_, url, kubeconfig):
+        yield url, kubeconfig
 
 
 def https_transport(kubeconfig: Path) -> HTTPSTransport:

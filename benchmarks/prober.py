@@ -1,0 +1,147 @@
+"""`python -m benchmarks.prober [WORD…]`: is somebody else still answered, while somebody attacks?
+
+One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, one after another. Of each the longest
+answer is told (sent until received), the longest lateness of the asking process' own loop in the same time (what the machine
+costs), and the server's memory before and after. Words choose the attacks whose names have them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import multiprocessing
+import os
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.attacker import Attacker
+from benchmarks.attacks import ATTACKS, prepare
+from benchmarks.measure import served_process
+
+PERIOD = 0.020
+TOKEN = "attack"
+LONGEST = 250.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of one attack: milliseconds, MiB. `machine` is how late a loop was that had nothing to do."""
+
+    name: str
+    longest: float
+    machine: float
+    before: float
+    after: float
+    statuses: Any
+
+    def __str__(self) -> str:
+        place = f"{self.name:<52} {self.longest:>8.0f} {self.machine:>8.0f} {self.before:>8.0f} {self.after:>8.0f}"
+        return f"{place}  {self.statuses or ''}"
+
+
+def _watch(port: int, ca: bytes, pipe: Connection) -> None:
+    """Ask all the time. Whenever something comes in over the pipe: send what was the longest since."""
+
+    async def main() -> None:
+        tls = ssl.create_default_context(cadata=ca.decode())
+        longest = machine = 0.0
+        asked: float | None = None
+
+        async def asking() -> None:
+            nonlocal longest, asked
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+            while True:
+                asked = time.perf_counter()
+                writer.write(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(2)
+                longest = max(longest, time.perf_counter() - asked)
+                asked = None
+                await asyncio.sleep(PERIOD)
+
+        task = asyncio.create_task(asking())
+        while not task.done():
+            due = time.perf_counter() + PERIOD
+            await asyncio.sleep(PERIOD)
+            machine = max(machine, time.perf_counter() - due)
+            if pipe.poll():
+                pipe.recv()
+                waited = time.perf_counter() - asked if asked is not None else 0.0
+                pipe.send((max(longest, waited) * 1000, machine * 1000))
+                longest = machine = 0.0
+        task.result()
+
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        asyncio.run(main())
+
+
+def memory(pid: int) -> float:
+    """MiB that a process holds."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
+
+
+async def probe(names: list[str]) -> AsyncIterator[Outcome]:
+    """Run attacks against a server of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with served_process(Path(folder), "--nodes", "1", "--token", TOKEN) as (process, url, kubeconfig):
+            cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
+            ca, port = base64.b64decode(cluster["certificate-authority-data"]), int(url.rsplit(":", 1)[1])
+            attacker = Attacker(port, ca, TOKEN)
+            await prepare(attacker)
+            ours, theirs = multiprocessing.get_context("spawn").Pipe()
+            watcher = multiprocessing.get_context("spawn").Process(target=_watch, args=(port, ca, theirs), daemon=True)
+            watcher.start()
+
+            async def longest() -> tuple[float, float]:
+                ours.send(None)
+                answer: tuple[float, float] = await asyncio.to_thread(ours.recv)
+                return answer
+
+            try:
+                await longest()
+                await asyncio.sleep(0.5)
+                for name in names:
+                    before = memory(process.pid)
+                    await longest()
+                    statuses = await ATTACKS[name](attacker)
+                    attacker.hang_up()
+                    await asyncio.sleep(0.5)
+                    stalled, machine = await longest()
+                    yield Outcome(name, stalled, machine, before, memory(process.pid), statuses)
+            finally:
+                watcher.terminate()
+                watcher.join()
+
+
+async def table(words: list[str]) -> list[Outcome]:
+    """Run, print, return."""
+    names = [name for name in ATTACKS if not words or any(word in name for word in words)]
+    print(f"{'attack':<52} {'longest':>8} {'machine':>8} {'MiB':>8} {'MiB':>8}  statuses")
+    outcomes = []
+    async for outcome in probe(names):
+        print(outcome, flush=True)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def main() -> None:
+    """Exit 1 if an answer took too long."""
+    outcomes = asyncio.run(table(sys.argv[1:]))
+    slow = [outcome for outcome in outcomes if outcome.longest > LONGEST + outcome.machine]
+    print(f"{len(outcomes)} attacks; load {os.getloadavg()[0]:.1f}; {len(slow)} over {LONGEST:g} ms")
+    sys.exit(bool(slow))
+
+
+if __name__ == "__main__":
+    main()
