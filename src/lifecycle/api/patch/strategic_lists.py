@@ -148,10 +148,10 @@ def put_in_order(
     own = _sorted_like(own, server_order, key, kind)
     out: list[Any] = []
     i = j = 0
+    left = _places(own, server_order, key, kind) if by_patch else []
+    right = _places(by_patch, server_order, key, kind) if own else []
     while i < len(own) and j < len(by_patch):
-        left = _index(server_order, own[i], key, kind)
-        right = _index(server_order, by_patch[j], key, kind)
-        if 0 <= left < right:
+        if 0 <= left[i] < right[j]:
             out.append(own[i])
             i += 1
         else:
@@ -195,7 +195,7 @@ def _sorted_like(items: list[Any], order: list[Any], key: str, kind: str) -> lis
                     raise no_merge_key(item, key)
         deleted = [item for item in items if item.get(DIRECTIVE) == "delete"]
         items = _not_deleted(items)
-    places = [_index(order, item, key, kind) for item in items]
+    places = _places(items, order, key, kind)
     return [*(items[at] for at in _stable_order(places)), *deleted]
 
 
@@ -203,6 +203,8 @@ def _stable_order(places: list[int]) -> list[int]:
     """The indices of `places` sorted by place. One without a place (-1) is less than
     any, and any is less than it: Go's insertion sort moves the later one forward.
     """
+    if min(places, default=0) >= 0:  # as nearly always
+        return sorted(range(len(places)), key=places.__getitem__)
     out: list[int] = []
     for index, place in enumerate(places):
         at = len(out)
@@ -221,18 +223,25 @@ def _not_deleted(items: list[Any]) -> list[Any]:
     return [item for item in items if item.get(DIRECTIVE) != "delete"]
 
 
-def _index(items: list[Any], other: Any, key: str, kind: str) -> int:
-    """Where an item is, or -1."""
+def _places(items: list[Any], order: list[Any], key: str, kind: str) -> list[int]:
+    """Where in `order` each item is, or -1."""
 
     def name(item: Any) -> Any:
         if kind != MAP:
             return item
         return item.get(key) if isinstance(item, dict) else None
 
-    name_of_it = name(other)
-    return next(
-        (at for at, item in enumerate(items) if equal(name_of_it, name(item))), -1
-    )
+    names, ordered = list(map(name, items)), list(map(name, order))
+    if any(isinstance(each, (dict, list)) for each in (*names, *ordered)):
+        # whether Go would come to compare two of them, only comparing can tell
+        return [
+            next((at for at, other in enumerate(ordered) if equal(each, other)), -1)
+            for each in names
+        ]
+    first: dict[tuple[str, Any], int] = {}
+    for at, each in enumerate(ordered):
+        first.setdefault(hashable(each), at)
+    return [first.get(hashable(each), -1) for each in names]
 
 
 def _find(items: list[Any], key: str, value: Any) -> int:

@@ -7,6 +7,8 @@ Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`,
 
 from __future__ import annotations
 
+from typing import Any
+
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
@@ -151,10 +153,13 @@ def dedup_owner_references(obj: Object, warnings: list[str], when: str = "") -> 
         return
     kept: list[Object] = []
     twice: list[str] = []
+    seen: set[frozenset[tuple[str, Any]]] = set()
     for owner in owners:
-        if owner in kept:
+        fields = frozenset(owner.items())  # all are plain values
+        if fields in seen:
             twice.append(owner.get("uid", ""))
         else:
+            seen.add(fields)
             kept.append(owner)
     if twice:
         obj["metadata"]["ownerReferences"] = kept
