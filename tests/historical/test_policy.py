@@ -83,7 +83,7 @@ def test_predicates_and_priorities_choose_as_their_plugins_do(
     pod = PodInfo(make_pod("new", requests={"cpu": cpu}, **spec))
     then = GenericScheduler(policy, highest=100)
     framework, snapshot, state = new_framework(plugins_of(policy)), Snapshot(), CycleState()
-    snapshot.rebuild(nodes, {})
+    snapshot.rebuild(nodes)
     framework.run_pre_filter_plugins(state, pod, snapshot)
     fit = [node for node in nodes if framework.run_filter_plugins(state, pod, node) is None]
     assert [node.name for node in then.find_nodes_that_fit(pod, nodes)[0]] == [node.name for node in fit]
