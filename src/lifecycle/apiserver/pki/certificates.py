@@ -35,7 +35,6 @@ else:
     serialization = late_import("cryptography.hazmat.primitives.serialization")
     ec = late_import("cryptography.hazmat.primitives.asymmetric.ec")
     rsa = late_import("cryptography.hazmat.primitives.asymmetric.rsa")
-    types = late_import("cryptography.hazmat.primitives.asymmetric.types")
     oid = late_import("cryptography.x509.oid")
 
 

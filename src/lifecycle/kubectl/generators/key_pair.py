@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 else:
     x509 = late_import("cryptography.x509")
     exceptions = late_import("cryptography.exceptions")
-    types = late_import("cryptography.hazmat.primitives.asymmetric.types")
     serialization = late_import("cryptography.hazmat.primitives.serialization")
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
