@@ -1,7 +1,7 @@
 """Refusals that show what was sent: `[]` where there was an empty list.
 
-Validation works on the normal form, which leaves such lists out. Only once something
-is wrong does it matter, and is asked again with them in place.
+Validation works on the normal form, which leaves such lists out. It is asked again with
+them in place: a refusal shows them, and few rules tell them from nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ def causes_as_sent(
     empties: Collection[Empty],
 ) -> list[Object]:
     """The errors as causes, worded with what was left out. What else differs by it is
-    not believed: empty or not there is the same to every rule.
+    not believed: empty or not there is the same to every rule but those that say so
+    (`FieldError.of_empty`).
     """
-    if errors and empties:
+    if empties:
         with restored(empties):
             again = validate()
             if _places(again) == _places(errors):
@@ -30,4 +31,4 @@ def causes_as_sent(
 
 
 def _places(errors: list[FieldError]) -> list[tuple[str, str]]:
-    return [(error.type, error.field) for error in errors]
+    return [(error.type, error.field) for error in errors if not error.of_empty]

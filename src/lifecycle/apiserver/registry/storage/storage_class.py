@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     duplicate,
     invalid,
     not_supported,
@@ -111,7 +112,10 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
     for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         if (new.get(key) or None) != (old.get(key) or None):
-            errors.append(invalid(key, new.get(key), IMMUTABLE))
+            value = new.get(key)
+            if isinstance(value, str) and key != "provisioner":
+                value = Named(value)
+            errors.append(invalid(key, value, IMMUTABLE))
     return errors
 
 
