@@ -60,6 +60,11 @@ class Named(str):
     __slots__ = ()
 
 
+def named(value: Any) -> Any:
+    """A value of such a type if it is a text, else itself."""
+    return Named(value) if isinstance(value, str) else value
+
+
 @dataclass(slots=True, frozen=True)
 class FieldError:
     """One error. `type` is the cause's reason, `field` a path such as

@@ -155,7 +155,14 @@ def _validate_resources(node: Object) -> list[FieldError]:
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """Pod networks and the provider's id, once given, stay."""
+    """A node that would be good as a new one, too."""
+    return validate(new) + validate_status_update(new, old)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Pod networks and the provider's id, once given, stay. What is checked is the
+    whole node. Upstream: `ValidateNodeUpdate`.
+    """
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_resources(new)
@@ -201,6 +208,12 @@ def prepare_for_update(new: Object, old: Object) -> None:
     """What is there may stay."""
     if (old.get("spec") or {}).get("configSource") is None:
         _drop(new, "spec", "configSource")
+
+
+def _prepare_for_status_update(new: Object, old: Object) -> None:
+    update.prepare_for_status_update(new, old)
+    if (old.get("status") or {}).get("config") is None:
+        _drop(new, "status", "config")
 
 
 def _drop(node: Object, part: str, key: str) -> None:
@@ -343,7 +356,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
     subresources={
-        "status": UpdateStrategy(update.prepare_for_status_update, validate_update)
+        "status": UpdateStrategy(_prepare_for_status_update, validate_status_update)
     },
     field_labels=FIELD_LABELS,
     printer=PRINTER,

@@ -6,6 +6,7 @@ them in place: a refusal shows them, and few rules tell them from nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 
 from lifecycle.api.field_errors import FieldError
@@ -24,11 +25,28 @@ def causes_as_sent(
     """
     if empties:
         with restored(empties):
-            again = validate()
-            if _places(again) == _places(errors):
+            again = _of_the_same(validate(), errors)
+            if again is not None:
                 return [error.cause() for error in again]
     return [error.cause() for error in errors]
 
 
-def _places(errors: list[FieldError]) -> list[tuple[str, str]]:
-    return [(error.type, error.field) for error in errors if not error.of_empty]
+def _of_the_same(
+    again: list[FieldError], errors: list[FieldError]
+) -> list[FieldError] | None:
+    """Of the errors that were found again those that were found before, and those of an
+    emptiness; None if one is missing.
+    """
+    missing = Counter(map(_place, errors))
+    found = []
+    for error in again:
+        if not error.of_empty:
+            if not missing[_place(error)]:
+                continue
+            missing[_place(error)] -= 1
+        found.append(error)
+    return None if missing.total() else found
+
+
+def _place(error: FieldError) -> tuple[str, str]:
+    return error.type, error.field

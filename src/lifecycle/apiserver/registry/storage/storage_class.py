@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
-    Named,
     duplicate,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -112,10 +112,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
     for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         if (new.get(key) or None) != (old.get(key) or None):
-            value = new.get(key)
-            if isinstance(value, str) and key != "provisioner":
-                value = Named(value)
-            errors.append(invalid(key, value, IMMUTABLE))
+            plain = key == "provisioner"
+            shown = new.get(key) if plain else named(new.get(key))
+            errors.append(invalid(key, shown, IMMUTABLE))
     return errors
 
 
