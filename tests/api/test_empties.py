@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.schema import decode
-from lifecycle.api.schema.empties import is_empty, restored, within
+from lifecycle.api.schema.empties import is_empty, moved, restored, within
 
 
 def decoded(spec: Any) -> tuple[dict[str, Any], Any]:
@@ -58,3 +58,13 @@ def test_the_root_has_empties_too() -> None:
 def test_nothing_but_emptiness() -> None:
     assert all(map(is_empty, ([], {}, {"limits": {}, "claims": []})))
     assert not any(map(is_empty, ({"limits": {"cpu": 1}}, [{}], 0, None)))
+
+
+def test_empties_move_with_a_copy() -> None:
+    policy, empties = decoded({"podSelector": {"matchLabels": {}}, "egress": []})
+    copy = {**policy, "spec": dict(policy["spec"])}
+    again = moved(empties, (policy["spec"], copy["spec"]))
+    assert [key for _, key, _ in within(copy["spec"], again)] == ["egress", "matchLabels"]
+    with restored(again):
+        assert copy["spec"] == {"podSelector": {}, "egress": []}
+        assert "egress" not in policy["spec"]

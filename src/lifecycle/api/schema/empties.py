@@ -55,6 +55,18 @@ def restored(empties: Collection[Empty]) -> Iterator[None]:
                 holder.pop(key, None)
 
 
+def moved(
+    empties: Collection[Empty], *copies: tuple[dict[str, Any], dict[str, Any]]
+) -> list[Empty]:
+    """The same of copies of the structs they were in: (struct, copy)."""
+    homes = {id(old): new for old, new in copies}
+    found: list[Empty] = []
+    for empty in empties:
+        here = (homes.get(id(empty[0]), empty[0]), empty[1], empty[2])
+        found.append(Unprinted(here) if isinstance(empty, Unprinted) else here)
+    return found
+
+
 def within(value: Any, empties: Collection[Empty]) -> list[Empty]:
     """Those of the empties that were left out somewhere in a value, and still are."""
     if not empties:

@@ -25,6 +25,9 @@ from lifecycle.apiserver.registry.core.pod.container_statuses import (
     validate_claim_statuses,
     validate_container_statuses,
 )
+from lifecycle.apiserver.registry.core.pod.disabled_fields import (
+    drop_disabled_status_fields,
+)
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
@@ -45,6 +48,8 @@ def prepare_for_update(new: Object, old: Object) -> None:
     if status.get("podIP") and not status.get("podIPs"):
         new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
     _keep_observed_generations(new, old)
+    new["status"] = dict(new.get("status") or {})
+    drop_disabled_status_fields(new["status"], old.get("status") or {})
 
 
 def _keep_observed_generations(new: Object, old: Object) -> None:
