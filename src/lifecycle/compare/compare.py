@@ -102,7 +102,8 @@ class _Comparer:
         """Any two values; `kind` is that of the object they are in, where it says so
         itself.
         """
-        ours, theirs = _opened(ours, theirs), _opened(theirs, ours)
+        if isinstance(ours, Masked) or isinstance(theirs, Masked):
+            ours, theirs = _opened(ours, theirs), _opened(theirs, ours)
         if isinstance(ours, dict) and isinstance(theirs, dict) and (ours or theirs):
             self.maps(ours, theirs, path)
         elif isinstance(ours, list) and isinstance(theirs, list) and (ours or theirs):
@@ -112,7 +113,9 @@ class _Comparer:
 
     def leaf(self, ours: Any, theirs: Any, path: str) -> None:
         """Two scalars, or two values of different shape."""
-        fields = max(count_leaves(ours), count_leaves(theirs))
+        fields = 1
+        if isinstance(ours, dict | list) or isinstance(theirs, dict | list):
+            fields = max(count_leaves(ours), count_leaves(theirs))
         self.result.total += fields
         if self.same(ours, theirs):
             self.result.equal += fields
@@ -125,6 +128,8 @@ class _Comparer:
         """Equal values, or placeholders for partners (whose freedoms are counted
         here).
         """
+        if not isinstance(ours, Masked) and not isinstance(theirs, Masked):
+            return _equal(ours, theirs)
         our_marks, their_marks = marks_of(ours), marks_of(theirs)
         if not our_marks or not their_marks:
             return self.half_masked(our_marks or their_marks, ours, theirs)
