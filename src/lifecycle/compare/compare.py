@@ -187,12 +187,16 @@ class _Comparer:
         their_keys = {str(key): key for key in theirs}
         for key, item in ours.items():
             there = their_keys.pop(str(key), None)
-            where = f"{path}/{key}"
-            if there is None or not self.same(key, there):
+            if there is None or not (_plain(key, there) or self.same(key, there)):
+                where = f"{path}/{key}"
                 self.missing(item, ABSENT, where)
                 if there is not None:
                     self.missing(ABSENT, theirs[there], where)
+            elif _plain(item, theirs[there]):
+                self.result.total += 1
+                self.result.equal += 1
             else:
+                where = f"{path}/{key}"
                 self.value(item, theirs[there], where, str(ours.get("kind", "")))
         for text, key in their_keys.items():
             self.missing(ABSENT, theirs[key], f"{path}/{text}")
@@ -369,6 +373,17 @@ def _opened(value: Any, other: Any) -> Any:
         if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict)
         else value
     )
+
+
+def _plain(ours: Any, theirs: Any) -> bool:
+    """Whether both are the same scalar, no placeholder: most fields are, and there is
+    nothing more to ask.
+    """
+    kind = type(ours)
+    return kind in _SCALARS and type(theirs) is kind and bool(ours == theirs)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _canonical(item: Any) -> str:
