@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,30 @@ class ByFile(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     """Called when there are workers (`pytest -n 2`)."""
     return ByFile(config, log)
+
+
+SOME_KEYS = 12
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _keys_from_a_bunch() -> Iterator[None]:
+    """To make an RSA key takes longer than to start most of the servers that are given one. Each test process makes a bunch, and its
+    servers take them in turn: no two that meet have the same."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    make, bunch, turn = rsa.generate_private_key, list[rsa.RSAPrivateKey](), count()
+
+    def taken(public_exponent: int, key_size: int, backend: Any = None) -> rsa.RSAPrivateKey:
+        if (public_exponent, key_size) != (65537, 2048):
+            return make(public_exponent, key_size, backend)
+        if len(bunch) < SOME_KEYS:
+            bunch.append(make(public_exponent, key_size))
+            return bunch[-1]
+        return bunch[next(turn) % SOME_KEYS]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rsa, "generate_private_key", taken)
+        yield
 
 
 def must_run() -> bool:
