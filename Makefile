@@ -5,6 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
+# Some hundred short processes load the package in a test run, and compiled it loads in half the time. Some machines (containers, often) ask
+# Python to keep nothing compiled; here it is kept in __pycache__, which git ignores and `make clean` takes away.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz conformance slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
@@ -89,3 +93,4 @@ behind: $(READY) ## list the paragraphs whose translation has fallen behind: LAN
 
 clean: ## forget everything built
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

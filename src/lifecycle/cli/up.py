@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from lifecycle.api.late_import import late_import
 from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
+
+if TYPE_CHECKING:
+    import asyncio
+else:  # `lifecycle --help` loads every word
+    asyncio = late_import("asyncio")
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
