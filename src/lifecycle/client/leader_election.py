@@ -14,6 +14,7 @@ Left out: coordinated election, events.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from typing import Any
 
@@ -55,6 +56,12 @@ class LeaderElector:
         self._rng = random.Random(identity)
         self.is_leader = False
 
+    @property
+    def holder(self) -> str:
+        """Who held the lease when it was last looked at; empty: nobody."""
+        spec = (self._observed or {}).get("spec") or {}
+        return str(spec.get("holderIdentity") or "")
+
     async def acquire(self) -> None:
         """Wait until this one leads."""
         while not await self.try_acquire_or_renew():  # noqa: ASYNC110 - others hold the lease; looking is the protocol
@@ -63,12 +70,19 @@ class LeaderElector:
             )
 
     async def renew(self) -> None:
-        """Keep renewing; returns when leadership is lost."""
+        """Keep renewing; returns when leadership is lost. A server that says nothing at
+        all is waited for until then, and no longer.
+        """
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             await asyncio.sleep(self._retry_period)
-            if await self.try_acquire_or_renew():
+            renewed, now = False, loop.time()
+            until = max(last + self._renew_deadline, now + self._retry_period)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    renewed = await self.try_acquire_or_renew()
+            if renewed:
                 last = loop.time()
             elif loop.time() - last >= self._renew_deadline or self._held_by_other():
                 self.is_leader = False
@@ -145,8 +159,7 @@ class LeaderElector:
         return self.is_leader
 
     def _held_by_other(self) -> bool:
-        holder = (self._observed or {}).get("spec", {}).get("holderIdentity", "")
-        return bool(holder) and holder != self.identity
+        return bool(self.holder) and self.holder != self.identity
 
     def _observe(self, lease: Object) -> None:
         if self._observed is None or self._observed["spec"] != lease["spec"]:
