@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import click
 
 from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
+from lifecycle.cli.signals import first_signal
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -210,12 +210,6 @@ def up(
         click.get_current_context().exit(128 + too_early)
 
 
-def _stop(waiting: asyncio.Future[int], number: int) -> None:
-    """A signal has come; only the first one counts."""
-    if not waiting.done():
-        waiting.set_result(number)
-
-
 async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
     """Until a signal comes. Returns its number if that was before the cluster was
     ready, else 0.
@@ -223,13 +217,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> int:
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
-    loop = asyncio.get_running_loop()
-    waiting: asyncio.Future[Any] = loop.create_future()
-    ends = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        ends.append(signal.SIGHUP)  # the terminal is gone; `nohup` has it ignored
-    for number in ends:
-        loop.add_signal_handler(number, _stop, waiting, number)
+    waiting = first_signal()
     cluster = Cluster(config)
     written: list[Path] = []
 

@@ -55,12 +55,23 @@ class LeaderElector:
         self._observed_at = 0.0
         self._rng = random.Random(identity)
         self.is_leader = False
+        self.problem = ""
+        """Why the last attempt that failed did, where nobody else holds the lease."""
 
     @property
     def holder(self) -> str:
         """Who held the lease when it was last looked at; empty: nobody."""
         spec = (self._observed or {}).get("spec") or {}
         return str(spec.get("holderIdentity") or "")
+
+    def check(self, max_tolerable_expired_lease: float = 20.0) -> str:
+        """What is wrong if it still takes itself for the leader so many seconds after
+        its lease has run out; else empty. Upstream: `LeaderElector.Check`.
+        """
+        late = asyncio.get_running_loop().time() - self._observed_at
+        if self.is_leader and late > self._lease_duration + max_tolerable_expired_lease:
+            return f"failed election to renew leadership on lease {self._name}"
+        return ""
 
     async def acquire(self) -> None:
         """Wait until this one leads."""
@@ -115,7 +126,8 @@ class LeaderElector:
             ):
                 return False
             return self._hold(await self._write(lease))
-        except (StatusError, OSError):
+        except (StatusError, OSError) as error:
+            self.problem = str(error)
             return False  # lost a race, or the server is away: the caller tries again
 
     async def release(self) -> bool:

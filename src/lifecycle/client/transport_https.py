@@ -98,7 +98,7 @@ def ssl_context(config: ConnectionConfig) -> ssl.SSLContext:
 
 class HTTPSTransport:
     """A `Transport` over HTTPS. Make it on the loop that uses it; `close` it at the
-    end.
+    end. A header's value with newlines is sent as several headers.
 
     Raises NoAnswerError when the server cannot be reached.
     """
@@ -142,7 +142,11 @@ class HTTPSTransport:
                 request.method,
                 _exact(url),
                 data=body or None,
-                headers=headers,
+                headers=[
+                    (name, each)
+                    for name, several in headers.items()
+                    for each in several.split("\n")
+                ],
                 timeout=timeout,
                 server_hostname=self._server_name,
                 allow_redirects=False,
