@@ -13,7 +13,7 @@ from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.cluster.alone.connection import Connection, Target
 from tests.cli.run.lone_component import PATIENCE, LoneComponent, deployment, until
-from tests.live.real_programs import RealControlPlane, kube_bin, real_controller_manager
+from tests.live.real_programs import RealControlPlane, kube_bin, real_controller_manager, real_scheduler
 
 T = TypeVar("T")
 
@@ -78,6 +78,41 @@ def test_our_scheduler_gives_nodes_to_pods_of_the_real_controllers(plane: RealCo
     with (
         real_controller_manager(manager, tmp_path, plane.pki),
         LoneComponent("scheduler", "--kubeconfig", plane.identity("system:kube-scheduler")) as ours,
+    ):
+        as_admin(plane, scene)
+        assert ours.get("/readyz") == (200, "ok")
+        assert ours.stop() == 0
+    assert [line for line in ours.said if not line.startswith("leading: ")] == []
+
+
+def test_our_controllers_make_pods_for_the_real_scheduler_each_as_itself(
+    plane: RealControlPlane, tmp_path: Path
+) -> None:
+    async def scene(client: Client) -> None:
+        await make_node(client, "c")
+        await until(client, "nodes", "", lambda items: not any(node["spec"].get("taints") for node in items))
+        node = await client.get(resource("nodes"), "c")
+        assert node["spec"]["podCIDR"] == "10.244.0.0/24"
+        await client.create(resource("namespaces"), {"metadata": {"name": "controllers"}})
+        await client.create(resource("deployments.apps"), deployment("nginx", 2), "controllers")
+        await until(client, "pods", "controllers", lambda items: sum("nodeName" in pod["spec"] for pod in items) == 2)
+        trusted = await client.get(resource("configmaps"), "kube-root-ca.crt", "controllers")
+        assert trusted["data"]["ca.crt"] == (plane.pki / "ca.crt").read_text()
+        accounts = await client.list(resource("serviceaccounts"), "kube-system")
+        names = {account["metadata"]["name"] for account in accounts["items"]}
+        assert {"deployment-controller", "replicaset-controller", "node-controller"} <= names
+        await client.create(resource("namespaces"), {"metadata": {"name": "passing"}})
+        await until(client, "configmaps", "passing", lambda items: len(items) == 1)  # what pods shall trust
+        await client.delete(resource("namespaces"), "passing")
+        await until(
+            client, "namespaces", "", lambda items: all(each["metadata"]["name"] != "passing" for each in items)
+        )
+        await client.delete(resource("nodes"), "c")
+
+    manager = plane.identity("system:kube-controller-manager")
+    with (
+        LoneComponent("controllers", "--kubeconfig", manager) as ours,
+        real_scheduler(plane.identity("system:kube-scheduler"), tmp_path),
     ):
         as_admin(plane, scene)
         assert ours.get("/readyz") == (200, "ok")

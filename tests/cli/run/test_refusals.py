@@ -145,3 +145,18 @@ def test_a_configuration_that_is_not_there(kubeconfig: Path) -> None:
 
 def test_a_word_that_is_no_component() -> None:
     assert "No such command 'etcd'" in refused("etcd")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--controllers", "*,-coffee"), '"-coffee" is not in the list of known controllers'),
+        (("--cluster-cidr", "10.0.0.0/33"), "--cluster-cidr: "),
+        (("--cluster-cidr", "10.0.0.0/25"), "10.0.0.0/25 has no room for a node's /24"),
+        (("--root-ca-file", "gone"), "gone: No such file or directory"),
+        (("--service-account-private-key-file", "gone"), "gone: No such file or directory"),
+        (("--service-account-private-key-file", __file__), f"{__file__}: "),
+    ],
+)
+def test_controllers_that_cannot_be_started(kubeconfig: Path, options: tuple[str, str], said: str) -> None:
+    assert said in refused("controllers", "--kubeconfig", kubeconfig, *options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from lifecycle.cli.run.controllers import controllers
 from lifecycle.cli.run.scheduler import scheduler
 
 
@@ -21,4 +22,5 @@ def run() -> None:
     """
 
 
-run.add_command(scheduler)
+for command in (scheduler, controllers):
+    run.add_command(command)
