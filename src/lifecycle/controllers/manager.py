@@ -2,7 +2,8 @@
 
 Each controller works under a client of its own, whose user agent names the service
 account it acts for, as upstream's do with `--use-service-account-credentials` (over a
-network: `client_builder_dynamic.py`); all of them write as field manager `kube-controller-manager`, the part before the slash.
+network: `client_builder_dynamic.py`); all of them write as field manager
+`kube-controller-manager`, the part before the slash.
 
 Upstream: `cmd/kube-controller-manager/app/controllermanager.go`
 (`NewControllerDescriptors`, `Run`), v1.36. Left out: leader election (see
