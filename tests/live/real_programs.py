@@ -149,6 +149,7 @@ class RealControlPlane:
         certificates, pki = self._authority.certificates, self.pki
         for name, pair in (
             ("apiserver", certificates.server_certificate()),
+            ("kubelet-client", certificates.client_certificate("kube-apiserver-kubelet-client", [MASTERS])),
             ("front-proxy-client", self._authority.front_proxy.client_certificate("front-proxy-client")),
         ):
             for suffix, content in zip((".crt", "-key.pem"), pair, strict=True):
@@ -173,6 +174,9 @@ class RealControlPlane:
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--proxy-client-cert-file={pki / 'front-proxy-client.crt'}",
             f"--proxy-client-key-file={pki / 'front-proxy-client-key.pem'}",
+            f"--kubelet-client-certificate={pki / 'kubelet-client.crt'}",
+            f"--kubelet-client-key={pki / 'kubelet-client-key.pem'}",
+            "--kubelet-preferred-address-types=InternalIP",
             "--allow-privileged=true",
         ]
 

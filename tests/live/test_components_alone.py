@@ -12,7 +12,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.cluster.alone.connection import Connection, Target
-from tests.cli.run.lone_component import PATIENCE, LoneComponent, deployment, until
+from tests.cli.run.lone_component import PATIENCE, LoneComponent, deployment, running, until
 from tests.live.real_programs import RealControlPlane, kube_bin, real_controller_manager, real_scheduler
 
 T = TypeVar("T")
@@ -118,3 +118,29 @@ def test_our_controllers_make_pods_for_the_real_scheduler_each_as_itself(
         assert ours.get("/readyz") == (200, "ok")
         assert ours.stop() == 0
     assert [line for line in ours.said if not line.startswith("leading: ")] == []
+
+
+def test_three_processes_of_ours_make_a_deployment_run_on_the_real_server(plane: RealControlPlane) -> None:
+    """And the real server reaches our kubelet's port: its log is read through it."""
+    node = plane.identity("system:node:lone", "system:nodes")
+
+    async def scene(client: Client) -> None:
+        await client.create(resource("namespaces"), {"metadata": {"name": "three"}})
+        await client.create(resource("deployments.apps"), deployment("nginx", 3), "three")
+        pods = await until(client, "pods", "three", running(3))
+        assert {pod["spec"]["nodeName"] for pod in pods} == {"lone"}
+        name = pods[0]["metadata"]["name"]
+        answer = await client.request("GET", f"/api/v1/namespaces/three/pods/{name}/log")
+        assert answer.status == 200
+        await client.delete(resource("namespaces"), "three")
+        await until(client, "pods", "three", lambda items: not items)
+
+    with (
+        LoneComponent("controllers", "--kubeconfig", plane.identity("system:kube-controller-manager")) as one,
+        LoneComponent("scheduler", "--kubeconfig", plane.identity("system:kube-scheduler")) as two,
+        LoneComponent("kubelet", "--kubeconfig", node, "--hostname-override", "lone", "--port", "0") as three,
+    ):
+        as_admin(plane, scene)
+        for each in (three, two, one):
+            assert each.stop() == 0
+            assert [line for line in each.said if not line.startswith("leading: ")] == []

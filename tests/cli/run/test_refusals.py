@@ -160,3 +160,25 @@ def test_a_word_that_is_no_component() -> None:
 )
 def test_controllers_that_cannot_be_started(kubeconfig: Path, options: tuple[str, str], said: str) -> None:
     assert said in refused("controllers", "--kubeconfig", kubeconfig, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--hostname-override", "Not_A_Name"), "--hostname-override Not_A_Name: a lowercase RFC 1123 subdomain"),
+        (("--node-ip", "here"), "--node-ip: "),
+        (("--pod-cidr", "10.0.0.0/33"), "--pod-cidr: "),
+        (("--node-labels", "a"), "--node-labels wants key=value, not a"),
+        (("--register-with-taints", "a=b:Never"), "--register-with-taints wants key=value:Effect"),
+        (("--client-ca-file", "gone"), "gone: No such file or directory"),
+        (("--latency", "-1"), "--latency"),
+    ],
+)
+def test_a_kubelet_that_cannot_be_started(kubeconfig: Path, options: tuple[str, str], said: str) -> None:
+    assert said in refused("kubelet", "--kubeconfig", kubeconfig, "--port", "0", *options)
+
+
+def test_a_kubelets_port_that_is_taken(kubeconfig: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert port in refused("kubelet", "--kubeconfig", kubeconfig, "--port", port)

@@ -21,6 +21,10 @@ def nothing_wrong() -> Iterator[None]:
     wrong.clear()
 
 
+async def text() -> str:
+    return "up 1\n"
+
+
 def ask(path: str, method: str = "GET") -> tuple[int, str, str]:
     """Status, type and text."""
 
@@ -28,7 +32,7 @@ def ask(path: str, method: str = "GET") -> tuple[int, str, str]:
         server = HealthServer(
             {"leaderElection": lambda: wrong.get("leaderElection", "")},
             {"informer-sync": lambda: wrong.get("informer-sync", "")},
-            lambda: "up 1\n",
+            text,
         )
         port = await server.start()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from lifecycle.cli.run.controllers import controllers
+from lifecycle.cli.run.kubelet import kubelet
 from lifecycle.cli.run.scheduler import scheduler
 
 
@@ -22,5 +23,5 @@ def run() -> None:
     """
 
 
-for command in (scheduler, controllers):
+for command in (scheduler, controllers, kubelet):
     run.add_command(command)

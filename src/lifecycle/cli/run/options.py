@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -186,9 +186,11 @@ def serve(
     healthz_port: int,
     verbosity: int,
     election: LeaderElectionConfiguration | None = None,
+    ready_on_stderr: bool = False,
 ) -> None:
     """Run a component until a signal comes; leaves the process with 1 and one line for
     what goes wrong, with 128 and the number for a signal before it was ready.
+    `ready_on_stderr`: where stdout is for what the component prints.
     """
     from lifecycle.cluster.alone.process import ComponentProcess
     from lifecycle.cluster.background import new_event_loop
@@ -206,23 +208,24 @@ def serve(
         told=lambda line: print(line, file=sys.stderr, flush=True),
     )
     with refusals(), asyncio.Runner(loop_factory=new_event_loop) as runner:
-        too_early = runner.run(until_signal(process.run))
+        where = sys.stderr if ready_on_stderr else sys.stdout
+        too_early = runner.run(until_signal(process.run, where))
     if too_early:
         Refusal("ended by a signal before it was ready").show()
         click.get_current_context().exit(128 + too_early)
 
 
 async def until_signal(
-    run: Callable[[Callable[[str], None]], Coroutine[Any, Any, None]],
+    run: Callable[[Callable[[str], None]], Coroutine[Any, Any, None]], where: TextIO
 ) -> int:
     """Run until it ends or a signal comes. The signal's number if that was before
-    `ready` was printed, else 0.
+    `ready` was printed (to `where`), else 0.
     """
     printed: list[str] = []
 
     def ready(url: str) -> None:
         if not printed:
-            print(f"ready {url}", flush=True)
+            print(f"ready {url}", file=where, flush=True)
         printed.append(url)
 
     waiting = first_signal()

@@ -135,7 +135,7 @@ class LoneControllers:
             )
         }
 
-    def metrics(self) -> str:
+    async def metrics(self) -> str:
         """See `Component`. Upstream: `controller-manager/pkg/controllermetrics`."""
         text = "Indicates where instances of a controller are currently running"
         samples = (

@@ -13,7 +13,7 @@ machine can ask; `/configz`, `/flagz`, `/statusz`, profiles.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lifecycle.api.late_import import late_import
@@ -44,7 +44,7 @@ class HealthServer:
         self,
         healthz: Mapping[str, Check],
         readyz: Mapping[str, Check],
-        metrics: Callable[[], str],
+        metrics: Callable[[], Awaitable[str]],
     ) -> None:
         alive = {"ping": always, **healthz}
         self._endpoints = {
@@ -77,7 +77,7 @@ class HealthServer:
             return _text(405, "method not allowed\n")
         if request.path == "/metrics":
             return web.Response(
-                body=self._metrics().encode(), headers={"Content-Type": TEXT}
+                body=(await self._metrics()).encode(), headers={"Content-Type": TEXT}
             )
         endpoint, _, single = request.path.strip("/").partition("/")
         checks = self._endpoints.get(endpoint)

@@ -33,7 +33,7 @@ class Component(Protocol):
         """What must be true before it can work."""
         ...
 
-    def metrics(self) -> str:
+    async def metrics(self) -> str:
         """Its own families, in Prometheus' text format."""
         ...
 
@@ -149,7 +149,7 @@ class ComponentProcess:
 
         return checked
 
-    def _metrics(self, connection: Connection, component: Component) -> str:
+    async def _metrics(self, connection: Connection, component: Component) -> str:
         election = ""
         if self._elector is not None:
             election = metrics.leader_election_master_status(
@@ -161,6 +161,6 @@ class ComponentProcess:
             election,
             metrics.process(),
             requests,
-            component.metrics(),
+            await component.metrics(),
         )
         return "".join(parts)

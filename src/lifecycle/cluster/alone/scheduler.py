@@ -87,7 +87,7 @@ class LoneScheduler:
             )
         }
 
-    def metrics(self) -> str:
+    async def metrics(self) -> str:
         """See `Component`."""
         text = (
             "Number of pending pods, by the queue type. 'active' means number of pods"
