@@ -182,3 +182,15 @@ def test_a_kubelets_port_that_is_taken(kubeconfig: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert port in refused("kubelet", "--kubeconfig", kubeconfig, "--port", port)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "where shall the rules go? --netns PATH loads them there"),
+        (("--netns", "/run/netns/gone"), "--netns: /run/netns/gone is not there"),
+        (("--dry-run", "--hostname-override", "gone"), 'nodes "gone" not found'),
+    ],
+)
+def test_a_proxy_that_cannot_be_started(kubeconfig: Path, options: tuple[str, ...], said: str) -> None:
+    assert said in refused("proxy", "--kubeconfig", kubeconfig, *options)

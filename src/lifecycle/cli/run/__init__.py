@@ -10,6 +10,7 @@ import click
 
 from lifecycle.cli.run.controllers import controllers
 from lifecycle.cli.run.kubelet import kubelet
+from lifecycle.cli.run.proxy import proxy
 from lifecycle.cli.run.scheduler import scheduler
 
 
@@ -23,5 +24,5 @@ def run() -> None:
     """
 
 
-for command in (scheduler, controllers, kubelet):
+for command in (scheduler, controllers, kubelet, proxy):
     run.add_command(command)
