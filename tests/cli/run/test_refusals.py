@@ -194,3 +194,10 @@ def test_a_kubelets_port_that_is_taken(kubeconfig: Path) -> None:
 )
 def test_a_proxy_that_cannot_be_started(kubeconfig: Path, options: tuple[str, ...], said: str) -> None:
     assert said in refused("proxy", "--kubeconfig", kubeconfig, *options)
+
+
+def test_dns_that_cannot_be_started(kubeconfig: Path) -> None:
+    assert "--cluster-domain a_b: " in refused("dns", "--kubeconfig", kubeconfig, "--cluster-domain", "a_b")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert "ddress already in use" in refused("dns", "--kubeconfig", kubeconfig, "--port", port)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from lifecycle.cli.run.controllers import controllers
+from lifecycle.cli.run.dns import dns
 from lifecycle.cli.run.kubelet import kubelet
 from lifecycle.cli.run.proxy import proxy
 from lifecycle.cli.run.scheduler import scheduler
@@ -24,5 +25,5 @@ def run() -> None:
     """
 
 
-for command in (scheduler, controllers, kubelet, proxy):
+for command in (scheduler, controllers, kubelet, proxy, dns):
     run.add_command(command)

@@ -178,6 +178,11 @@ def target(options: dict[str, Any], kubeconfig: str = "") -> Target:
     )
 
 
+def tell(line: str) -> None:
+    """What an operator wants to know."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def serve(
     name: str,
     make: Callable[[Connection], Component],
@@ -205,7 +210,7 @@ def serve(
         os.environ,
         healthz_port,
         election,
-        told=lambda line: print(line, file=sys.stderr, flush=True),
+        told=tell,
     )
     with refusals(), asyncio.Runner(loop_factory=new_event_loop) as runner:
         where = sys.stderr if ready_on_stderr else sys.stdout
