@@ -26,6 +26,8 @@ PATIENCE = 60.0
 class LoneComponent:
     """`lifecycle run COMPONENT …` for the time of a `with` block; it is ready inside. `url`: of its health port."""
 
+    ready_line = r"ready (http://127\.0\.0\.1:\d+)$"
+
     def __init__(self, *words: str | Path, ready: bool = True) -> None:
         self._command = [sys.executable, "-m", "lifecycle", "run", *map(str, words)]
         self._ready = ready
@@ -47,7 +49,7 @@ class LoneComponent:
             thread.start()
         if self._ready:
             try:
-                self.url = self.hear(r"ready (http://127\.0\.0\.1:\d+)$")
+                self.url = self.hear(self.ready_line)
             except BaseException:
                 self.stop(signal.SIGKILL)
                 raise
