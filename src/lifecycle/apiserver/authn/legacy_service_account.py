@@ -31,6 +31,19 @@ _NAMESPACE, _SECRET = f"{_PREFIX}namespace", f"{_PREFIX}secret.name"
 _NAME, _UID = f"{_PREFIX}service-account.name", f"{_PREFIX}service-account.uid"
 
 
+def legacy_claims(account: Object, secret: Object) -> dict[str, Any]:
+    """What such a token says. Upstream: `LegacyClaims`."""
+    meta = account["metadata"]
+    return {
+        "iss": LEGACY_ISSUER,
+        "sub": make_username(meta["namespace"], meta["name"]),
+        _NAMESPACE: meta["namespace"],
+        _NAME: meta["name"],
+        _UID: meta["uid"],
+        _SECRET: secret["metadata"]["name"],
+    }
+
+
 class LegacyServiceAccountTokens:
     """Signs such tokens with the key of the new ones, and recognises them again."""
 
@@ -43,17 +56,7 @@ class LegacyServiceAccountTokens:
 
     def issue(self, account: Object, secret: Object) -> str:
         """A token for an account, to be kept in a secret."""
-        meta = account["metadata"]
-        return self._key.sign(
-            {
-                "iss": LEGACY_ISSUER,
-                "sub": make_username(meta["namespace"], meta["name"]),
-                _NAMESPACE: meta["namespace"],
-                _NAME: meta["name"],
-                _UID: meta["uid"],
-                _SECRET: secret["metadata"]["name"],
-            }
-        )
+        return self._key.sign(legacy_claims(account, secret))
 
     def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
