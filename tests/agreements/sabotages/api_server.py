@@ -20,6 +20,7 @@ from lifecycle.agreements.handler_chain import handler_chain_agreement
 from lifecycle.agreements.initializers import initializers_agreement
 from lifecycle.agreements.resize import resize_agreement
 from lifecycle.agreements.resource_handling import resource_handling_agreement
+from lifecycle.agreements.small_print import small_print_agreement
 from lifecycle.api.status import forbidden
 from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.union import UnionAuthorizer
@@ -278,6 +279,11 @@ JUDGED = (
         "resize_agreement",
         lambda: resize_agreement(open_recording(BARE)),
         answers=(Answers("the server, asked for more and for less", "", server_answers(("resize",), recording=BARE)),),
+    ),
+    Judged(
+        "small_print_agreement",
+        lambda: small_print_agreement(open_recording(BARE)),
+        answers=(Answers("the server, asked for what is rare", "", server_answers(("small-print",), recording=BARE)),),
     ),
     Judged(
         "flow_control_agreement",
