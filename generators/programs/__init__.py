@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.programs import (
+    addresses,
     api_server,
     controllers,
     credentials,
@@ -94,4 +95,9 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/cni.jsonl",
             lines(plugins.answers(CNI), about, plugins.version_of()),
+        )
+        who, about = plugins.version_of(), "gateways, and whose turn an address is"
+        yield (
+            f"{newest}/addresses.jsonl",
+            lines(addresses.answers(CNI, who), about, who),
         )

@@ -258,8 +258,9 @@ def pleg_agreement(recording: Recording) -> AgreementTable:
         lambda table: (
             f"{len(lives)} containers of {len(table.computed) - 1} pods started, ended"
             " and were removed on real nodes. Our PLEG looks at the same containers"
-            " each second, and finds out what happened; and again with a runtime that tells"
-            f" it, and with one that should and does not: {table.outcome('rows')}."
+            " each second, and finds out what happened; and again with a runtime that"
+            " tells it, and with one that should and does not:"
+            f" {table.outcome('rows')}."
         ),
     )
     for pod in dict.fromkeys(life.pod for life in lives):
