@@ -28,6 +28,7 @@ from generators.programs import (
     retries,
     scheduling,
     schemas,
+    telling,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -77,6 +78,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 lines(kubectl.answers(typed, server), "what is typed", which),
             )
             if folder == newest:
+                yield (
+                    f"{folder}/telling.jsonl",
+                    lines(telling.answers(typed), "what they send and tell", which),
+                )
                 about = "the published schemas"
                 yield (
                     f"{folder}/retries.jsonl",
