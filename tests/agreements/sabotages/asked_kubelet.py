@@ -1,0 +1,109 @@
+"""What might go wrong in a kubelet that is asked directly: admission and cgroups, pulls, probes, CPUs, what it throws away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
+from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
+
+
+def by_name(target: str, numbers: Callable[..., int | None], change: Callable[[Any], Any]) -> Install:
+    """Spoils results of a function; `numbers(*arguments)` says which row a call is about, if any."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        def make(original: Any) -> Any:
+            @wraps(original)
+            def changed(*arguments: Any, **more: Any) -> Any:
+                number = numbers(*arguments, **more)
+                result = original(*arguments, **more)
+                return change(result) if number is not None and spoilt(number) else result
+
+            return changed
+
+        Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
+
+    return install
+
+
+def _admitted_pods() -> list[str]:
+    return [each.answer["pod"]["metadata"]["name"] for each in asked(None, "admitted")]
+
+
+def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Refusals in other words; of those who were let in, nobody says that they run."""
+    names = _admitted_pods()
+    by_name(
+        "kubelet.kubelet.can_admit_pod",
+        lambda _, attributes: names.index(attributes.pod["metadata"]["name"]),
+        lambda result: result if result.admit else result._replace(message="no"),
+    )(monkeypatch, spoilt)
+    by_name(
+        "kubelet.kubelet_pods.api_pod_status._phase",
+        lambda pod, *_: names.index(pod["metadata"]["name"]),
+        lambda phase: "Pending" if phase == "Running" else phase,
+    )(monkeypatch, spoilt)
+
+
+def _boxes() -> list[tuple[bool, str]]:
+    """Of each row about a pod: whether there was a limit of processes, and which pod it is."""
+    return [
+        (each.answer["settings"].get("podPidsLimit", 0) > 0, group.rpartition("/pod")[2])
+        for each in asked(None, "cgroups")
+        for group in sorted(each.answer["groups"])
+        if "/pod" in group
+    ]
+
+
+def other_periods(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    rows = _boxes()
+    by_name(
+        "kubelet.cm.pod_container_manager.resource_config_for_pod",
+        lambda pod, pod_pids_limit=-1, **_: rows.index((pod_pids_limit > 0, pod["metadata"]["name"])),
+        lambda config: replace(config, cpu_period=50_000),
+    )(monkeypatch, spoilt)
+
+
+BOTH = "two kubelets were asked, set up differently"
+
+JUDGED = (
+    Judged(
+        "node_admission_agreement",
+        node_admission_agreement,
+        answers=(Answers("what becomes of each pod", "", other_answers),),
+    ),
+    Judged(
+        "cgroup_agreement",
+        cgroup_agreement,
+        sabotages=(
+            Sabotage(
+                "all pods together may have twice as much",
+                "kubelet.cm.qos_container_manager.node_cgroup_config",
+                afterwards(lambda config, *_: replace(config, memory=2 * config.memory)),
+                (": kubepods$",),
+                because=BOTH,
+            ),
+            Sabotage(
+                "a class has no weight of its own",
+                "kubelet.cm.qos_container_manager.total_cpu_request",
+                constant(0),
+                (": kubepods/burstable$",),
+                because=BOTH,
+            ),
+            Sabotage(
+                "those who asked for nothing weigh more",
+                "kubelet.cm.qos_container_manager.MIN_SHARES",
+                3,
+                (": kubepods/besteffort$",),
+                because=BOTH,
+            ),
+        ),
+        answers=(Answers("what the kernel is told of a pod", "/pod", other_periods),),
+    ),
+)
