@@ -25,6 +25,7 @@ from generators.programs import (
     kubectl,
     leaders,
     plugins,
+    pulled,
     retries,
     scheduling,
     schemas,
@@ -36,6 +37,7 @@ KUBECTLS = {"1.36.2": "kubectl-1.36", "1.20.2": "kubectl-1.20"}
 CNI = Path("/usr/lib/cni")
 ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
+    ("pulled", pulled.answers, "pull secrets"),
 )
 """What a kubelet is asked, by file: it needs root."""
 

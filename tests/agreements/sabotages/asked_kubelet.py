@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
+from lifecycle.agreements.pull_secrets import pull_secrets_agreement
+from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
@@ -70,9 +72,55 @@ def other_periods(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     )(monkeypatch, spoilt)
 
 
+def other_pulls(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some pods hear of their image in other words."""
+    names = [each.answer["pod"]["metadata"]["name"] for about in ("shown", "used") for each in asked(None, about)]
+    real = ImageManager.ensure_image_exists
+
+    async def ensure_image_exists(self: ImageManager, pod: Any, container: Any, event: Any) -> str:
+        if not spoilt(names.index(pod["metadata"]["name"])):
+            return await real(self, pod, container, event)
+        try:
+            return await real(self, pod, container, lambda kind, reason, text: event(kind, reason, f"{text}!"))
+        except ImageError as error:
+            raise ImageError("Spoilt", error.message) from None
+
+    monkeypatch.setattr(ImageManager, "ensure_image_exists", ensure_image_exists)
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 JUDGED = (
+    Judged(
+        "pull_secrets_agreement",
+        pull_secrets_agreement,
+        sabotages=(
+            Sabotage(
+                "the least specific first",
+                "kubelet.images.credentials.Keyring.lookup",
+                afterwards(lambda credentials, *_: credentials[::-1]),
+                (
+                    "specific first",
+                    "another image",
+                    "versions",
+                    "hub and path",
+                    "secrets, ",
+                    "other way",
+                    "is missing",
+                    r"used \| right$",
+                ),
+                because="each of these images has several entries that fit",
+            ),
+            Sabotage(
+                "whatever is here is everybody's",
+                "kubelet.images.image_pull_manager.PullRecords.must_attempt_image_pull",
+                constant(False),
+                ("later, without", "later, wrong", "later, never$"),
+                because="each of these pods comes later, and may not use what is here",
+            ),
+        ),
+        answers=(Answers("what becomes of each pod's image", "", other_pulls),),
+    ),
     Judged(
         "node_admission_agreement",
         node_admission_agreement,
