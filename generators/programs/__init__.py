@@ -18,6 +18,7 @@ from generators.programs import (
     admitted,
     api_server,
     controllers,
+    cpus,
     credentials,
     decisions,
     flags,
@@ -37,6 +38,7 @@ KUBECTLS = {"1.36.2": "kubectl-1.36", "1.20.2": "kubectl-1.20"}
 CNI = Path("/usr/lib/cni")
 ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
+    ("cpus", cpus.answers, "CPUs"),
     ("pulled", pulled.answers, "pull secrets"),
 )
 """What a kubelet is asked, by file: it needs root."""

@@ -28,6 +28,7 @@ from generators.programs.control_plane import Server, free_port, until
 from lifecycle.api.clock import Clock
 from lifecycle.cluster.witness_runtime import WitnessRuntime
 from lifecycle.cri.server import CriServer
+from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
 
 NODE = "lifecycle-worker"
 ADDRESS = "198.51.100.28"
@@ -39,55 +40,43 @@ T = TypeVar("T")
 Object = dict[str, Any]
 
 
-@dataclass(slots=True, frozen=True)
-class Topology:
-    """A machine: so many sockets, cores in each, threads in each core."""
-
-    sockets: int = 1
-    cores: int = 4
-    threads: int = 2
-
-    def write(self, folder: Path) -> None:
-        """As the kernel shows it in `/sys/devices/system`. The threads of a core are
-        numbered like those of most machines: first one of each core, then the other.
-        """
-        cores = self.sockets * self.cores
-        count = cores * self.threads
-        for name in ("cpu", "node"):
-            (folder / name).mkdir(parents=True)
-            for file in ("online", "possible", "present"):
-                last = count if name == "cpu" else self.sockets
-                (folder / name / file).write_text(f"0-{last - 1}\n")
-        for socket in range(self.sockets):
-            node = folder / f"node/node{socket}"
-            node.mkdir()
-            (node / "meminfo").write_text(
-                f"Node {socket} MemTotal:       16777216 kB\n"
-                f"Node {socket} MemFree:        16777216 kB\n"
-            )
-            distances = [10 if i == socket else 21 for i in range(self.sockets)]
-            (node / "distance").write_text(" ".join(map(str, distances)) + "\n")
-        for cpu in range(count):
-            core = cpu % cores
-            socket = core // self.cores
-            own = folder / f"cpu/cpu{cpu}"
-            for path, text in {
-                "online": "1",
-                "topology/core_id": str(core % self.cores),
-                "topology/physical_package_id": str(socket),
-                "topology/book_id": "0",
-                "topology/drawer_id": "0",
-                "cache/index3/level": "3",
-                "cache/index3/type": "Unified",
-                "cache/index3/size": "32768K",
-                "cache/index3/id": str(socket),
-                "cache/index3/shared_cpu_map": "ff",
-                "cache/index3/shared_cpu_list": "0",
-            }.items():
-                (own / path).parent.mkdir(parents=True, exist_ok=True)
-                (own / path).write_text(f"{text}\n")
-            link = folder / f"node/node{socket}/cpu{cpu}"
-            link.symlink_to(f"../../cpu/cpu{cpu}")
+def write_machine(topology: CPUTopology, folder: Path) -> None:
+    """A machine as the kernel shows it in `/sys/devices/system`."""
+    nodes = sorted(topology.ids("numa"))
+    for name, last in (("cpu", len(topology.cpus) - 1), ("node", nodes[-1])):
+        (folder / name).mkdir(parents=True)
+        for file in ("online", "possible", "present"):
+            (folder / name / file).write_text(f"0-{last}\n")
+    for node in nodes:
+        own = folder / f"node/node{node}"
+        own.mkdir()
+        (own / "meminfo").write_text(
+            f"Node {node} MemTotal:       16777216 kB\n"
+            f"Node {node} MemFree:        16777216 kB\n"
+        )
+        distances = ["10" if other == node else "21" for other in nodes]
+        (own / "distance").write_text(f"{' '.join(distances)}\n")
+    for cpu, info in topology.details.items():
+        siblings = sorted(topology.within("core", info.core))
+        for path, text in {
+            "online": "1",
+            "topology/core_id": str(info.core),
+            "topology/physical_package_id": str(info.socket),
+            "topology/book_id": "0",
+            "topology/drawer_id": "0",
+            "topology/thread_siblings_list": ",".join(map(str, siblings)),
+            "cache/index3/level": "3",
+            "cache/index3/type": "Unified",
+            "cache/index3/size": "32768K",
+            "cache/index3/id": str(info.socket),
+            "cache/index3/shared_cpu_map": "ff",
+            "cache/index3/shared_cpu_list": "0",
+        }.items():
+            file = folder / f"cpu/cpu{cpu}" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{text}\n")
+        link = folder / f"node/node{info.numa}/cpu{cpu}"
+        link.symlink_to(f"../../cpu/cpu{cpu}")
 
 
 @dataclass(slots=True)
@@ -100,7 +89,7 @@ class RealNode:
     programs: Path
     configuration: Object = field(default_factory=dict)
     flags: tuple[str, ...] = ()
-    topology: Topology | None = None
+    topology: CPUTopology | None = None
     """None: the machine's own. A cgroup cannot be given CPUs that are not there, so
     with another one pods get no cgroups.
     """
@@ -155,7 +144,7 @@ class RealNode:
         self.runtime = WitnessRuntime(clock=Clock())
         await self.runtime.update_runtime_config("10.244.1.0/24")
         if self.topology is not None:
-            self.topology.write(self.folder / "machine")
+            write_machine(self.topology, self.folder / "machine")
         self.runtime.disk = self.folder / "images"
         self.runtime.disk.mkdir()
         size = f"size={self.disk}m"

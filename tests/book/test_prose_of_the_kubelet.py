@@ -61,7 +61,7 @@ def test_a_worker_goes_one_way() -> None:
 
 
 def test_handlers_are_asked_in_the_order_of_the_picture() -> None:
-    handlers = default_handlers(lambda attributes: PodAdmitResult(True), allocate=lambda pod, container: None)
+    handlers = default_handlers(lambda attributes: PodAdmitResult(True), allocate=lambda pod: ("", ""))
     order = [
         "eviction_handler",
         "SysctlAllowlist",

@@ -65,10 +65,10 @@ class WitnessRuntime(NotingRuntime):
     async def update_container_resources(
         self, container_id: str, linux: Fields
     ) -> None:
-        """Noted, by pod."""
+        """Noted, by pod and name."""
         status = await self.container_status(container_id)
-        pod = status.labels[POD_NAME]
-        self.calls.append(("update", pod, dict(linux)))
+        pod, name = status.labels[POD_NAME], status.metadata.name
+        self.calls.append(("update", pod, name, dict(linux)))
         await super().update_container_resources(container_id, dict(linux))
 
     async def exec_sync(

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from lifecycle.agreements.cpus import cpu_agreement
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
 from lifecycle.agreements.pull_secrets import pull_secrets_agreement
+from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
+from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
@@ -90,7 +93,68 @@ def other_pulls(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
 BOTH = "two kubelets were asked, set up differently"
 
+
+def tells_nobody(_: Any) -> Any:
+    async def reconcile_state(self: CPUManager) -> list[tuple[str, str]]:
+        self.remove_stale_state()
+        return []
+
+    return reconcile_state
+
+
 JUDGED = (
+    Judged(
+        "cpu_agreement",
+        cpu_agreement,
+        sabotages=(
+            Sabotage(
+                "another policy",
+                "kubelet.cm.cpumanager.policy_static.StaticPolicy.name",
+                "dynamic",
+                (".",),
+                because="each row compares the whole state file",
+            ),
+            Sabotage(
+                "those who share are not told",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.reconcile_state",
+                Wrapped(tells_nobody),
+                (
+                    r"two sockets \| (?!shares)",
+                    r"whole cores only \| (?!shares|one)",
+                    r"one thread in each core \| (?!shares)",
+                    r"nobody on what is reserved \| (?!shares)",
+                ),
+                because="from the first pod on that has CPUs of its own the others run elsewhere",
+            ),
+            Sabotage(
+                "who has gone keeps its CPUs",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.remove_stale_state",
+                constant(None),
+                (
+                    "goes$",
+                    r"two sockets \| (three|five)",
+                    r"whole cores only \| (four|two-more)",
+                    r"one thread in each core \| (one-of-two|four)",
+                    "four-again",
+                ),
+                because="those who come later find them taken",
+            ),
+            Sabotage(
+                "no CPUs in a new container's config",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.pre_create_container",
+                lambda self, pod, container, resources: resources,
+                (".",),
+                because="each row tells of all containers that run",
+            ),
+            Sabotage(
+                "half cores will do",
+                "kubelet.cm.cpumanager.policy_static.SMTAlignmentError",
+                NotEnoughCPUsError,
+                (r"whole cores only \| (one|three) comes",),
+                because="two pods ask for half a core",
+            ),
+        ),
+    ),
     Judged(
         "pull_secrets_agreement",
         pull_secrets_agreement,
