@@ -25,6 +25,7 @@ from generators.programs import (
     identity,
     kubectl,
     leaders,
+    mounted,
     plugins,
     pulled,
     retries,
@@ -39,6 +40,7 @@ CNI = Path("/usr/lib/cni")
 ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
     ("cpus", cpus.answers, "CPUs"),
+    ("mounted", mounted.answers, "volumes"),
     ("pulled", pulled.answers, "pull secrets"),
 )
 """What a kubelet is asked, by file: it needs root."""

@@ -3,8 +3,8 @@ but notes whatever it is asked for.
 
 The runtime is the hollow one, served over CRI on a socket; its answers are the scene's
 to choose: which image there is, what a command in a container says, how full the disk
-is. What the kubelet makes of them is the kubelet's. It runs in a mount namespace of its
-own, where the machine may have as many CPUs as a scene likes.
+is. What the kubelet makes of them is the kubelet's. In a mount namespace of its own,
+the machine may have as many CPUs as a scene likes.
 """
 
 from __future__ import annotations
@@ -172,20 +172,16 @@ class RealNode:
             f"--node-ip={ADDRESS}",
             *self.flags,
         ]
-        inside = " && ".join(
-            (
-                *(
-                    f"mount --bind {folder}/machine/{each} /sys/devices/system/{each}"
-                    for each in ("cpu", "node")
-                    if self.topology is not None
-                ),
-                'exec "$@"',
-            )
-        )
-        unshare = ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside]
+        binds = [
+            f"mount --bind {folder}/machine/{each} /sys/devices/system/{each}"
+            for each in ("cpu", "node")
+        ]
+        inside = " && ".join([*binds, 'exec "$@"'])
+        alone = ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside]
+        aside = [] if self.topology is None else [*alone, "kubelet"]
         with (folder / "kubelet.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*unshare, "kubelet", *kubelet],
+                [*aside, *kubelet],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

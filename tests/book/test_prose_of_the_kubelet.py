@@ -98,6 +98,19 @@ def test_the_path_of_an_entry_is_a_prefix_of_text() -> None:
     assert not urls_match("*.example", "eu.registry.example/app")
 
 
+def test_which_annotations_a_pod_sees_of_itself() -> None:
+    async def scene(node: OneNode) -> str:
+        items = [{"path": "all", "fieldRef": {"fieldPath": "metadata.annotations"}}]
+        mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+        volumes = [{"name": "v", "downwardAPI": {"items": items}}]
+        pod = await node.run_pod("web", volumes=volumes, container=mount)
+        path = node.pod_directory(pod) / "volumes/kubernetes.io~downward-api/v/all"
+        return path.read_text()
+
+    assert "ours adds them to static pods only" in PAGES["volumes"]
+    assert "kubernetes.io/config" not in on_one_node(scene)
+
+
 def test_records_of_pulls_are_kept_in_memory() -> None:
     assert "The real one keeps its records on disk; ours keeps them in memory." in PAGES["image-pull-secrets"]
     assert not signature(PullRecords).parameters

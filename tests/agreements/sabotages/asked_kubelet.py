@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from lifecycle.agreements.cpus import cpu_agreement
+from lifecycle.agreements.mounted_volumes import volume_agreement
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
 from lifecycle.agreements.pull_secrets import pull_secrets_agreement
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
+from lifecycle.kubelet.volume.payloads import VolumeError
+from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
@@ -91,6 +95,44 @@ def other_pulls(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     monkeypatch.setattr(ImageManager, "ensure_image_exists", ensure_image_exists)
 
 
+def _mounted_once() -> list[str]:
+    """Pods whose volumes are looked at only once."""
+    [scene] = asked(None, "mounted")
+    return [name for name in scene.answer["before"] if name not in scene.answer["after"]]
+
+
+def closed_to_others(wrong: Callable[[str], bool]) -> Wrapped:
+    """Some pods' volumes get another mode; what cannot be mounted is told in another word."""
+
+    def make(real: Any) -> Any:
+        async def set_up(self: VolumeManager, pod: Any, volume: Any) -> None:
+            if not wrong(pod["metadata"]["name"]):
+                await real(self, pod, volume)
+                return
+            try:
+                await real(self, pod, volume)
+            except (VolumeError, OSError, ValueError) as error:
+                raise VolumeError(f"{error}!") from None
+            self.mounted[pod["metadata"]["uid"]][volume["name"]].path.chmod(0o711)
+
+        return set_up
+
+    return Wrapped(make)
+
+
+def other_volumes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    names = _mounted_once()
+    wrong = closed_to_others(lambda name: name in names and spoilt(names.index(name)))
+    Breakage("", "kubelet.volumemanager.volume_manager.VolumeManager._set_up", wrong, ()).apply(monkeypatch)
+
+
+def written_once(real: Any) -> Any:
+    def write(self: AtomicWriter, files: Any, *more: Any) -> Any:
+        return real(self, files, *more) if not any(self.target.iterdir()) else None
+
+    return write
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 
@@ -103,6 +145,33 @@ def tells_nobody(_: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "volume_agreement",
+        volume_agreement,
+        sabotages=(
+            Sabotage(
+                "what has changed is not written again",
+                "kubelet.volume.atomic_writer.AtomicWriter.write",
+                Wrapped(written_once),
+                (r"after \| (?!empty|optional)",),
+                because="six volumes change",
+            ),
+            Sabotage(
+                "nobody may look into a volume",
+                "kubelet.volumemanager.volume_manager.VolumeManager._set_up",
+                closed_to_others(lambda name: True),
+                (".",),
+                because="one function makes them all",
+            ),
+        ),
+        answers=(
+            Answers(
+                "what becomes of each volume",
+                rf"before \| (?!({'|'.join(asked(None, 'mounted')[0].answer['after'])})$)",
+                other_volumes,
+            ),
+        ),
+    ),
     Judged(
         "cpu_agreement",
         cpu_agreement,
