@@ -45,8 +45,8 @@ def write_machine(topology: CPUTopology, folder: Path) -> None:
     nodes = sorted(topology.ids("numa"))
     for name, last in (("cpu", len(topology.cpus) - 1), ("node", nodes[-1])):
         (folder / name).mkdir(parents=True)
-        for file in ("online", "possible", "present"):
-            (folder / name / file).write_text(f"0-{last}\n")
+        for which in ("online", "possible", "present"):
+            (folder / name / which).write_text(f"0-{last}\n")
     for node in nodes:
         own = folder / f"node/node{node}"
         own.mkdir()
