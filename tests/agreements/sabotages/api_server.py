@@ -19,6 +19,7 @@ from lifecycle.agreements.flow_control import HEADER, SCENARIO, flow_control_agr
 from lifecycle.agreements.handler_chain import handler_chain_agreement
 from lifecycle.agreements.initializers import initializers_agreement
 from lifecycle.agreements.news import news_agreement
+from lifecycle.agreements.over_etcd import over_etcd_agreement
 from lifecycle.agreements.resize import resize_agreement
 from lifecycle.agreements.resource_handling import resource_handling_agreement
 from lifecycle.agreements.small_print import small_print_agreement
@@ -290,6 +291,11 @@ JUDGED = (
         "news_agreement",
         lambda: news_agreement(open_recording(BARE)),
         answers=(Answers("the server that the scheduler writes to", "", server_answers(("news",), recording=BARE)),),
+    ),
+    Judged(
+        "over_etcd_agreement",
+        lambda: over_etcd_agreement(open_recording(BARE)),
+        answers=(Answers("two servers, asked in turn", "", server_answers(("resize",), recording=BARE)),),
     ),
     Judged(
         "flow_control_agreement",
