@@ -4,9 +4,15 @@ away.
 
 from __future__ import annotations
 
-import asyncio
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from lifecycle.api.late_import import late_import
+
+if TYPE_CHECKING:
+    import asyncio
+else:  # `lifecycle --help` loads every word
+    asyncio = late_import("asyncio")
 
 
 def first_signal() -> asyncio.Future[int]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lifecycle.api.late_import import late_import
 from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
 from lifecycle.cli.server_options import names, server_options, server_settings
 from lifecycle.cli.signals import first_signal
 
 if TYPE_CHECKING:
+    import asyncio
+
     from lifecycle.cluster.cluster_config import ClusterConfig
+else:  # `lifecycle --help` loads every word
+    asyncio = late_import("asyncio")
 
 
 @click.command()

@@ -4,8 +4,6 @@ port, how talkative; and how they begin and end.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -13,18 +11,24 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from lifecycle.api.late_import import late_import
 from lifecycle.cli.refusal import Refusal, refusals
 from lifecycle.cli.signals import first_signal
 
 if TYPE_CHECKING:
+    import asyncio
+    import logging
+
     from lifecycle.cluster.alone.connection import Connection, Target
     from lifecycle.cluster.alone.leading import LeaderElectionConfiguration
     from lifecycle.cluster.alone.process import Component
+else:  # `lifecycle --help` loads every word
+    asyncio, logging = late_import("asyncio"), late_import("logging")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 LINE = "%(levelname).1s%(asctime)s.%(msecs)03d %(name)s] %(message)s"
-LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+LEVELS = ("WARNING", "INFO", "DEBUG")
 
 
 class Duration(click.ParamType):
