@@ -206,4 +206,8 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
     except aiohttp.ClientError as error:
         raise NoAnswerError(str(error)) from error
     finally:
+        connection = answer.connection
+        if connection is not None and connection.transport is not None:
+            # nothing is to be said any more: no waiting for the other side's farewell
+            connection.transport.abort()
         answer.close()

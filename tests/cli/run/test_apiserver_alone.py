@@ -14,7 +14,7 @@ import yaml
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.cluster.alone.connection import Connection, Target
-from tests.cli.run.lone_component import PATIENCE, LoneComponent, deployment, until
+from tests.cli.run.lone_component import PATIENCE, LoneComponent, deployment, running, until
 from tests.etcd.real_etcd import RealEtcd
 from tests.loopback import free_port
 
@@ -25,13 +25,13 @@ class LoneServer(LoneComponent):
     ready_line = r"ready (https://127\.0\.0\.1:\d+)$"
 
 
-def talk(kubeconfig: Path, scene: Callable[[Client], Awaitable[Any]]) -> Any:
+def talk(kubeconfig: Path, scene: Callable[[Client], Awaitable[Any]], patience: float = PATIENCE) -> Any:
     """Play a scene as the kubeconfig's user."""
 
     async def main() -> Any:
         connection = await Connection.open(Target(str(kubeconfig)), {})
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 return await scene(connection.client("kubectl"))
         finally:
             await connection.close()
@@ -99,6 +99,36 @@ def test_two_share_one_etcd_and_one_goes_on_when_the_other_is_killed(tmp_path: P
             talk(two, afterwards)
     finally:
         etcd.kill()
+
+
+def test_components_find_a_server_again_that_was_away(tmp_path: Path) -> None:
+    kubeconfig, port = tmp_path / "kubeconfig", free_port()
+    words = ("apiserver", "--store", f"sqlite:{tmp_path / 'db'}", "--port", str(port), "--kubeconfig", kubeconfig)
+
+    def run_pods(name: str) -> None:
+        async def scene(client: Client) -> None:
+            await client.create(resource("namespaces"), {"metadata": {"name": name}})
+            await client.create(resource("deployments.apps"), deployment("nginx", 2), name)
+            await until(client, "pods", name, running(2))
+
+        talk(kubeconfig, scene, 3 * PATIENCE)  # they wait longer and longer before they ask again, as upstream's do
+
+    alone = ("--kubeconfig", kubeconfig, "--leader-elect=false")
+    with LoneServer(*words) as server:
+        lone = [
+            LoneComponent("controllers", *alone),
+            LoneComponent("scheduler", *alone),
+            LoneComponent("kubelet", "--kubeconfig", kubeconfig, "--hostname-override", "lone", "--port", "0"),
+        ]
+        with lone[0], lone[1], lone[2]:
+            run_pods("before")
+            server.stop(signal.SIGKILL)
+            with LoneServer(*words):
+                run_pods("after")
+                for each in lone:
+                    assert each.get("/readyz") == (200, "ok")
+                    assert each.stop() == 0
+                    assert each.said == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

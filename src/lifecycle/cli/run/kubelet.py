@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +67,8 @@ def kubelet(
     has a range of pod addresses.
     """
     with refusals():
+        import socket
+
         from lifecycle.api.clock import Clock
         from lifecycle.cluster.alone.kubelet import (
             NAME,

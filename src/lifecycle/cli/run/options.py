@@ -4,7 +4,6 @@ port, how talkative; and how they begin and end.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -18,17 +17,18 @@ from lifecycle.cli.signals import first_signal
 
 if TYPE_CHECKING:
     import asyncio
+    import logging
 
     from lifecycle.cluster.alone.connection import Connection, Target
     from lifecycle.cluster.alone.leading import LeaderElectionConfiguration
     from lifecycle.cluster.alone.process import Component
 else:  # `lifecycle --help` loads every word
-    asyncio = late_import("asyncio")
+    asyncio, logging = late_import("asyncio"), late_import("logging")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 LINE = "%(levelname).1s%(asctime)s.%(msecs)03d %(name)s] %(message)s"
-LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+LEVELS = ("WARNING", "INFO", "DEBUG")
 
 
 class Duration(click.ParamType):

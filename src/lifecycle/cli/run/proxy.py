@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import click
@@ -42,6 +41,8 @@ def proxy(
     It needs the rights of system:kube-proxy. The rules stay when it ends.
     """
     with refusals():
+        import socket
+
         from lifecycle.api.clock import Clock
         from lifecycle.cluster.alone.proxy import NAME, LoneProxy, ProxyOptions
 
