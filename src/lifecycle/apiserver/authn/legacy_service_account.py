@@ -16,7 +16,11 @@ from typing import Any
 
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    wrong_audiences,
+)
 from lifecycle.apiserver.authn.jwt import TokenFormatError
 from lifecycle.apiserver.authn.service_account import (
     ServiceAccountTokens,
@@ -77,9 +81,7 @@ class LegacyServiceAccountTokens:
             if audience in self._audiences
         )
         if not meant:
-            raise AuthenticationError(
-                "token audiences are invalid for the target audiences"
-            )
+            raise wrong_audiences(self._audiences, audiences)
         return Identity(_validate(token, claims, self._reader), meant)
 
 
