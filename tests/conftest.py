@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 
 THE_HOST = (
+    "tests/cli/run/test_proxy_alone.py",
     "tests/cni/",
     "tests/cri/",
     "tests/cluster/test_linux_end_to_end.py",
