@@ -62,7 +62,7 @@ mutants: $(READY) ## break the code in places: which share do the tests notice? 
 	$(BIN)/python -m mutants $(ROOMS) --count $(or $(COUNT),20) --seed $(or $(SEED),1)
 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
-	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep)
+	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep) $(if $(FIELDS),--fields '$(FIELDS)')
 
 chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds; what fails is shrunk: N=1000 SEED=1 SECONDS=3600 KEEP="a0 f1"
 	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))

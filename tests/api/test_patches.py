@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.go_json.as_sent import as_sent, plain
+from lifecycle.api.go_json.as_sent import as_sent, plain, text_of
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
@@ -99,6 +99,13 @@ def test_what_a_patch_added_is_compared_as_it_was_sent_too():
     assert plain(apply_json_patch({}, same)) == {"v": ["ä", 1.5], "w": ["ä", 1.5]}
     with pytest.raises(StatusError):
         apply_json_patch({}, other)
+
+
+def test_a_copy_may_hold_what_was_sent():
+    """Between what was there, in the order of the keys once it was looked into."""
+    add = as_sent('[{"op": "add", "path": "/b/a", "value": 1.50}, {"op": "copy", "from": "/b", "path": "/c"}]')
+    patched = apply_json_patch({"b": {"z": "ä", "y": [1]}}, add)
+    assert text_of(patched) == '{"b":{"a":1.50,"y":[1],"z":"ä"},"c":{"a":1.50,"y":[1],"z":"ä"}}'
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ MEANT = (
     "invalid patch format",
     "failed to create typed patch object",
     "failed to create typed live object",
+    "failed to convert new object",
 )
 
 

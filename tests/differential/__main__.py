@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.differential.answers import differences
 from tests.differential.case import CASES, Case
+from tests.differential.fields import Fields
 from tests.differential.freedoms import explained
 from tests.differential.player import Player, Target, play
 from tests.differential.published import published
@@ -111,7 +112,8 @@ async def _fuzz(arguments: argparse.Namespace, real_config: Path, our_config: Pa
     async with HTTPTarget(real_config) as real, HTTPTarget(our_config) as ours:
         await asyncio.gather(ready(real), ready(ours))
         comparison = Comparison(real, ours, f"{arguments.seed}")
-        scenes = Scenes(await published(real), arguments.seed)
+        shapes = await published(real)
+        scenes = Scenes(shapes, arguments.seed) if arguments.fields is None else Fields(shapes, arguments.fields)
         seen: set[Any] = set()
         try:
             for case in scenes.cases():
@@ -178,6 +180,13 @@ def main() -> int:
     )
     parser.add_argument("--ours", type=Path, help="kubeconfig of ours; by default one is started")
     parser.add_argument("--keep", action="store_true", help="write the unexplained ones to tests/differential/cases")
+    parser.add_argument(
+        "--fields",
+        metavar="KINDS",
+        nargs="?",
+        const="",
+        help="instead of random cases, each field of the kinds that match, such as apps/v1/",
+    )
     parser.add_argument("--show", type=int, default=20, help="how many unexplained ones are printed")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="print them as they were found")
     arguments = parser.parse_args()

@@ -18,6 +18,7 @@ from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
 from tests.differential.answers import differences, settled
 from tests.differential.case import CASES, Case, Step, load
+from tests.differential.fields import AT_ONCE, Fields, changed
 from tests.differential.freedoms import FREEDOMS, explained
 from tests.differential.player import play
 from tests.differential.published import Published, published
@@ -185,3 +186,27 @@ def test_the_real_server_still_answers_as_was_kept(tmp_path: Path) -> None:
     kube_bin("kube-apiserver")
     with real_server(tmp_path) as kubeconfig:
         assert asyncio.run(ask(kubeconfig)) == []
+
+
+def test_every_field_is_asked_for(shapes: Published) -> None:
+    cases = list(Fields(shapes, "^apps/v1/Deployment$").cases())
+    asked = [step for case in cases for step in case.steps]
+    sent = [json.dumps(step.body["spec"]) for step in asked if step.path.endswith("/deployments?dryRun=All")]
+    assert any('"minReadySeconds": -1' in spec for spec in sent)
+    assert any('"schedulerName": "<&>"' in spec for spec in sent)
+    assert any('"ports": []' in spec for spec in sent)
+    assert {"status": {"readyReplicas": -1}} in [
+        step.body for step in asked if step.path.endswith("/status?dryRun=All")
+    ]
+    assert {"metadata": {"labels": {"a": "<&>"}}} in [step.body for step in asked if step.method == "PATCH"]
+    assert all("dryRun=All" in step.path for step in asked if step.body != cases[-1].steps[0].body)
+    assert all(len(case.steps) <= AT_ONCE + 1 for case in cases)
+
+
+def test_a_value_is_put_where_nothing_was() -> None:
+    obj = {"a": {"b": [{"c": 1}]}, "d": "text"}
+    assert changed(obj, ("a", "b", 0, "c"), 2)["a"] == {"b": [{"c": 2}]}
+    assert changed(obj, ("a", "b", 0), {})["a"] == {"b": [{}]}
+    assert changed(obj, ("d", 0, "e"), [])["d"] == [{"e": []}]
+    assert changed({}, ("x", 0), -1) == {"x": [-1]}
+    assert obj == {"a": {"b": [{"c": 1}]}, "d": "text"}

@@ -80,7 +80,7 @@ def apply_in_steps(doc: Any, ops: Any) -> Generator[None, None, Any]:
             f" is {MAX_OPERATIONS}, got {len(ops)}"
         )
         raise failure(413, "RequestEntityTooLarge", message)
-    patching = _Patching(doc)
+    patching = _Patching(doc, sent=is_as_sent(ops))
     for at, op in enumerate(ops, 1):
         try:
             _OPERATIONS.get(op.get("op"), _unknown)(patching, op)
@@ -119,8 +119,9 @@ class _Patching:
     first changed, and then changed in place.
     """
 
-    def __init__(self, doc: Any) -> None:
+    def __init__(self, doc: Any, sent: bool = False) -> None:
         self._doc = doc
+        self._sent = sent
         self._own: dict[int, Any] = {}
         """Containers that nobody else has, by `id`; the value keeps the id taken."""
         self._copied = 0
@@ -138,6 +139,8 @@ class _Patching:
         return dict(sorted(doc.items())) if isinstance(doc, dict) else doc
 
     def _as_printed(self, value: Any) -> Any:
+        if is_as_sent(value):
+            return value
         if isinstance(value, dict):
             keys = sorted(value) if id(value) in self._own else value
             return {key: self._as_printed(value[key]) for key in keys}
@@ -205,9 +208,10 @@ class _Patching:
         if value is None:
             return None
         try:
-            if is_as_sent(value):
-                self._count(text_of(value))
-                return as_sent(text_of(value))
+            if self._sent:
+                sent = text_of(self._as_printed(value))
+                self._count(sent)
+                return as_sent(sent)
             text = fast_json.dumps(self._as_printed(value))
         except fast_json.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None

@@ -129,13 +129,11 @@ def _validate_validation(
     message = validation.get("message") or ""
     if message and not message.strip():
         errors.append(
-            invalid(
-                f"{path}.message", message, "message must be non-empty if specified"
-            )
+            invalid(f"{path}.message", message, "must be non-empty if specified")
         )
     elif re.search(r"[\n\r]", message.strip()):
         errors.append(
-            invalid(f"{path}.message", message, "message must not contain line breaks")
+            invalid(f"{path}.message", message, "must not contain line breaks")
         )
     reason = validation.get("reason")
     errors += validate_enum(f"{path}.reason", reason, REASONS)
