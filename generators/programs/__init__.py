@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.programs import (
+    addresses,
     admitted,
     aggregated,
     api_server,
@@ -33,6 +34,7 @@ from generators.programs import (
     retries,
     scheduling,
     schemas,
+    telling,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -97,6 +99,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 lines(kubectl.answers(typed, server), "what is typed", which),
             )
             if folder == newest:
+                yield (
+                    f"{folder}/telling.jsonl",
+                    lines(telling.answers(typed), "what they send and tell", which),
+                )
                 about = "the published schemas"
                 yield (
                     f"{folder}/retries.jsonl",
@@ -115,4 +121,9 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/cni.jsonl",
             lines(plugins.answers(CNI), about, plugins.version_of()),
+        )
+        who, about = plugins.version_of(), "gateways, and whose turn an address is"
+        yield (
+            f"{newest}/addresses.jsonl",
+            lines(addresses.answers(CNI, who), about, who),
         )

@@ -58,7 +58,7 @@ def write_machine(topology: CPUTopology, folder: Path) -> None:
         (own / "distance").write_text(f"{' '.join(distances)}\n")
     for cpu, info in topology.details.items():
         siblings = sorted(topology.within("core", info.core))
-        for path, text in {
+        for name, text in {
             "online": "1",
             "topology/core_id": str(info.core),
             "topology/physical_package_id": str(info.socket),
@@ -72,7 +72,7 @@ def write_machine(topology: CPUTopology, folder: Path) -> None:
             "cache/index3/shared_cpu_map": "ff",
             "cache/index3/shared_cpu_list": "0",
         }.items():
-            file = folder / f"cpu/cpu{cpu}" / path
+            file = folder / f"cpu/cpu{cpu}" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{text}\n")
         link = folder / f"node/node{info.numa}/cpu{cpu}"
