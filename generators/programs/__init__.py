@@ -30,6 +30,7 @@ from generators.programs import (
     leaders,
     mounted,
     plugins,
+    probed,
     pulled,
     retries,
     scheduling,
@@ -46,6 +47,7 @@ ASKED_OF_A_NODE = (
     ("collected", collected.answers, "images on a full disk"),
     ("cpus", cpus.answers, "CPUs"),
     ("mounted", mounted.answers, "volumes"),
+    ("probed", probed.answers, "probes"),
     ("pulled", pulled.answers, "pull secrets"),
 )
 """What a kubelet is asked, by file: it needs root."""

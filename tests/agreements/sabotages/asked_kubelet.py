@@ -15,6 +15,7 @@ from lifecycle.agreements.cpus import cpu_agreement
 from lifecycle.agreements.image_collection import image_collection_agreement
 from lifecycle.agreements.mounted_volumes import volume_agreement
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
+from lifecycle.agreements.probed import probe_agreement
 from lifecycle.agreements.pull_secrets import pull_secrets_agreement
 from lifecycle.apiserver.aggregation.availability import PASSED
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
@@ -164,6 +165,23 @@ def other_findings(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     )(monkeypatch, spoilt)
 
 
+def other_entries(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Of some pods the containers are never called ready, or always, if they are not."""
+    names = [each.answer["pod"]["metadata"]["name"] for each in asked(None, "probed")]
+
+    def make(real: Any) -> Any:
+        def generate(pod: Any, *more: Any) -> Any:
+            status = real(pod, *more)
+            if not spoilt(names.index(pod["metadata"]["name"])):
+                return status
+            turned = [{**each, "ready": not each["ready"]} for each in status["containerStatuses"]]
+            return {**status, "containerStatuses": turned}
+
+        return generate
+
+    Breakage("", "kubelet.sync_pod.generate_api_pod_status", Wrapped(make), ()).apply(monkeypatch)
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 
@@ -176,6 +194,11 @@ def tells_nobody(_: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "probe_agreement",
+        probe_agreement,
+        answers=(Answers("who is called ready", "", other_entries),),
+    ),
     Judged(
         "aggregation_agreement",
         aggregation_agreement,
