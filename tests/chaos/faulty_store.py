@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lifecycle.etcd.store import NoSpaceError, Store, UnavailableError, Watch
+from tests.chaos.faulty_transport import NOTICED
 from tests.chaos.scenario import Fault
 
 
@@ -61,5 +62,6 @@ class FaultyStore:
             if self._rng.random() < fault.amount:
                 if writes and self._rng.random() < 0.5:
                     await do()
+                await asyncio.sleep(NOTICED)
                 raise UnavailableError("etcdserver: request timed out")
         return await do()

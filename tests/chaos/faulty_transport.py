@@ -20,6 +20,11 @@ REASONS = {
     504: ("Timeout", "Timeout: request did not complete within the requested timeout"),
 }
 
+REFUSED, NOTICED = 0.002, 0.05
+"""Seconds until a refusal is there, and until somebody notices that no answer comes. In a world without them, whoever tries again
+at once would do so for ever within one moment.
+"""
+
 
 class Way(Protocol):
     """What a transport asks of those who made it."""
@@ -68,6 +73,7 @@ class FaultyTransport:
             await asyncio.get_running_loop().create_future()  # whoever asked is no more
         for fault in way.weather("refuse", component):
             if way.rng.random() < fault.amount and (fault.answer != 409 or request.method in ("PUT", "PATCH")):
+                await asyncio.sleep(REFUSED)
                 return _refusal(fault.answer)
         response = await self._inner.round_trip(request)
         if response.stream is not None:
@@ -76,6 +82,7 @@ class FaultyTransport:
         for fault in way.weather("lose", component):
             if way.rng.random() < fault.amount:
                 way.doubt(request)
+                await asyncio.sleep(NOTICED)
                 raise ConnectionResetError("connection reset by peer")
         if request.method == "GET" and response.status == 200 and response.obj is not None:
             way.tell(component, request.path, response.obj)

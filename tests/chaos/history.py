@@ -36,6 +36,9 @@ WORKLOADS = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemo
 HEARTBEATS = ("nodes", "leases.coordination.k8s.io", "events")
 """What goes on changing although nothing happens."""
 
+TOO_MUCH = 20_000
+"""Changes in one scenario; a thousand are usual."""
+
 _PREFIXES = {resource_prefix(resource(name)): name for name in ROWS}
 _PATHS = {resource(name).path(): name for name in WORKLOADS}
 
@@ -100,12 +103,14 @@ class History:
             self.told.setdefault(row, []).append((at, int(obj["metadata"]["resourceVersion"])))
 
     async def follow(self, store: Store) -> None:
-        """Write down all that happens from now on."""
+        """Write down all that happens from now on; returns when that is so much that something must be running away."""
         watch = store.watch(ROOT, prefix_end(ROOT), revision=1)
         loop = asyncio.get_running_loop()
         events: AsyncIterator[list[Event]] = aiter(watch)
         async for batch in events:
             self.take(batch, loop.time())
+            if len(self.changes) > TOO_MUCH:
+                return
 
 
 def _row(key: str) -> str | None:

@@ -69,22 +69,13 @@ async def _play(scenario: Scenario) -> Outcome:
     outcome = Outcome(cluster.history)
     try:
         await cluster.start()
-        await asyncio.sleep(5)
-        users = Users(cluster.client("kubectl"))
-        storm = asyncio.create_task(cluster.storm(), name="the storm")
-        began = loop.time()
-        acting = set()
-        for _, action in scenario.actions:
-            await asyncio.sleep(max(0.0, began + action.at - loop.time()))
-            acting.add(asyncio.create_task(_after(acting.copy(), users.act(action)), name=str(action)))
-        await asyncio.gather(*acting, storm)
-        await users.go_home()
-        if await _quiet(cluster):
-            outcome.problems += end_state.left_behind(cluster.history)
-            outcome.problems += await end_state.leaked(cluster)
+        day = asyncio.create_task(_day(cluster, scenario, outcome), name="the day")
+        await asyncio.wait([day, cluster.following], return_when=asyncio.FIRST_COMPLETED)
+        if day.done():
+            await day
         else:
-            changes = Counter(change.key for change in cluster.history.changes[-200:])
-            outcome.problems.append(f"nothing settles: {changes.most_common(3)}")
+            day.cancel()
+            outcome.problems.append(f"it runs away: {_busiest(cluster)}")
         if cluster.supervisor.failed.done():
             error = cluster.supervisor.failed.exception()
             outcome.problems.append(f"a component died: {error!r} {' '.join(getattr(error, '__notes__', ()))}")
@@ -96,6 +87,30 @@ async def _play(scenario: Scenario) -> Outcome:
     outcome.problems += [f"still runs when all is stopped: {name} ({count})" for name, count in left.items()]
     outcome.problems += complaints
     return outcome
+
+
+async def _day(cluster: ChaosCluster, scenario: Scenario, outcome: Outcome) -> None:
+    """Users act and things go wrong; then it is over, and things settle."""
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(5)
+    users = Users(cluster.client("kubectl"))
+    storm = asyncio.create_task(cluster.storm(), name="the storm")
+    began = loop.time()
+    acting = set()
+    for _, action in scenario.actions:
+        await asyncio.sleep(max(0.0, began + action.at - loop.time()))
+        acting.add(asyncio.create_task(_after(acting.copy(), users.act(action)), name=str(action)))
+    await asyncio.gather(*acting, storm)
+    await users.go_home()
+    if await _quiet(cluster):
+        outcome.problems += end_state.left_behind(cluster.history)
+        outcome.problems += await end_state.leaked(cluster)
+    else:
+        outcome.problems.append(f"nothing settles: {_busiest(cluster)}")
+
+
+def _busiest(cluster: ChaosCluster) -> list[tuple[str, int]]:
+    return Counter(change.key for change in cluster.history.changes[-200:]).most_common(3)
 
 
 async def _after(earlier: set[asyncio.Task[None]], action: Any) -> None:

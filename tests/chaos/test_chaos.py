@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.chaos import history
 from tests.chaos.play import judge
 from tests.chaos.scenario import CONTROLLERS, EVERYBODY, KUBELETS, SCHEDULER, Action, Fault, Scenario
 
@@ -73,3 +74,9 @@ def test_found(name: str) -> None:
         tuple((f"f{number}", fault) for number, fault in enumerate(faults)),
     )
     assert judge(scenario) == []
+
+
+def test_what_runs_away_is_stopped_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "TOO_MUCH", 300)
+    scenario = Scenario(1, (("a0", deployment(6)),), ())
+    assert any(problem.startswith("it runs away: ") for problem in judge(scenario))

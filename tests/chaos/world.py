@@ -55,7 +55,7 @@ class ChaosCluster(Cluster):
     async def _open_store(self) -> Store:
         inner = await super()._open_store()
         self.store = FaultyStore(inner, lambda kind: iter(self.weather(kind)), self.rng)
-        self._following = asyncio.create_task(self.history.follow(inner), name="the history")
+        self.following = asyncio.create_task(self.history.follow(inner), name="the history")
         return self.store  # type: ignore[return-value]
 
     def clock_for(self, component: str) -> Clock:
@@ -74,9 +74,9 @@ class ChaosCluster(Cluster):
 
     async def stop(self) -> None:
         """And nobody writes the history any more."""
-        for task in (*self._killing, self._following):
+        for task in (*self._killing, self.following):
             task.cancel()
-        await asyncio.gather(*self._killing, self._following, return_exceptions=True)
+        await asyncio.gather(*self._killing, self.following, return_exceptions=True)
         await super().stop()
 
     def beliefs(self) -> list[SharedInformer]:
