@@ -39,7 +39,8 @@ class Attacker:
             body = json.dumps(body).encode()
         if body:
             headers.setdefault("Content_Type", "application/json")
-        return await self.send(self.written(method, path, body, Connection="close", **headers))
+        headers.setdefault("Connection", "close")
+        return await self.send(self.written(method, path, body, **headers))
 
     async def send(self, data: bytes) -> int:
         """Like `ask`, for bytes that need not be a request."""

@@ -186,6 +186,11 @@ _GoDumper.add_representer(dict, _represent_dict)
 _GoDumper.add_representer(float, _represent_float)
 
 
+def to_yaml_bytes(obj: Any) -> bytes:
+    """`to_yaml` for the wire."""
+    return to_yaml(obj).encode()
+
+
 def to_yaml(obj: Any) -> str:
     """A JSON value as one YAML document."""
     text = yaml.dump(

@@ -39,6 +39,10 @@ class RequestScope:
     strategy: Strategy = GENERIC
     empties: Collection[Empty] = ()
     """What the object sent has that the normal form leaves out."""
+    size: int = 0
+    """Bytes of what the request is about: whether it is the worker's. See
+    `api.worker`.
+    """
 
 
 def scope_of(request: Request, resource: Resource, strategy: Strategy) -> RequestScope:
@@ -57,6 +61,7 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
         strategy=strategy,
+        size=len(request.body),
     )
 
 

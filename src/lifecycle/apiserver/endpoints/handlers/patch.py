@@ -12,17 +12,17 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, NamedTuple
 
 from lifecycle.api import status
 from lifecycle.api.go_json.decode import as_go_values
-from lifecycle.api.patch.json_patch import apply_in_steps, apply_json_patch
+from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.schema import as_printed, decode, schema_for
 from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
     cannot_decode,
     check_apply_kind,
@@ -52,7 +52,7 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
-async def patched_document(
+def patched_document(
     content_type: str, document: Object, patch: Any, scope: RequestScope
 ) -> Object:
     """What a (not apply) patch makes of a document. Consumes a strategic merge patch.
@@ -65,23 +65,10 @@ async def patched_document(
         result = apply_merge_patch(as_printed(document, api_version, kind), patch)
     else:
         printed = as_printed(document, api_version, kind)
-        result = await _apply_json_patch(printed, patch)
+        result = apply_json_patch(printed, patch)
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
-
-
-async def _apply_json_patch(document: Object, patch: Any) -> Any:
-    """What a JSON patch makes of a document. Others get a turn every so many
-    operations. Raises StatusError.
-    """
-    applying = apply_in_steps(document, patch)
-    while True:
-        try:
-            next(applying)
-        except StopIteration as end:
-            return end.value
-        await asyncio.sleep(0)
 
 
 def normal(
@@ -124,7 +111,7 @@ async def patch_resource(
 ) -> Response:
     """A change described by a patch. Only an apply creates what is not there."""
     accepted = form(request)
-    body = _read_patch(rest, request, scope)
+    body = await _read_patch(rest, request, scope)
     change = _apply if body.content_type == APPLY_PATCH else _patch
     cached, created = await change(rest, scope, body)
     return rest.answer(request, scope, cached, accepted, 201 if created else 200)
@@ -137,7 +124,7 @@ async def patch_scale(
     has no lists.
     """
     accepted = form(request)
-    body = _read_patch(rest, request, scope)
+    body = await _read_patch(rest, request, scope)
     now = rest.environment.clock.timestamp()
 
     def patched(current: Object) -> Object:
@@ -183,7 +170,9 @@ class _Body(NamedTuple):
     force: bool
 
 
-def _read_patch(rest: RestHandler, request: Request, scope: RequestScope) -> _Body:
+async def _read_patch(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> _Body:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if content_type not in scope.strategy.patch_types:
         raise rest.unsupported_patch(content_type)
@@ -192,13 +181,25 @@ def _read_patch(rest: RestHandler, request: Request, scope: RequestScope) -> _Bo
     if request.obj is not None:
         return _Body(content_type, request.obj, [], force)
     try:
-        patch, errors = parse_patch(content_type, request.body)
+        patch, errors = await beside(
+            scope.size, parse_patch, content_type, request.body
+        )
     except status.StatusError:
         if content_type != APPLY_PATCH:
             # a patch is read once there is something to patch
             rest.store(scope).get(scope.namespace, scope.name)
         raise
+    if content_type == JSON_PATCH and any(each.get("op") == "copy" for each in patch):
+        scope.size += MAX_COPIED  # a short one can make much
     return _Body(content_type, patch, errors, force)
+
+
+def _patched(live: Object, body: _Body, scope: RequestScope) -> Object:
+    patch = body.patch
+    if body.content_type == STRATEGIC_MERGE_PATCH:
+        patch = as_go_values(patch)
+    document = patched_document(body.content_type, live, patch, scope)
+    return normal(body.content_type, document, patch, scope, body.errors)
 
 
 async def _patch(
@@ -211,14 +212,10 @@ async def _patch(
             raise status.not_found(
                 scope.resource.plural, scope.name, scope.resource.group
             )
-        patch = body.patch
-        if body.content_type == STRATEGIC_MERGE_PATCH:
-            patch = as_go_values(patch)
-        document = await patched_document(body.content_type, live, patch, scope)
-        new = normal(body.content_type, document, patch, scope, body.errors)
+        new = await beside(scope.size, _patched, live, body, scope)
         check_identity(new, scope)
         _keep_identity(new, live)
-        rest.track(live, new, scope)
+        await rest.track(live, new, scope)
         await admission.admit(new, live)
         return new
 
@@ -232,10 +229,10 @@ async def _apply(
     resource, applied, admission = scope.resource, body.patch, rest.admission(scope)
     check_apply_kind(applied, scope)
 
-    async def change(live: Object | None) -> Object:
+    def patched(live: Object | None, now: str) -> Object:
         new = apply_patch(
             live, applied, manager=scope.manager, force=body.force,
-            now=rest.environment.clock.timestamp(), subresource=scope.subresource,
+            now=now, subresource=scope.subresource,
             type_=scope.strategy.type,
             reset_fields=scope.strategy.get_reset_fields(scope.subresource),
         )  # fmt: skip
@@ -257,6 +254,11 @@ async def _apply(
         scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields
+        return new
+
+    async def change(live: Object | None) -> Object:
+        now = rest.environment.clock.timestamp()
+        new = await beside(scope.size, patched, live, now)
         if live is None and (uid := new["metadata"].get("uid")):
             why = (
                 f"uid mismatch: the provided object specified uid {uid}, and no "

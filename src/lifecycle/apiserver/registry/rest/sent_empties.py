@@ -14,13 +14,13 @@ from lifecycle.api.wire import Object
 
 
 def causes_as_sent(
-    errors: list[FieldError],
     validate: Callable[[], list[FieldError]],
     empties: Collection[Empty],
 ) -> list[Object]:
-    """The errors as causes, worded with what was left out. What else differs by it is
-    not believed: empty or not there is the same to every rule.
+    """The errors that `validate` finds as causes, worded with what was left out. What
+    else differs by it is not believed: empty or not there is the same to every rule.
     """
+    errors = validate()
     if errors and empties:
         with restored(empties):
             again = validate()
