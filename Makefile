@@ -19,14 +19,14 @@ $(READY): requirements.txt pyproject.toml
 
 book: $(READY) ## run every chapter, build the HTML, check it
 	$(BIN)/python book/build.py
-	$(BIN)/pytest tests/book/test_site.py tests/book/test_live_cells.py
+	$(BIN)/pytest tests/book/test_site.py tests/book/test_live_cells.py tests/book/test_playground_page.py
 	@echo "the book: file://$(CURDIR)/$(HTML)"
 
 test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py  # the site: `make book`
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py  # the site: `make book`
 	$(BIN)/pytest -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks

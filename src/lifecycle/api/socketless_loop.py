@@ -11,8 +11,9 @@ a selector), Pyodide's `webloop.py` (the tab's own loop).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
@@ -49,11 +50,10 @@ class SocketlessEventLoop(asyncio.BaseEventLoop):
         """There is none."""
 
 
-def run_within(
-    main: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop]
-) -> T:
-    """Run a coroutine to its end while another loop of this thread is in the middle of
-    a step; that loop stands still meanwhile.
+@contextmanager
+def outer_loop_aside() -> Iterator[None]:
+    """Another loop may run here, even in the middle of a step of the one that runs in
+    this thread; that one stands still meanwhile. Without one, nothing changes.
     """
     outer = asyncio._get_running_loop()
     task = asyncio.current_task() if outer is not None else None
@@ -61,9 +61,18 @@ def run_within(
         asyncio.tasks._leave_task(outer, task)
     asyncio._set_running_loop(None)
     try:
-        with asyncio.Runner(loop_factory=loop_factory) as runner:
-            return runner.run(main)
+        yield
     finally:
         asyncio._set_running_loop(outer)
         if outer is not None and task is not None:
             asyncio.tasks._enter_task(outer, task)
+
+
+def run_within(
+    main: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop]
+) -> T:
+    """Run a coroutine to its end on a loop of its own, also in the middle of a step of
+    another.
+    """
+    with outer_loop_aside(), asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(main)

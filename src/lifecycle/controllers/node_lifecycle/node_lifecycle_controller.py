@@ -15,6 +15,7 @@ NoExecute taint back as soon as the node says Ready, upstream with its next look
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition, update_pod_condition
@@ -49,6 +50,8 @@ from lifecycle.controllers.node_lifecycle.zones import (
 )
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.pod_readiness import is_pod_ready
+
+log = logging.getLogger(__name__)
 
 EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption"
 BY_NODE = "nodeName"
@@ -175,7 +178,10 @@ class NodeLifecycleController:
 
     async def _monitor(self) -> None:
         while True:
-            await self.monitor_node_health()
+            try:
+                await self.monitor_node_health()
+            except (StatusError, OSError) as error:  # the next look sees what is left
+                log.debug("monitoring node health: %s", error)
             await asyncio.sleep(NODE_MONITOR_PERIOD)
 
     async def monitor_node_health(self) -> None:
@@ -250,8 +256,8 @@ class NodeLifecycleController:
                     {"status": {"conditions": [condition]}},
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
-            except StatusError as error:
-                if error.code != 404:
+            except (StatusError, OSError) as error:
+                if not isinstance(error, StatusError) or error.code != 404:
                     self._retry.add(node)
                 continue
             about = {"kind": "Pod", "apiVersion": "v1", **pod}

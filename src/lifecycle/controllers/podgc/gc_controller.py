@@ -9,6 +9,7 @@ Upstream: `pkg/controller/podgc/gc_controller.go` (`gcTerminated`, `gcOrphaned`,
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -19,6 +20,8 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.pod_conditions import disruption_target
 from lifecycle.controllers.pod_readiness import is_pod_ready, is_pod_terminal
+
+log = logging.getLogger(__name__)
 
 GC_CHECK_PERIOD = 20.0
 QUARANTINE = 40.0
@@ -54,7 +57,10 @@ class PodGCController:
         await self._pods.wait_for_sync()
         await self._nodes.wait_for_sync()
         while True:
-            await self.gc()
+            try:
+                await self.gc()
+            except (StatusError, OSError) as error:  # the next look sees what is left
+                log.debug("pod garbage collection: %s", error)
             await asyncio.sleep(GC_CHECK_PERIOD)
 
     async def gc(self) -> None:

@@ -216,8 +216,8 @@ class TaintEvictionController:
                     self._pods.resource, meta["name"], meta["namespace"]
                 )
                 return
-            except StatusError as error:
-                if error.code == 404:
+            except (StatusError, OSError) as error:
+                if isinstance(error, StatusError) and error.code == 404:
                     return
                 await asyncio.sleep(0.01 * 2**attempt)
 

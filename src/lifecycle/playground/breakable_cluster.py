@@ -1,0 +1,111 @@
+"""A cluster whose parts can be taken away and brought back, one by one.
+
+What can break: a node loses power; the scheduler or the controller manager stops; the
+line from one of them to the API server is cut. Nothing else is told: whoever is left
+finds out as in a real cluster, by leases that are not renewed and watches that end.
+
+Upstream: none. What it takes away is what `test/e2e/chaosmonkey` and
+`test/e2e/apps/disruption.go` ask of a real cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lifecycle.api.wire import UserInfo
+from lifecycle.client.rest import Client
+from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cluster.nodes import NodeShape, kind_nodes
+from lifecycle.playground.link import Link
+
+MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
+COMPONENTS = {MANAGER: "controllers", SCHEDULER: "scheduler"}
+"""Who can be stopped, and what the cluster calls it."""
+
+NODE_PREFIX = "system:node:"
+
+
+class CannotBreakError(Exception):
+    """There is no such part, or it is in that state already: one line that says so."""
+
+
+@dataclass(slots=True, frozen=True)
+class Broken:
+    """`kind`: `component`, `node` or `link`. `name`: whose."""
+
+    kind: str
+    name: str
+
+
+class BreakableCluster(Cluster):
+    """A cluster on virtual time. `broken` is what does not work at the moment."""
+
+    def __init__(self, config: ClusterConfig) -> None:
+        super().__init__(config)
+        self.shapes: list[NodeShape] = config.node_shapes or kind_nodes(config.nodes)
+        self.broken: set[Broken] = set()
+        self._links: dict[str, Link] = {}
+
+    def client(self, component: str, user: UserInfo | None = None) -> Client:
+        """See `Cluster.client`; over the component's own line."""
+        client = super().client(component, user)
+        if user is not None and user.name.startswith(NODE_PREFIX):
+            component = user.name.removeprefix(NODE_PREFIX)
+        client.transport = self.link(component).through(client.transport)
+        return client
+
+    def link(self, name: str) -> Link:
+        """The line of a component, or of a node's kubelet."""
+        return self._links.setdefault(name, Link())
+
+    @property
+    def parts(self) -> dict[str, list[str]]:
+        """What can break, by kind."""
+        nodes = [shape.name for shape in self.shapes]
+        return {
+            "component": list(COMPONENTS),
+            "node": nodes,
+            "link": [*COMPONENTS, *nodes],
+        }
+
+    async def break_part(self, kind: str, name: str) -> None:
+        """Take it away. Raises CannotBreakError."""
+        part = self._part(kind, name)
+        if part in self.broken:
+            raise CannotBreakError(f"{kind} {name} is broken already")
+        if kind == "link":
+            self.link(name).cut()
+        elif kind == "node":
+            await self.stop_component(f"kubelet {name}")
+            del self.runtimes[name]
+        else:
+            await self.stop_component(COMPONENTS[name])
+            if name == SCHEDULER and self._informers is not None:
+                await self._informers.stop()
+        self.broken.add(part)
+
+    async def mend_part(self, kind: str, name: str) -> None:
+        """Bring it back; a node boots with nothing running. Raises CannotBreakError."""
+        part = self._part(kind, name)
+        if part not in self.broken:
+            raise CannotBreakError(f"{kind} {name} is not broken")
+        if kind == "link":
+            self.link(name).mend()
+        elif kind == "node":
+            self.join(next(shape for shape in self.shapes if shape.name == name))
+        elif name == SCHEDULER:
+            self._start_scheduler()
+        else:
+            self._start_controllers(self.shapes)
+        self.broken.discard(part)
+
+    def _part(self, kind: str, name: str) -> Broken:
+        names = self.parts.get(kind)
+        if names is None:
+            raise CannotBreakError(
+                f"{kind!r} cannot break; {', '.join(self.parts)} can"
+            )
+        if name not in names:
+            raise CannotBreakError(f"there is no {kind} {name!r}: {', '.join(names)}")
+        return Broken(kind, name)
