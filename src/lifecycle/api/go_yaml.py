@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import Decimal
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 from math import isfinite
 from typing import Any
 
 import yaml
+
+from lifecycle.api.bounded_cache import short_lru_cache
 
 # Go's library was translated from the C one, and folds lines like it
 _LIBRARY = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -118,7 +120,7 @@ def _represent_dict(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Mapp
     )
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(4096)
 def _natural(key: str) -> Any:
     return _by_key(key)
 

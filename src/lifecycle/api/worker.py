@@ -32,9 +32,10 @@ from typing import TypeVar, TypeVarTuple
 
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
 
-LARGE = 64 << 10
-"""Bytes of JSON from which on it is the worker's: less is done in a few
-milliseconds.
+LARGE = 16 << 10
+"""Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
+that are fewer take some fifty milliseconds, most take one. What costs more or less a
+byte than that is counted as more or less.
 """
 
 TURN = 0.001
@@ -53,8 +54,8 @@ def _worker() -> ThreadPoolExecutor:
 
 
 async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
-    """What `work(*args)` returns or raises; worked out by the worker if `size` (bytes,
-    about) is large, here and now if not.
+    """What `work(*args)` returns or raises; worked out by the worker if `size` is more
+    than `LARGE`, here and now if not.
 
     `work` must not touch what belongs to the loop, and whoever waits must not change
     the arguments. Cancelled while it waits for its turn, it is not begun.
