@@ -66,11 +66,11 @@ def _watch(pid: int, port: int, ca: bytes, pipe: Connection) -> None:
 
     async def main() -> None:
         tls = ssl.create_default_context(cadata=ca.decode())
-        longest = computed = machine = 0.0
+        longest = computed = machine = before = 0.0
         asked: float | None = None
 
         async def asking() -> None:
-            nonlocal longest, computed, asked
+            nonlocal longest, computed, before, asked
             reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
             while True:
                 asked, before = time.perf_counter(), _processor_time(pid)
@@ -89,8 +89,10 @@ def _watch(pid: int, port: int, ca: bytes, pipe: Connection) -> None:
             machine = max(machine, time.perf_counter() - due)
             if pipe.poll():
                 pipe.recv()
-                waited = time.perf_counter() - asked if asked is not None else 0.0
-                pipe.send((max(longest, waited) * 1000, computed * 1000, machine * 1000))
+                if asked is not None:  # it waits still
+                    longest = max(longest, time.perf_counter() - asked)
+                    computed = max(computed, _processor_time(pid) - before)
+                pipe.send((longest * 1000, computed * 1000, machine * 1000))
                 longest = computed = machine = 0.0
         task.result()
 

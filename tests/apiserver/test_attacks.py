@@ -23,6 +23,8 @@ WORST = (
     "JSON patch: 10,000 inserts at the head",
     "merge patch: 200,000 keys",
     "selector: 500 KB of keys",
+    "CEL: 24 doubling variables",
+    "CEL: a text that doubles",
     "list: 40 MB as YAML",
     "60 lists of 40 MB that nobody reads",
     "100 watches with the initial 40 MB that nobody reads",
