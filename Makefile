@@ -5,7 +5,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz slides pdf epub linkcheck ja catalogues behind clean
+# Some hundred short processes load the package in a test run, and compiled it loads in half the time. Some machines (containers, often) ask
+# Python to keep nothing compiled; here it is kept in __pycache__, which git ignores and `make clean` takes away.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz conformance slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -60,6 +64,9 @@ mutants: $(READY) ## break the code in places: which share do the tests notice? 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
 	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep)
 
+conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
+
 slides: $(READY) ## the teacher's slides again, from the built site (`make book` makes them too)
 	PYTHONPATH=book/_ext $(BIN)/python -m slides
 
@@ -86,3 +93,4 @@ behind: $(READY) ## list the paragraphs whose translation has fallen behind: LAN
 
 clean: ## forget everything built
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -3,9 +3,9 @@ they are asked directly.
 
 Each module asks about one part of the journey and yields `Answer`s. The programs run on
 loopback, on free ports, without a node: etcd, an API server for each set of flags that
-is asked about, a controller manager, schedulers, kubectls of two versions, CNI plugins.
-What they answer is reduced to what the question is about, with nothing in it that
-differs from run to run.
+is asked about, a controller manager, schedulers, a kubelet whose container runtime is
+ours, kubectls of two versions, CNI plugins. What they answer is reduced to what the
+question is about, with nothing in it that differs from run to run.
 """
 
 from __future__ import annotations
@@ -15,24 +15,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.programs import (
+    addresses,
+    admitted,
     api_server,
     controllers,
+    cpus,
     credentials,
     decisions,
     flags,
     identity,
     kubectl,
     leaders,
+    mounted,
     plugins,
+    pulled,
     retries,
     scheduling,
     schemas,
+    telling,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
 
 KUBECTLS = {"1.36.2": "kubectl-1.36", "1.20.2": "kubectl-1.20"}
 CNI = Path("/usr/lib/cni")
+ASKED_OF_A_NODE = (
+    ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
+    ("cpus", cpus.answers, "CPUs"),
+    ("mounted", mounted.answers, "volumes"),
+    ("pulled", pulled.answers, "pull secrets"),
+)
+"""What a kubelet is asked, by file: it needs root."""
 
 
 def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
@@ -55,6 +68,9 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        for name, asked, about in ASKED_OF_A_NODE if os.geteuid() == 0 else ():
+            answers = asked(server, programs)
+            yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
         about = "decisions that need no pod"
         yield (
             f"{newest}/decisions.jsonl",
@@ -76,6 +92,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 lines(kubectl.answers(typed, server), "what is typed", which),
             )
             if folder == newest:
+                yield (
+                    f"{folder}/telling.jsonl",
+                    lines(telling.answers(typed), "what they send and tell", which),
+                )
                 about = "the published schemas"
                 yield (
                     f"{folder}/retries.jsonl",
@@ -94,4 +114,9 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/cni.jsonl",
             lines(plugins.answers(CNI), about, plugins.version_of()),
+        )
+        who, about = plugins.version_of(), "gateways, and whose turn an address is"
+        yield (
+            f"{newest}/addresses.jsonl",
+            lines(addresses.answers(CNI, who), about, who),
         )

@@ -9,7 +9,7 @@ from lifecycle.inspector import open_recording
 def test_what_became_of_each_container_is_found_out() -> None:
     table = pleg_agreement(open_recording())
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 27
+    assert len(table.computed) == 28
 
 
 def test_what_happens_within_a_second_is_not_seen() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.schema import decode
-from lifecycle.api.schema.empties import restored, within
+from lifecycle.api.schema.empties import is_empty, moved, restored, within
 
 
 def decoded(spec: Any) -> tuple[dict[str, Any], Any]:
@@ -35,8 +35,10 @@ def test_what_was_filled_in_since_stays() -> None:
 
 
 def test_selectors_are_printed_as_metav1_prints_them() -> None:
-    _, empties = decoded({"podSelector": {"matchLabels": {}}})
-    assert not empties
+    policy, empties = decoded({"podSelector": {"matchLabels": {}}})
+    with restored(empties):
+        assert policy["spec"] == {"podSelector": {}}
+    assert [key for _, key, _ in within(policy["spec"], empties)] == ["matchLabels"]
 
 
 def test_empties_are_found_by_where_they_were() -> None:
@@ -51,3 +53,18 @@ def test_the_root_has_empties_too() -> None:
     config_map, strict = decode({"data": {}}, "v1", "ConfigMap")
     with restored(strict.empties):  # type: ignore[attr-defined]
         assert config_map["data"] == {}
+
+
+def test_nothing_but_emptiness() -> None:
+    assert all(map(is_empty, ([], {}, {"limits": {}, "claims": []})))
+    assert not any(map(is_empty, ({"limits": {"cpu": 1}}, [{}], 0, None)))
+
+
+def test_empties_move_with_a_copy() -> None:
+    policy, empties = decoded({"podSelector": {"matchLabels": {}}, "egress": []})
+    copy = {**policy, "spec": dict(policy["spec"])}
+    again = moved(empties, (policy["spec"], copy["spec"]))
+    assert [key for _, key, _ in within(copy["spec"], again)] == ["egress", "matchLabels"]
+    with restored(again):
+        assert copy["spec"] == {"podSelector": {}, "egress": []}
+        assert "egress" not in policy["spec"]

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.go_json.as_sent import as_sent, plain
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
-from lifecycle.api.status import StatusError
+from lifecycle.api.status import PanicError, StatusError
 from tests.api.recorded_writes import http_writes, lines, patched
 
 DOC = {"a": {"b": [1, 2, 3]}, "c/d~": "x"}
@@ -61,6 +62,60 @@ def test_a_failing_operation_is_refused_without_saying_which(op):
     with pytest.raises(StatusError) as refused:
         apply_json_patch(DOC, [op])
     assert refused.value.status == recorded["response"]
+
+
+@pytest.mark.parametrize(
+    ("doc", "value", "same"),
+    [
+        ("ä", r'"ä"', True),
+        ("ä", r'"\u00e4"', False),
+        ("<a>", r'"<a>"', False),
+        ("<a>", r'"\u003ca\u003e"', True),
+        ("a/b", r'"a\/b"', False),
+        (100, "100", True),
+        (100, "1e2", False),
+        (1, "1.0", False),
+        (1, "true", False),
+        (1e21, "1e+21", True),
+        ({"k": ["x", {"n": 1}]}, '{ "k": ["x", {"n": 1} ] }', True),
+        ({"k": ["x", {"n": 1}]}, '{"\\u006b":["x",{"n":1}]}', True),
+        ({"k": ["<"]}, '{"k":["<"]}', False),
+    ],
+)
+def test_values_are_compared_by_the_text_that_was_sent(doc, value, same):
+    operations = as_sent(f'[{{"op": "test", "path": "/v", "value": {value}}}]'.encode())
+    if same:
+        assert apply_json_patch({"v": doc}, operations) == {"v": doc}
+    else:
+        with pytest.raises(StatusError):
+            apply_json_patch({"v": doc}, operations)
+
+
+def test_what_a_patch_added_is_compared_as_it_was_sent_too():
+    add = '[{"op": "add", "path": "/v", "value": ["\\u00e4", 1.50]}, {"op": "copy", "from": "/v", "path": "/w"}, %s]'
+    same, other = (
+        as_sent(add % f'{{"op": "test", "path": "/w", "value": [{text}, 1.50]}}') for text in ('"\\u00e4"', '"ä"')
+    )
+    assert plain(apply_json_patch({}, same)) == {"v": ["ä", 1.5], "w": ["ä", 1.5]}
+    with pytest.raises(StatusError):
+        apply_json_patch({}, other)
+
+
+@pytest.mark.parametrize(
+    ("doc", "value"),
+    [([None], [None]), (["a"], [None]), ([None], ["a"]), ([{}], [None]), ([[None]], [[None]]), ([0, 1], [0, None])],
+)
+def test_upstream_does_not_survive_a_test_of_a_list_with_a_null(doc, value):
+    with pytest.raises(PanicError):
+        apply_json_patch({"v": doc}, [{"op": "test", "path": "/v", "value": value}])
+
+
+@pytest.mark.parametrize(
+    ("doc", "value"), [([], [None]), ([1, None], [2, None]), ({"a": [None]}, {"b": [None]}), ("x", [None])]
+)
+def test_a_null_that_is_not_reached_does_no_harm(doc, value):
+    with pytest.raises(StatusError):
+        apply_json_patch({"v": doc}, [{"op": "test", "path": "/v", "value": value}])
 
 
 def test_what_is_no_json_patch():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 
 import pytest
 
@@ -15,6 +16,7 @@ from lifecycle.kubelet.cm.resource_config import cpu_shares_to_weight, milli_cpu
 from lifecycle.kubelet.config.file import FILE_CHECK_FREQUENCY
 from lifecycle.kubelet.config.http import HTTP_CHECK_FREQUENCY
 from lifecycle.kubelet.images.credentials import urls_match
+from lifecycle.kubelet.images.image_pull_manager import PullRecords
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitResult
 from lifecycle.kubelet.pleg.generic import RELIST_PERIOD
@@ -59,7 +61,7 @@ def test_a_worker_goes_one_way() -> None:
 
 
 def test_handlers_are_asked_in_the_order_of_the_picture() -> None:
-    handlers = default_handlers(lambda attributes: PodAdmitResult(True), allocate=lambda pod, container: None)
+    handlers = default_handlers(lambda attributes: PodAdmitResult(True), allocate=lambda pod: ("", ""))
     order = [
         "eviction_handler",
         "SysctlAllowlist",
@@ -94,6 +96,24 @@ def test_the_path_of_an_entry_is_a_prefix_of_text() -> None:
     assert "`registry.example/team` also covers `registry.example/team2`" in PAGES["image-pull-secrets"]
     assert urls_match("registry.example/team", "registry.example/team2")
     assert not urls_match("*.example", "eu.registry.example/app")
+
+
+def test_which_annotations_a_pod_sees_of_itself() -> None:
+    async def scene(node: OneNode) -> str:
+        items = [{"path": "all", "fieldRef": {"fieldPath": "metadata.annotations"}}]
+        mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+        volumes = [{"name": "v", "downwardAPI": {"items": items}}]
+        pod = await node.run_pod("web", volumes=volumes, container=mount)
+        path = node.pod_directory(pod) / "volumes/kubernetes.io~downward-api/v/all"
+        return path.read_text()
+
+    assert "ours adds them to static pods only" in PAGES["volumes"]
+    assert "kubernetes.io/config" not in on_one_node(scene)
+
+
+def test_records_of_pulls_are_kept_in_memory() -> None:
+    assert "The real one keeps its records on disk; ours keeps them in memory." in PAGES["image-pull-secrets"]
+    assert not signature(PullRecords).parameters
 
 
 def test_what_the_recording_does_not_have() -> None:

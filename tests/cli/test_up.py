@@ -100,9 +100,21 @@ def test_a_port_that_is_none_is_a_usage_error(tmp_path):
 
 
 def test_importing_the_command_line_does_not_load_the_rooms():
-    code = "import sys, lifecycle.cli; print([m for m in sys.modules if m.startswith('lifecycle.apiserver')])"
+    """`lifecycle --help` answers at once: neither our rooms nor what they stand on is read for it."""
+    heavy = "('lifecycle.apiserver', 'lifecycle.etcd', 'asyncio', 'kubernetes', 'urllib3', 'yaml', 'rich', 'aiohttp')"
+    code = f"import sys, lifecycle.cli; print([m for m in sys.modules if m.startswith({heavy})])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
     assert done.stdout == "[]\n"
+
+
+def test_a_word_does_not_load_a_library_only_to_know_its_errors(tmp_path):
+    """The official client alone takes longer to load than our whole kubectl."""
+    words = ["kubectl", "get", "pods", "--kubeconfig", str(tmp_path / "none")]
+    code = (
+        f"import sys; from lifecycle.cli import main\ntry: main({words})\nfinally: print('kubernetes' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path.cwd())
+    assert (done.returncode, done.stdout) == (1, "False\n"), done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

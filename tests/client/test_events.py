@@ -17,6 +17,7 @@ from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Response
 from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.rest import Client
+from lifecycle.client.transport_https import NoAnswerError
 
 AUDIT = Path(__file__).parents[2] / "recordings" / "kind-1.36.2" / "audit" / "journey.jsonl"
 EVENTS = resource("events")
@@ -158,7 +159,7 @@ class Scripted(FakeAPI):
     async def round_trip(self, request: Any) -> Any:
         self.sent.append((request.method, request.path, request.headers.get("content-type"), request.obj))
         error = self.errors.pop(0) if self.errors else None
-        if isinstance(error, StatusError):
+        if isinstance(error, StatusError) and not isinstance(error, OSError):
             return Response(error.code, obj=error.status)
         if error is not None:
             raise error
@@ -178,6 +179,7 @@ NOT_FOUND, INVALID = failure(404, "NotFound", "gone"), failure(422, "Invalid", "
         ([OSError("away"), None], ["POST", "POST", "PATCH"], 2),
         ([TimeoutError(), ConnectionError("away"), None], ["POST", "POST", "POST", "PATCH"], 2),
         ([None, OSError("away"), None], ["POST", "PATCH", "PATCH"], 2),
+        ([NoAnswerError("away"), None], ["POST", "POST", "PATCH"], 2),
     ],
 )
 def test_a_refusal_is_final_and_silence_is_not(errors: list[Exception | None], methods: list[str], count: int) -> None:

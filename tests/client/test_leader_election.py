@@ -226,6 +226,38 @@ def test_a_short_silence_is_outlived() -> None:
     run_virtual(main())
 
 
+def test_a_server_that_says_nothing_is_not_waited_for_beyond_the_deadline() -> None:
+    """Who hangs in a request must not believe that it leads when another may have taken over: after 15 s."""
+
+    async def main() -> None:
+        api, loop = FakeAPI(), asyncio.get_running_loop()
+        one = elector(api, "a", Clock())
+        await one.acquire()
+
+        async def silent(request: Request) -> Response:
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+        api.round_trip = silent  # type: ignore[method-assign]
+        await one.renew()
+        assert loop.time() == pytest.approx(10)
+        assert not one.is_leader
+
+    run_virtual(main())
+
+
+def test_it_knows_who_holds_the_lease() -> None:
+    async def main() -> None:
+        api, clock = FakeAPI(), Clock()
+        first, second = elector(api, "a", clock), elector(api, "b", clock)
+        assert second.holder == ""
+        await first.acquire()
+        assert not await second.try_acquire_or_renew()
+        assert (first.holder, second.holder) == ("a", "a")
+
+    run_virtual(main())
+
+
 def test_a_lease_that_another_one_took_ends_the_leadership_at_the_next_look() -> None:
     async def main() -> None:
         api, clock, loop = FakeAPI(), Clock(), asyncio.get_running_loop()

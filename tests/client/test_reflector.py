@@ -78,7 +78,7 @@ class Script:
         verb = "list" if not request.param("watch") else "stream" if request.param("sendInitialEvents") else "watch"
         self.asked.append(f"{verb} {request.param('resourceVersion') or ''}".rstrip())
         answer: Answer = self._answers.pop(0) if self._answers else [9999]
-        if isinstance(answer, StatusError):
+        if isinstance(answer, StatusError) and not isinstance(answer, OSError):
             return Response(answer.code, obj=answer.status)
         if isinstance(answer, Exception):
             raise answer

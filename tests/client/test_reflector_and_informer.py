@@ -17,6 +17,7 @@ from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.reflector import BackoffManager, ExpiredError, Reflector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import BATCH, SharedInformer, SharedInformerFactory
+from lifecycle.client.transport_https import NoAnswerError
 
 CONFIGMAPS, SECRETS = resource("configmaps"), resource("secrets")
 
@@ -132,6 +133,21 @@ def test_whatever_goes_wrong_is_tried_again_after_a_pause(error: Exception, capl
     assert [r.getMessage() for r in unexpected] == (
         ["pods: list and watch failed"] * 2 if isinstance(error, ValueError) else []
     )
+
+
+@pytest.mark.parametrize(("code", "complaints"), [(401, 1), (403, 1), (500, 0)])
+def test_that_it_may_not_look_is_said_once(code: int, complaints: int, caplog: pytest.LogCaptureFixture) -> None:
+    """It does not heal by itself, and without a word a component would wait for ever."""
+    no = failure(code, "No", "you cannot")
+    reflect(Asked(no, no, listed(5, "a"), [9999]), 60)
+    said = [r.getMessage() for r in caplog.records if r.levelname == "ERROR"]
+    assert said == ["failed to list pods: you cannot"] * complaints
+
+
+def test_a_watch_without_an_answer_is_asked_for_again_and_nothing_is_listed_anew() -> None:
+    script = Asked(listed(5), NoAnswerError("away"), [9999])
+    reflect(script, 60)
+    assert script.asked == ["list 0", "watch 5", "watch 5"]
 
 
 @pytest.mark.parametrize(

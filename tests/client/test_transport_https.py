@@ -19,7 +19,13 @@ from lifecycle.api.status import StatusError, not_found
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.client.rest import Client
-from lifecycle.client.transport_https import MAX_CONNECTIONS, ConnectionConfig, HTTPSTransport, ssl_context
+from lifecycle.client.transport_https import (
+    MAX_CONNECTIONS,
+    ConnectionConfig,
+    HTTPSTransport,
+    NoAnswerError,
+    ssl_context,
+)
 
 PODS = resource("pods")
 LINES = b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n{"type":"MODIFIED","object":{"metadata":{"name":"b"}}}\n'
@@ -245,13 +251,54 @@ def test_a_watch_may_be_silent_for_ever_and_any_other_request_for_half_a_minute(
             given.append(options["timeout"])
             raise aiohttp.ClientError("no")
 
-        transport._session._request = request  # type: ignore[method-assign]
+        for session in (transport._session, transport._watches):
+            session._request = request  # type: ignore[method-assign]
         with pytest.raises(ConnectionError, match="no"):
             await transport.round_trip(Request("GET", "/x", query=query))
         await transport.close()
 
     asyncio.run(main())
     assert (given[0].total, given[0].sock_connect) == ((None, 32.0) if watching else (32.0, None))
+
+
+def test_no_answer_is_a_broken_connection_and_a_refusal() -> None:
+    """So components that know only refusals go on trying, and those that tell the two apart can."""
+
+    async def main() -> None:
+        transport = HTTPSTransport(ConnectionConfig("http://127.0.0.1:1"))
+        for kind in (ConnectionError, StatusError):
+            with pytest.raises(kind, match="Cannot connect") as caught:
+                await Client(transport, "test/v1").get(PODS, "x", "ns")
+            assert isinstance(caught.value, NoAnswerError)
+            assert (caught.value.code, caught.value.reason) == (503, "ServiceUnavailable")
+            assert str(caught.value) == caught.value.message
+        await transport.close()
+
+    asyncio.run(main())
+
+
+def test_who_takes_too_long_gave_no_answer() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(30)
+        return web.Response()
+
+    with pytest.raises(NoAnswerError, match=r"GET http://.*/x: no answer within 0 s"):
+        ask(handler, Request("GET", "/x"), timeout=0.05)
+
+
+def test_watches_do_not_use_up_the_connections_of_others() -> None:
+    """A component may watch more resources than it may have requests on their way."""
+
+    async def main() -> None:
+        transport = HTTPSTransport(ConnectionConfig("https://127.0.0.1:1"))
+        connector = transport._watches.connector
+        assert connector is not None
+        assert connector is not transport._session.connector
+        assert connector.limit == 0
+        await transport.close()
+        assert transport._watches.closed
+
+    asyncio.run(main())
 
 
 def test_a_refused_watch_is_an_answer() -> None:

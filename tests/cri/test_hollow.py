@@ -169,8 +169,11 @@ def test_images_are_there_pulled_or_unknown() -> None:
         assert present is not None
         assert present.repo_tags[0] == "docker.io/library/nginx:1.14.2"
         assert await runtime.image_status("nginx") is None
-        assert re.fullmatch(r"docker.io/library/nginx@sha256:[0-9a-f]{64}", await runtime.pull_image("nginx"))
-        assert await runtime.image_status("docker.io/nginx:latest") is not None
+        reference = await runtime.pull_image("nginx")
+        pulled = await runtime.image_status("docker.io/nginx:latest")
+        assert pulled is not None
+        assert re.fullmatch(r"docker.io/library/nginx@sha256:[0-9a-f]{64}", pulled.repo_digests[0])
+        assert reference == pulled.id, "a kubelet keeps its records of pulls by what it is told here"
         for name in ("nope.invalid/none:1", "image-that-does-not-exist", "secret/thing"):
             with pytest.raises(RuntimeServiceError):
                 await runtime.pull_image(name)

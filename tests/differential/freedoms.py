@@ -46,6 +46,28 @@ def _without_order(answer: Any) -> Any:
     return {**answer, "body": {**body, "message": "", "details": {**body["details"], "causes": ordered}}}
 
 
+def _only_lists_in_another_order(real: Any, ours: Any, others: Sequence[Any]) -> bool:
+    """All the same but for the order of lists whose order the real server itself was seen to change."""
+    differ = _reordered(real, ours)
+    if not differ:
+        return False
+    chance = set().union(*(_reordered(real, other) or () for other in others))
+    return differ <= chance
+
+
+def _reordered(one: Any, other: Any, path: str = "") -> set[str] | None:
+    """Where lists have the same items in another order; None if there is another difference."""
+    if one == other:
+        return set()
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        parts = [_reordered(one[key], other[key], f"{path}.{key}") for key in one]
+        return None if None in parts else set().union(*(part for part in parts if part))
+    if isinstance(one, list) and isinstance(other, list):
+        first, second = (sorted(json.dumps(item, sort_keys=True) for item in items) for items in (one, other))
+        return {path} if first == second else None
+    return None
+
+
 _EMPTY = re.compile(r"(?<=[:+ ])(\[\]|\{\}|null)")
 
 
@@ -69,6 +91,12 @@ FREEDOMS = (
         "The same chance, where there are too many orders to meet ours by asking again: the causes are the same, and the real server"
         " was seen to change their order.",
         _only_causes_in_another_order,
+    ),
+    Freedom(
+        "lists in any order",
+        "The same chance where a list is made from a cache, which is a map: what somebody may do, rule by rule. Granted only for lists"
+        " that the real server, asked the same again, gave in more than one order.",
+        _only_lists_in_another_order,
     ),
     Freedom(
         "empty or nothing",

@@ -115,10 +115,29 @@ def test_each_excuse_excuses_its_own_and_nothing_else() -> None:
     assert explained(one, other, [one, one]) is None  # it keeps to its order
     assert explained(one, _refusal("b a", "b", "z"), [_refusal("x", "b", "a")]) is None
     empty, nothing = _refusal("spec: Invalid value: {}: no"), _refusal("spec: Invalid value: null: no")
-    assert explained(empty, nothing, [empty]) is FREEDOMS[2]
+    assert explained(empty, nothing, [empty]) is FREEDOMS[3]
     assert explained(empty, _refusal("spec: Invalid value: 0: no"), [empty]) is None
     assert explained({**empty, "status": 200}, {**nothing, "status": 200}, [empty]) is None
     assert all(freedom.reason.count(" ") > 8 for freedom in FREEDOMS)
+
+
+def test_a_list_may_have_another_order_only_where_the_real_one_changes_its_order() -> None:
+    def rules(*order: Any, other: Any = ("x", "y")) -> Any:
+        return {"status": 201, "body": {"rules": list(order), "other": list(other)}}
+
+    one, swapped, third = (
+        rules({"a": 1}, {"b": 2}, {"c": 3}),
+        rules({"b": 2}, {"a": 1}, {"c": 3}),
+        rules({"c": 3}, {"a": 1}, {"b": 2}),
+    )
+    assert explained(one, swapped, [one, third]) is FREEDOMS[2]
+    assert explained(one, swapped, [one, one]) is None  # it keeps to its order
+    assert explained(one, rules({"b": 2}, {"a": 1}), [third]) is None  # one is missing
+    assert explained(one, rules({"b": 2}, {"a": 9}, {"c": 3}), [third]) is None  # one is another
+    assert explained(one, {**swapped, "status": 200}, [third]) is None
+    assert (
+        explained(one, rules({"b": 2}, {"a": 1}, {"c": 3}, other=("y", "x")), [third]) is None
+    )  # that one never changed
 
 
 def test_a_case_is_shrunk_to_what_shows_it() -> None:

@@ -119,9 +119,10 @@ class RealControlPlane:
         self._controllers = controllers
         folder.mkdir(parents=True, exist_ok=True)
         self._authority = kept_authority(self.pki)
-        self.kubeconfig = self._identity("kubernetes-admin", MASTERS, context=context)
+        self.kubeconfig = self.identity("kubernetes-admin", MASTERS, context=context)
 
-    def _identity(self, user: str, *groups: str, context: str = "bare") -> Path:
+    def identity(self, user: str, *groups: str, context: str = "bare") -> Path:
+        """The kubeconfig of a user."""
         name = user.removeprefix("system:")
         path = self.folder / f"{name}.kubeconfig"
         return identity(self._authority.certificates, self.url, path, user, *groups, context=context)
@@ -136,9 +137,9 @@ class RealControlPlane:
             self._run(Program([programs / "kube-apiserver", *flags], folder / "kube-apiserver.log"))
             self._wait()
             if self._controllers:
-                manager = self._identity("system:kube-controller-manager")
+                manager = self.identity("system:kube-controller-manager")
                 self._run(real_controller_manager(manager, folder, self.pki))
-                self._run(real_scheduler(self._identity("system:kube-scheduler"), folder))
+                self._run(real_scheduler(self.identity("system:kube-scheduler"), folder))
         except BaseException:
             self.stop()
             raise
@@ -148,6 +149,7 @@ class RealControlPlane:
         certificates, pki = self._authority.certificates, self.pki
         for name, pair in (
             ("apiserver", certificates.server_certificate()),
+            ("kubelet-client", certificates.client_certificate("kube-apiserver-kubelet-client", [MASTERS])),
             ("front-proxy-client", self._authority.front_proxy.client_certificate("front-proxy-client")),
         ):
             for suffix, content in zip((".crt", "-key.pem"), pair, strict=True):
@@ -172,6 +174,9 @@ class RealControlPlane:
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--proxy-client-cert-file={pki / 'front-proxy-client.crt'}",
             f"--proxy-client-key-file={pki / 'front-proxy-client-key.pem'}",
+            f"--kubelet-client-certificate={pki / 'kubelet-client.crt'}",
+            f"--kubelet-client-key={pki / 'kubelet-client-key.pem'}",
+            "--kubelet-preferred-address-types=InternalIP",
             "--allow-privileged=true",
         ]
 

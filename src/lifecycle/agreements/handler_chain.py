@@ -60,11 +60,7 @@ LATENCY = "apiserver.latency.k8s.io/"
 def recorded_events(recording: Recording) -> list[Object]:
     """The audit log of the journey; nothing if it was not recorded."""
     path = recording.path / "audit" / "journey.jsonl"
-    return (
-        [json.loads(line) for line in path.read_text().splitlines()]
-        if path.is_file()
-        else []
-    )
+    return list(recording.audit("journey")) if path.is_file() else []
 
 
 def requests_of(events: list[Object]) -> Iterator[list[Object]]:

@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,21 @@ def with_own_etcd(scene: Callable[[GenericAPIServer, Client], Awaitable[Any]]) -
     """What the scene returns, played on an API server over a real etcd; a line that
     says why not, where there is none.
     """
+
+    async def alone(servers: Sequence[GenericAPIServer]) -> Any:
+        [server] = servers
+        transport = server.in_process_transport(ADMIN)
+        return await scene(server, Client(transport, user_agent("kubectl")))
+
+    return with_servers_over_etcd(alone, 1)
+
+
+def with_servers_over_etcd(
+    scene: Callable[[Sequence[GenericAPIServer]], Awaitable[Any]], count: int
+) -> Any:
+    """The same with several API servers over one etcd, of which each has its own
+    caches.
+    """
     binary = shutil.which("etcd")
     if binary is None:
         return ABSENT
@@ -40,19 +55,15 @@ def with_own_etcd(scene: Callable[[GenericAPIServer, Client], Awaitable[Any]]) -
         with tempfile.TemporaryDirectory() as place:
             url, command = _command(binary or "", Path(place))
             process = await asyncio.to_thread(_started, command)
+            servers: list[GenericAPIServer] = []
             try:
-                server = create_server_chain(await _opened(url))
-                await server.start()
-                try:
-                    return await scene(
-                        server,
-                        Client(
-                            server.in_process_transport(ADMIN), user_agent("kubectl")
-                        ),
-                    )
-                finally:
-                    await server.stop()
+                for _ in range(count):
+                    servers.append(create_server_chain(await _opened(url)))
+                    await servers[-1].start()
+                return await scene(servers)
             finally:
+                for server in servers:
+                    await server.stop()
                 process.kill()
                 process.wait()
 

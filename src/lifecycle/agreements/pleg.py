@@ -25,16 +25,30 @@ from lifecycle.cri.apis.container import (
     ContainerState,
     ContainerStatus,
 )
+from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxMetadata,
     PodSandboxState,
     PodSandboxStatus,
 )
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.pleg.generic import GenericPLEG, PodLifecycleEvent
+from lifecycle.kubelet.pleg.generic import (
+    EventedPLEG,
+    GenericPLEG,
+    PodLifecycleEvent,
+)
 
 _REMOVED = re.compile(r'(\d\d:\d\d:\d\d)\.\d+ .*"RemoveContainer" containerID="(\w+)"')
+_UNHEALTHY = re.compile(r"PLEG is not healthy: ([^,\]]*)")
+HEALTH = "complaints about the looks themselves"
 STARTED, DIED, REMOVED = "ContainerStarted", "ContainerDied", "ContainerRemoved"
+_TYPES = {
+    STARTED: ContainerEventType.STARTED,
+    DIED: ContainerEventType.STOPPED,
+    REMOVED: ContainerEventType.DELETED,
+}
+"""What a runtime calls them."""
+_TOLD = {kind: name for name, kind in _TYPES.items()}
 
 
 @dataclass(slots=True)
@@ -177,20 +191,76 @@ def our_events(lives: list[Life]) -> list[PodLifecycleEvent]:
     return told
 
 
+def heard(lives: list[Life], *, served: bool) -> tuple[dict[str, list[str]], list[str]]:
+    """What our evented PLEG tells of each container, however it came to know; and what
+    it says against its own health on the way. `served`: the runtime tells of everything
+    itself; else it never says a word, and the looks have to find out.
+    """
+    news = sorted(
+        (at, life.pod, life.id, kind)
+        for life in lives
+        for kind, at in zip(
+            (STARTED, DIED, REMOVED),
+            (life.started, life.finished, life.removed),
+            strict=True,
+        )
+        if at is not None and kind in life.events()
+    )
+    told: dict[str, list[str]] = {}
+    complaints: dict[str, None] = {}
+
+    def hear(event: ContainerEventResponse) -> None:
+        told.setdefault(event.container_id, []).append(_TOLD[event.type])
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        begin, zero = news[0][0] - 0.5, loop.time()
+        pleg = EventedPLEG(cast(Any, _Runtime(lives, begin)), hear)
+        looking = asyncio.create_task(pleg.run())
+        for at, pod, container_id, kind in news:
+            await asyncio.sleep(zero + at - begin - loop.time())
+            complaints.update({pleg.healthy(): None} if pleg.healthy() else {})
+            if served:
+                pleg.event(
+                    ContainerEventResponse(container_id, _TYPES[kind], 0, "", pod)
+                )
+        await asyncio.sleep(2)
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+    on_virtual_time(main())
+    return told, list(complaints)
+
+
+def recorded_complaints(recording: Recording) -> list[str]:
+    """What the nodes' kubelets said against the health of their looks."""
+    complaints: list[str] = []
+    for node in recording.nodes():
+        file = recording.path / "node" / node / "kubelet-log.txt"
+        complaints += _UNHEALTHY.findall(file.read_text() if file.is_file() else "")
+    return complaints
+
+
 def pleg_agreement(recording: Recording) -> AgreementTable:
     """A row for each pod: what became of its containers, in the order in which they
     started.
     """
     lives = sorted(recorded_lives(recording), key=lambda life: life.started)
     events = our_events(lives)
+    ways, complaints = {}, []
+    for way, served in (("told by the runtime", True), ("which never tells", False)):
+        ways[way], said = heard(lives, served=served)
+        complaints += said
     table = AgreementTable(
         "PLEG",
         "lifecycle",
         f"recording {recording.provenance}",
         lambda table: (
-            f"{len(lives)} containers of {len(table.computed)} pods started, ended and"
-            " were removed on real nodes. Our PLEG looks at the same containers each"
-            f" second, and finds out what happened: {table.outcome('rows')}."
+            f"{len(lives)} containers of {len(table.computed) - 1} pods started, ended"
+            " and were removed on real nodes. Our PLEG looks at the same containers"
+            " each second, and finds out what happened; and again with a runtime that"
+            " tells it, and with one that should and does not:"
+            f" {table.outcome('rows')}."
         ),
     )
     for pod in dict.fromkeys(life.pod for life in lives):
@@ -206,8 +276,29 @@ def pleg_agreement(recording: Recording) -> AgreementTable:
             pod,
             _short(mine),
             _short(theirs),
-            compare({**mine, "sandbox": sandbox}, {**theirs, "sandbox": [STARTED]}),
+            compare(
+                {
+                    **mine,
+                    "sandbox": sandbox,
+                    **{
+                        way: {each: told.get(each, []) for each in theirs}
+                        for way, told in ways.items()
+                    },
+                },
+                {**theirs, "sandbox": [STARTED], **dict.fromkeys(ways, theirs)},
+            ),
         )
+    theirs_said = recorded_complaints(recording)
+    table.add(
+        "health",
+        HEALTH,
+        f"{len(complaints)} complaints",
+        f"{len(theirs_said)} complaints",
+        compare(
+            {"how many": len(complaints), "which": complaints},
+            {"how many": len(theirs_said), "which": theirs_said},
+        ),
+    )
     return table
 
 

@@ -42,7 +42,8 @@ def typed_again(lines: dict[str, Transcript]) -> dict[str, Typed]:
         typed = {}
         for name, transcript in lines.items():
             argv = [word for word in transcript.argv if not word.startswith("-v=")]
-            typed[name] = await type_line(argv, transport, namespace=NAMESPACE)
+            argv.append(f"--namespace={NAMESPACE}")  # which the recorder did not print
+            typed[name] = await type_line(argv, transport)
             await asyncio.sleep(SETTLED)
         return typed
 

@@ -60,16 +60,23 @@ class Named(str):
     __slots__ = ()
 
 
+def named(value: Any) -> Any:
+    """A value of such a type if it is a text, else itself."""
+    return Named(value) if isinstance(value, str) else value
+
+
 @dataclass(slots=True, frozen=True)
 class FieldError:
     """One error. `type` is the cause's reason, `field` a path such as
-    `spec.ports[0].name`, `bad_value` what was found there.
+    `spec.ports[0].name`, `bad_value` what was found there. `of_empty`: it comes from a
+    rule that tells an empty list from none, and there was an empty one.
     """
 
     type: str
     field: str
     bad_value: Any = ""
     detail: str = ""
+    of_empty: bool = False
 
     def body(self) -> str:
         """The message without the field: `Invalid value: -1: must be greater than or
@@ -113,9 +120,9 @@ def invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError(INVALID, field, value, detail)
 
 
-def forbidden(field: str, detail: str = "") -> FieldError:
+def forbidden(field: str, detail: str = "", *, of_empty: bool = False) -> FieldError:
     """A value that could be right elsewhere, but not here."""
-    return FieldError(FORBIDDEN, field, "", detail)
+    return FieldError(FORBIDDEN, field, "", detail, of_empty)
 
 
 def not_supported(

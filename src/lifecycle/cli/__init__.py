@@ -15,6 +15,7 @@ from lifecycle.cli.iptables_save import iptables_save
 from lifecycle.cli.kubectl import kubectl
 from lifecycle.cli.record import record
 from lifecycle.cli.refusal import Words
+from lifecycle.cli.run import run
 from lifecycle.cli.trace import trace
 from lifecycle.cli.up import up
 
@@ -27,6 +28,7 @@ def main() -> None:
 
 for command in (
     up,
+    run,
     trace,
     inspect,
     compare,

@@ -4,7 +4,6 @@ cluster.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Any
 
@@ -29,6 +28,8 @@ def iptables_save(node: str, kubeconfig: str, table: str) -> None:
     The cluster is only read: its Services, EndpointSlices and the Node. Nothing is
     installed anywhere.
     """
+    import asyncio
+
     with refusals():
         click.echo(asyncio.run(_saved(node, kubeconfig, table)), nl=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 
 import click
@@ -25,6 +24,8 @@ def kubectl(argv: tuple[str, ...]) -> None:
     It reads --kubeconfig, KUBECONFIG or ~/.kube/config as kubectl does, and keeps its
     caches where kubectl keeps them.
     """
+    import asyncio
+
     from lifecycle.kubectl.main import main
 
     with refusals():

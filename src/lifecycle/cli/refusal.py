@@ -72,40 +72,47 @@ def refusals() -> Iterator[None]:
     """Turn what can go wrong outside this program – files, sockets, clusters, time –
     into a `Refusal`.
     """
-    import urllib3
-    import yaml
-    from kubernetes.client import ApiException
-    from kubernetes.config import ConfigException
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # nobody reads any more: nothing to say, and nobody to say it to
+    except Exception as error:
+        line = _in_one_line(error)
+        if line is None:
+            raise
+        raise Refusal(line) from None
 
+
+def _in_one_line(error: Exception) -> str | None:
+    """What went wrong outside this program, or None."""
     from lifecycle.api.extras import MissingExtraError
     from lifecycle.api.status import StatusError
     from lifecycle.etcd.store import StoreError
     from lifecycle.inspector import InspectorError
 
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # nobody reads any more: nothing to say, and nobody to say it to
-    except TimeoutError as error:
-        raise Refusal(str(error) or "it took too long") from None
-    except OSError as error:
+    if isinstance(error, TimeoutError):
+        return str(error) or "it took too long"
+    if isinstance(error, OSError):
         where = error.filename2 or error.filename
-        raise Refusal(
-            f"{where}: {error.strerror}" if where and error.strerror else str(error)
-        ) from None
-    except (
-        InspectorError,
-        MissingExtraError,
-        UnicodeDecodeError,
-        ValueError,
-        StatusError,
-        StoreError,
-        ConfigException,
-    ) as error:
-        raise Refusal(str(error)) from None
-    except yaml.YAMLError as error:
-        raise Refusal(f"not readable as YAML: {error}") from None
-    except urllib3.exceptions.HTTPError as error:
-        raise Refusal(f"the cluster does not answer: {error}") from None
-    except ApiException as error:
-        raise Refusal(f"the cluster refuses: {error.status} {error.reason}") from None
+        return f"{where}: {error.strerror}" if where and error.strerror else str(error)
+    ours = (InspectorError, MissingExtraError, StatusError, StoreError)
+    if isinstance(
+        error, (*ours, ValueError, *_loaded("kubernetes.config", "ConfigException"))
+    ):
+        return str(error)
+    if isinstance(error, _loaded("yaml", "YAMLError")):
+        return f"not readable as YAML: {error}"
+    if isinstance(error, _loaded("urllib3.exceptions", "HTTPError")):
+        return f"the cluster does not answer: {error}"
+    if isinstance(error, _loaded("kubernetes.client", "ApiException")):
+        refused: Any = error
+        return f"the cluster refuses: {refused.status} {refused.reason}"
+    return None
+
+
+def _loaded(library: str, name: str) -> tuple[type[Exception], ...]:
+    """A library's error, if the library is loaded. What nobody has loaded nobody has
+    raised, and to load it here takes longer than most words of the command.
+    """
+    module = sys.modules.get(library)
+    return () if module is None else (getattr(module, name),)

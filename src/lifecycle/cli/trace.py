@@ -4,8 +4,6 @@ cluster.
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -79,6 +77,8 @@ def trace(
     Without a command it is the book's own: kubectl create deployment nginx
     --image=nginx --replicas=3
     """
+    import asyncio
+
     from rich.console import Console
 
     from lifecycle.cluster.background import new_event_loop
@@ -178,6 +178,8 @@ def _marks(journey: Journey, component: str, stage: str) -> str:
 
 def as_document(journey: Journey) -> dict[str, Any]:
     """A journey for machines; seconds throughout."""
+    import dataclasses
+
     return {
         "title": journey.title,
         "provenance": journey.provenance,

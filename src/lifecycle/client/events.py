@@ -170,11 +170,11 @@ class EventRecorder:
                     stored = await self._client.create(events, event, meta["namespace"])
             else:
                 stored = await self._client.create(events, event, meta["namespace"])
+        except OSError as error:
+            log.debug("unable to write event: %r", error)
+            return False
         except StatusError as error:
             log.debug("server rejected event: %s", error.message)
             return True
-        except (TimeoutError, OSError) as error:
-            log.debug("unable to write event: %r", error)
-            return False
         self._correlator.update_state(stored)
         return True

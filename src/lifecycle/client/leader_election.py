@@ -14,6 +14,7 @@ Left out: coordinated election, events.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from typing import Any
 
@@ -54,6 +55,23 @@ class LeaderElector:
         self._observed_at = 0.0
         self._rng = random.Random(identity)
         self.is_leader = False
+        self.problem = ""
+        """Why the last attempt that failed did, where nobody else holds the lease."""
+
+    @property
+    def holder(self) -> str:
+        """Who held the lease when it was last looked at; empty: nobody."""
+        spec = (self._observed or {}).get("spec") or {}
+        return str(spec.get("holderIdentity") or "")
+
+    def check(self, max_tolerable_expired_lease: float = 20.0) -> str:
+        """What is wrong if it still takes itself for the leader so many seconds after
+        its lease has run out; else empty. Upstream: `LeaderElector.Check`.
+        """
+        late = asyncio.get_running_loop().time() - self._observed_at
+        if self.is_leader and late > self._lease_duration + max_tolerable_expired_lease:
+            return f"failed election to renew leadership on lease {self._name}"
+        return ""
 
     async def acquire(self) -> None:
         """Wait until this one leads."""
@@ -63,12 +81,19 @@ class LeaderElector:
             )
 
     async def renew(self) -> None:
-        """Keep renewing; returns when leadership is lost."""
+        """Keep renewing; returns when leadership is lost. A server that says nothing at
+        all is waited for until then, and no longer.
+        """
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             await asyncio.sleep(self._retry_period)
-            if await self.try_acquire_or_renew():
+            renewed, now = False, loop.time()
+            until = max(last + self._renew_deadline, now + self._retry_period)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    renewed = await self.try_acquire_or_renew()
+            if renewed:
                 last = loop.time()
             elif loop.time() - last >= self._renew_deadline or self._held_by_other():
                 self.is_leader = False
@@ -101,7 +126,8 @@ class LeaderElector:
             ):
                 return False
             return self._hold(await self._write(lease))
-        except (StatusError, OSError):
+        except (StatusError, OSError) as error:
+            self.problem = str(error)
             return False  # lost a race, or the server is away: the caller tries again
 
     async def release(self) -> bool:
@@ -145,8 +171,7 @@ class LeaderElector:
         return self.is_leader
 
     def _held_by_other(self) -> bool:
-        holder = (self._observed or {}).get("spec", {}).get("holderIdentity", "")
-        return bool(holder) and holder != self.identity
+        return bool(self.holder) and self.holder != self.identity
 
     def _observe(self, lease: Object) -> None:
         if self._observed is None or self._observed["spec"] != lease["spec"]:

@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 MIN_WATCH_TIMEOUT = 300
 VERY_SHORT_WATCH = 1.0
+UNAUTHORIZED, FORBIDDEN = 401, 403
 GONE, TOO_MANY_REQUESTS, TIMEOUT = 410, 429, 504
 
 
@@ -129,6 +130,7 @@ class Reflector:
         """Whether the server refused the revision we are at even for a list: then only
         the newest will do.
         """
+        self._complained = False
         self.last_sync_resource_version = ""
 
     async def run(self) -> None:
@@ -139,12 +141,21 @@ class Reflector:
             except ExpiredError as error:
                 log.debug("%s: %s", self._resource.plural, error)
             except StatusError as error:
-                log.debug("%s: %s", self._resource.plural, error.message)
+                self._complain(error)
             except (TimeoutError, OSError, EOFError) as error:
                 log.debug("%s: %r", self._resource.plural, error)
             except Exception:
                 log.exception("%s: list and watch failed", self._resource.plural)
             await asyncio.sleep(self._backoff.delay())
+
+    def _complain(self, error: StatusError) -> None:
+        """That we may not look does not heal by itself: somebody has to hear of it, but
+        not with each attempt.
+        """
+        level = logging.DEBUG
+        if error.code in (UNAUTHORIZED, FORBIDDEN) and not self._complained:
+            level, self._complained = logging.ERROR, True
+        log.log(level, "failed to list %s: %s", self._resource.plural, error.message)
 
     async def list_and_watch(self) -> None:
         """One list and watches after it. Raises ExpiredError, and whatever the
@@ -294,13 +305,13 @@ class Reflector:
         while True:
             try:
                 return await self._open_watch(self.last_sync_resource_version)
+            except ConnectionError as error:
+                log.debug("%s: %r", self._resource.plural, error)
             except StatusError as error:
                 if error.code == GONE:
                     raise ExpiredError(error.message) from error
                 if error.code != TOO_MANY_REQUESTS:
                     raise
-            except ConnectionError as error:
-                log.debug("%s: %r", self._resource.plural, error)
             await asyncio.sleep(self._backoff.delay())
 
     def _handle(self, frame: WatchFrame) -> None:

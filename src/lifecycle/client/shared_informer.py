@@ -233,6 +233,11 @@ class SharedInformerFactory:
         for informer in list(self._informers.values()):
             informer.start()
 
+    @property
+    def has_synced(self) -> bool:
+        """Whether every informer asked for so far has."""
+        return all(informer.has_synced for informer in self._informers.values())
+
     async def wait_for_cache_sync(self) -> None:
         """Wait until every informer asked for so far has synced; starts them if need
         be.

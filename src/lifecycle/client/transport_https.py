@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 from lifecycle.api import fast_json
 from lifecycle.api.late_import import late_import
 from lifecycle.api.query_params import bool_parameter
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 if TYPE_CHECKING:
@@ -30,6 +31,29 @@ else:
     aiohttp = late_import("aiohttp")
 
 MAX_CONNECTIONS = 100
+"""At once, for everything but watches: each of those keeps a connection to itself, and
+they must not use up those that writes need.
+"""
+
+
+class NoAnswerError(StatusError, ConnectionError):
+    """The server was not reached, or did not answer in time.
+
+    Both: an `OSError`, for those who try again only then, and a refusal for everybody
+    else. For a component nothing is left to do but what it does after a 503.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "status": "Failure",
+                "message": message,
+                "reason": "ServiceUnavailable",
+                "code": 503,
+            }
+        )
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,10 +98,9 @@ def ssl_context(config: ConnectionConfig) -> ssl.SSLContext:
 
 class HTTPSTransport:
     """A `Transport` over HTTPS. Make it on the loop that uses it; `close` it at the
-    end.
+    end. A header's value with newlines is sent as several headers.
 
-    Raises OSError (aiohttp's connection errors are OSErrors or are made into them) when
-    the server cannot be reached.
+    Raises NoAnswerError when the server cannot be reached.
     """
 
     def __init__(self, config: ConnectionConfig, *, timeout: float = 32.0) -> None:
@@ -88,8 +111,12 @@ class HTTPSTransport:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._server_name = config.server_name or None
         ssl_setting = ssl_context(config) if self._base.startswith("https:") else True
-        connector = aiohttp.TCPConnector(ssl=ssl_setting, limit=MAX_CONNECTIONS)
-        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
+
+        def session(limit: int) -> aiohttp.ClientSession:
+            connector = aiohttp.TCPConnector(ssl=ssl_setting, limit=limit)
+            return aiohttp.ClientSession(connector=connector, auto_decompress=True)
+
+        self._session, self._watches = session(MAX_CONNECTIONS), session(0)
 
     async def round_trip(self, request: Request) -> Response:
         """Send, and read the answer; a successful watch's answer comes as a stream of
@@ -109,12 +136,17 @@ class HTTPSTransport:
             if watching
             else self._timeout
         )
+        session = self._watches if watching else self._session
         try:
-            answer = await self._session.request(
+            answer = await session.request(
                 request.method,
                 _exact(url),
                 data=body or None,
-                headers=headers,
+                headers=[
+                    (name, each)
+                    for name, several in headers.items()
+                    for each in several.split("\n")
+                ],
                 timeout=timeout,
                 server_hostname=self._server_name,
                 allow_redirects=False,
@@ -127,7 +159,12 @@ class HTTPSTransport:
             async with answer:
                 data = await answer.read()
         except aiohttp.ClientError as error:
-            raise ConnectionError(str(error)) from error
+            raise NoAnswerError(str(error)) from error
+        except TimeoutError as error:
+            seconds = f"{self._timeout.total:.0f} s"
+            raise NoAnswerError(
+                f"{request.method} {url}: no answer within {seconds}"
+            ) from error
         obj: Object | None = None
         if answer_headers.get("content-type", "").startswith("application/json"):
             obj = fast_json.loads(data)
@@ -141,6 +178,7 @@ class HTTPSTransport:
     async def close(self) -> None:
         """Close all connections; open watches end."""
         await self._session.close()
+        await self._watches.close()
 
 
 def _exact(url: str) -> aiohttp.typedefs.StrOrURL:
@@ -166,6 +204,10 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
                     event = fast_json.loads(line)
                     yield WatchFrame(event["type"], event["object"])
     except aiohttp.ClientError as error:
-        raise ConnectionError(str(error)) from error
+        raise NoAnswerError(str(error)) from error
     finally:
+        connection = answer.connection
+        if connection is not None and connection.transport is not None:
+            # nothing is to be said any more: no waiting for the other side's farewell
+            connection.transport.abort()
         answer.close()

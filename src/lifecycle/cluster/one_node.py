@@ -151,21 +151,35 @@ Scene = Callable[[OneNode], Awaitable[T]]
 
 
 def on_one_node(
-    scene: Scene[T], *, local: dict[str, Any] | None = None, **settings: Any
+    scene: Scene[T],
+    *,
+    local: dict[str, Any] | None = None,
+    runtime: Callable[..., NotingRuntime] = NotingRuntime,
+    dependencies: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> T:
-    """Play a scene. `local`: more of `LocalNode`'s settings; `settings`: more of the
-    kubelet's.
+    """Play a scene. `local`: more of `LocalNode`'s settings; `runtime` makes the
+    node's; `dependencies`: more of what the kubelet is given; `settings`: more of its
+    own.
     """
 
     async def main() -> T:
         with TemporaryDirectory() as directory:
-            return await _play(scene, Path(directory), local or {}, settings)
+            place = Path(directory)
+            return await _play(
+                scene, place, local or {}, runtime, dependencies or {}, settings
+            )
 
     return on_virtual_time(main())
 
 
 async def _play(
-    scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]
+    scene: Scene[T],
+    directory: Path,
+    local: dict[str, Any],
+    make_runtime: Callable[..., NotingRuntime],
+    dependencies: dict[str, Any],
+    settings: dict[str, Any],
 ) -> T:
     clock, names = Clock(), NameSource(1)
     server = create_server_chain(MemoryStore(), clock=clock, names=names)
@@ -186,7 +200,7 @@ async def _play(
     }
     rng = random.Random(1)
     options.setdefault("random_name", lambda: f"{rng.getrandbits(32):08x}")
-    runtime = NotingRuntime(clock=clock, names=names)
+    runtime = make_runtime(clock=clock, names=names)
     asked: list[tuple[str, str]] = []
     user, groups = node_user(NODE)
     transport = _Noting(server.in_process_transport(UserInfo(user, groups)), asked)
@@ -209,7 +223,13 @@ async def _play(
 
     kubelet = new_main_kubelet(
         config,
-        Dependencies(Client(transport, "kubelet"), runtime, clock, on_step=on_step),
+        Dependencies(
+            Client(transport, "kubelet"),
+            runtime,
+            clock,
+            on_step=on_step,
+            **dependencies,
+        ),
     )
     stage = OneNode(
         admin, kubelet, runtime, directory, clock, steps, watchers, asked=asked

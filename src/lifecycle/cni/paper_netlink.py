@@ -15,7 +15,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.cni.addresses import Interface
+from lifecycle.cni.addresses import Interface, Network
 from lifecycle.cni.netlink.addr import SCOPE_LINK, SCOPE_NOWHERE
 from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.link import Link, LinkNotFoundError
@@ -144,22 +144,22 @@ class PaperNetlink(Netlink):
 
     def route_add(self, route: Route) -> None:
         """Raises OSError if there is one to the same destination."""
-        if any(one.destination == route.destination for one in self._routes):
+        if any(_way(one) == _way(route) for one in self._routes):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         self._routes.append(route)
 
     def route_replace(self, route: Route) -> None:
         """In place of one to the same destination."""
-        self._routes = [
-            one for one in self._routes if one.destination != route.destination
-        ] + [route]
+        self._routes = [one for one in self._routes if _way(one) != _way(route)] + [
+            route
+        ]
 
     def route_del(self, route: Route) -> None:
         """Raises OSError if it is not there."""
         same = [
             one
             for one in self._routes
-            if one.destination == route.destination
+            if _way(one) == _way(route)
             and route.scope in (SCOPE_NOWHERE, one.scope)
             and one.link == route.link
         ]
@@ -192,6 +192,12 @@ class PaperNetlink(Netlink):
     def neighbours(self, index: int, *, bridge: bool = False) -> list[Neighbour]:
         """An interface's entries."""
         return [one for one in (self.fdb if bridge else self.arp) if one.link == index]
+
+
+def _way(route: Route) -> tuple[Network | None, int]:
+    """Where a route leads to. Each family has a default route of its own."""
+    gateway = route.gateway if route.destination is None else None
+    return route.destination, gateway.version if gateway else 0
 
 
 def attach_on_paper(

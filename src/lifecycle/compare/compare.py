@@ -102,7 +102,8 @@ class _Comparer:
         """Any two values; `kind` is that of the object they are in, where it says so
         itself.
         """
-        ours, theirs = _opened(ours, theirs), _opened(theirs, ours)
+        if isinstance(ours, Masked) or isinstance(theirs, Masked):
+            ours, theirs = _opened(ours, theirs), _opened(theirs, ours)
         if isinstance(ours, dict) and isinstance(theirs, dict) and (ours or theirs):
             self.maps(ours, theirs, path)
         elif isinstance(ours, list) and isinstance(theirs, list) and (ours or theirs):
@@ -112,7 +113,9 @@ class _Comparer:
 
     def leaf(self, ours: Any, theirs: Any, path: str) -> None:
         """Two scalars, or two values of different shape."""
-        fields = max(count_leaves(ours), count_leaves(theirs))
+        fields = 1
+        if isinstance(ours, dict | list) or isinstance(theirs, dict | list):
+            fields = max(count_leaves(ours), count_leaves(theirs))
         self.result.total += fields
         if self.same(ours, theirs):
             self.result.equal += fields
@@ -125,6 +128,8 @@ class _Comparer:
         """Equal values, or placeholders for partners (whose freedoms are counted
         here).
         """
+        if not isinstance(ours, Masked) and not isinstance(theirs, Masked):
+            return _equal(ours, theirs)
         our_marks, their_marks = marks_of(ours), marks_of(theirs)
         if not our_marks or not their_marks:
             return self.half_masked(our_marks or their_marks, ours, theirs)
@@ -182,12 +187,16 @@ class _Comparer:
         their_keys = {str(key): key for key in theirs}
         for key, item in ours.items():
             there = their_keys.pop(str(key), None)
-            where = f"{path}/{key}"
-            if there is None or not self.same(key, there):
+            if there is None or not (_plain(key, there) or self.same(key, there)):
+                where = f"{path}/{key}"
                 self.missing(item, ABSENT, where)
                 if there is not None:
                     self.missing(ABSENT, theirs[there], where)
+            elif _plain(item, theirs[there]):
+                self.result.total += 1
+                self.result.equal += 1
             else:
+                where = f"{path}/{key}"
                 self.value(item, theirs[there], where, str(ours.get("kind", "")))
         for text, key in their_keys.items():
             self.missing(ABSENT, theirs[key], f"{path}/{text}")
@@ -364,6 +373,17 @@ def _opened(value: Any, other: Any) -> Any:
         if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict)
         else value
     )
+
+
+def _plain(ours: Any, theirs: Any) -> bool:
+    """Whether both are the same scalar, no placeholder: most fields are, and there is
+    nothing more to ask.
+    """
+    kind = type(ours)
+    return kind in _SCALARS and type(theirs) is kind and bool(ours == theirs)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _canonical(item: Any) -> str:

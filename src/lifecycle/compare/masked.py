@@ -96,15 +96,13 @@ def optional_rule(value: Any) -> str:
     """The rule that lets the other cluster lack this whole subtree, or an empty
     string.
     """
-    if isinstance(value, dict) and value:
-        rules = {optional_rule(item) for item in value.values()}
-    elif isinstance(value, list) and value:
-        rules = {optional_rule(item) for item in value}
-    else:
-        rules = {
-            next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")
-        }
-    return rules.pop() if len(rules) == 1 else ""
+    if isinstance(value, dict | list) and value:
+        parts = iter(value.values() if isinstance(value, dict) else value)
+        rule = optional_rule(next(parts))
+        return (
+            rule if rule and all(optional_rule(part) == rule for part in parts) else ""
+        )
+    return next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")
 
 
 def count_leaves(value: Any) -> int:

@@ -32,12 +32,14 @@ class Normaliser:
     def __init__(self, placements: Placements | None = None) -> None:
         self.known = Entities(placements=placements)
         self.counts: Counter[str] = Counter()
+        self._scalars: dict[tuple[object, ...], tuple[Any, tuple[str, ...]]] = {}
 
     def learn(self, *documents: Any) -> Normaliser:
         """Read documents to learn names, uids and addresses from. Call it for all
         documents of the scope first.
         """
         self.known.learn(documents)
+        self._scalars.clear()
         return self
 
     def normalise(
@@ -63,7 +65,20 @@ class Normaliser:
             return [self._value(item, key, parent, item_kind, pod) for item in value]
         if value is None or isinstance(value, bool):
             return value
-        site = Site(key, parent, kind, pod, self.known)
+        # the same fields are answered again and again, and to every rule a value at a
+        # place is the same however often it is met; what was counted is counted again
+        again = (type(value), value, key, parent, kind, id(pod))
+        if again not in self._scalars:
+            counts, self.counts = self.counts, Counter()
+            masked = self._scalar(value, Site(key, parent, kind, pod, self.known))
+            self._scalars[again] = masked, tuple(self.counts.elements())
+            self.counts = counts
+        masked, counted = self._scalars[again]
+        for name in counted:
+            self.counts[name] += 1
+        return masked
+
+    def _scalar(self, value: Any, site: Site) -> Any:
         for rule in FIELD_RULES:
             masked = rule.mask(value, site)
             if masked is not None:

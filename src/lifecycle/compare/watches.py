@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lifecycle.compare.compare import Comparison, Difference
-from lifecycle.compare.masked import ABSENT, marks_of, optional_rule
+from lifecycle.compare.masked import ABSENT, Masked, marks_of, optional_rule
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.watch_freedoms import (
@@ -161,7 +161,8 @@ def _sequences(story: list[tuple[int, str, Any]]) -> Values:
     values: Values = defaultdict(list)
     last: dict[str, str] = {}
     for segment, _, document in story:
-        flat = dict(_flatten(document, ""))
+        flat: dict[str, str] = {}
+        _flatten(document, "", flat)
         for path in set(flat) | set(last):
             value = flat.get(path, ABSENT)
             where = f"{segment}:{path}"
@@ -180,11 +181,12 @@ def _sequences(story: list[tuple[int, str, Any]]) -> Values:
     }
 
 
-def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
-    """Leaves with paths. Lists keep their items' names."""
-    if isinstance(value, dict) and value and optional_rule(value):
-        yield path, "{}"
-    elif isinstance(value, dict) and value:
+def _flatten(value: Any, path: str, flat: dict[str, str]) -> None:
+    """Add leaves by their paths. Lists keep their items' names."""
+    if isinstance(value, dict) and value:
+        if optional_rule(value):
+            flat[path] = "{}"
+            return
         for key, item in value.items():
             if key == "managedFields":
                 # their order and merging follow the times of writes; the http snapshots
@@ -193,7 +195,7 @@ def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
             if key in ("endpoints", "subsets"):
                 # each endpoint has a story of its own
                 continue
-            yield from _flatten(item, f"{path}/{key}")
+            _flatten(item, f"{path}/{key}", flat)
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
             name = (
@@ -201,12 +203,17 @@ def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
                 if isinstance(item, dict)
                 else index
             )
-            yield from _flatten(item, f"{path}/{name}")
+            _flatten(item, f"{path}/{name}", flat)
+    elif not isinstance(value, Masked):
+        flat[path] = _ENCODE(value)
     elif not optional_rule(value):
         instead = next(
             (mark.instead for mark in marks_of(value) if mark.instead is not None), None
         )
-        yield path, json.dumps(value if instead is None else instead)
+        flat[path] = _ENCODE(value if instead is None else instead)
+
+
+_ENCODE = json.JSONEncoder().encode
 
 
 def _firm(value: Any) -> Any:

@@ -1,8 +1,9 @@
 """kube-controller-manager: all controllers in one process, on one set of informers.
 
 Each controller works under a client of its own, whose user agent names the service
-account it acts for, as upstream's do with `--use-service-account-credentials`; all of
-them write as field manager `kube-controller-manager`, the part before the slash.
+account it acts for, as upstream's do with `--use-service-account-credentials` (over a
+network: `client_builder_dynamic.py`); all of them write as field manager
+`kube-controller-manager`, the part before the slash.
 
 Upstream: `cmd/kube-controller-manager/app/controllermanager.go`
 (`NewControllerDescriptors`, `Run`), v1.36. Left out: leader election (see

@@ -90,7 +90,7 @@ async def main(
         credentials = Credentials(config)
         if level >= 6:
             _tell_files(flags, environ, err)
-        words = [word for word in (command, *rest[:1]) if not word.startswith("-")]
+        words = [argv[at] for at in word_positions(argv)[:2]]
         try:
             wire = connect(
                 await credentials.connection(),

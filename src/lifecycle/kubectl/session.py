@@ -250,11 +250,6 @@ class Session:
             "fieldManager": manager,
             "fieldValidation": validation,
         }
-        obj = (
-            {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}}
-            if resource.namespaced
-            else obj
-        )
         return await self.post_typed(resource.path(self.namespace), obj, query)
 
     async def post_typed(

@@ -248,12 +248,7 @@ class Kubelet:
         others = [p for p in self.pods.counted_pods() if p["metadata"]["uid"] != uid]
         node = self.registration.node_as_known()
         attributes = PodAdmitAttributes(pod, others, node, self.allocatable)
-        result = can_admit_pod(self.admit_handlers, attributes)
-        if result.admit:
-            message = self.cpu_manager.admit(pod)
-            if message:
-                return PodAdmitResult(False, "UnexpectedAdmissionError", message)
-        return result
+        return can_admit_pod(self.admit_handlers, attributes)
 
     async def _admit_with_fresh_node(self, pod: Object) -> None:
         """Labels are in the way: once more, with the node as it is now."""

@@ -62,9 +62,9 @@ class KubeletConfiguration:
     after which an idle pod is looked at again (upstream: 60), 0 for never.
     `static_pod_path`, `static_pod_url`: where manifests are that need no API server.
     `cpu_manager_state_file`: what the CPU manager remembers. `listen`: the socket of
-    its own API, which otherwise is only to be had in this process.
-    `record_events=False` saves two thirds of the requests where thousands of pods are
-    started for the numbers only.
+    its own API, which otherwise is only to be had in this process. `kube_reserved`: of
+    the capacity, what pods do not get. `record_events=False` saves two thirds of the
+    requests where thousands of pods are started for the numbers only.
     """
 
     node_name: str
@@ -84,10 +84,13 @@ class KubeletConfiguration:
     cpu_manager_state_file: Path | None = None
     eviction_hard: Sequence[Threshold] = field(default_factory=parse_thresholds)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
+    kube_reserved: Mapping[str, str] = field(default_factory=dict)
     record_events: bool = True
 
     @property
     def allocatable(self) -> Mapping[str, str]:
         """What pods may have of the capacity."""
         kept = hard_eviction_reservation(self.eviction_hard, self.capacity)
-        return node_allocatable(self.capacity, eviction_hard=kept)
+        return node_allocatable(
+            self.capacity, kube_reserved=self.kube_reserved, eviction_hard=kept
+        )

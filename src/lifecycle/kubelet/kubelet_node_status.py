@@ -113,6 +113,8 @@ class NodeRegistration:
         self._lease: Object | None = None
         self._pod_cidr = ""
         self._last_report = 0.0
+        self.registered = asyncio.Event()
+        """Set once the node is there, with its status."""
         self.node: Object = {}
         """As last heard of; empty before it is registered."""
         self.network_error = NETWORK_NOT_READY
@@ -143,6 +145,7 @@ class NodeRegistration:
         machine = self._machine
         node = self._initial_node()
         node["status"] = await self._status([])
+        told = False
         while True:
             try:
                 self.node = await self._client.create(resource("nodes"), node)
@@ -151,13 +154,18 @@ class NodeRegistration:
                 if error.code == 409:
                     await self.refresh()
                     break
-                log.debug("node %s not registered: %s", machine.name, error.message)
+                level = logging.DEBUG
+                if not told and not isinstance(error, OSError):
+                    level, told = logging.ERROR, True  # it may not heal by itself
+                text = "Unable to register node with API server: %s: %s"
+                log.log(level, text, machine.name, error.message)
             await asyncio.sleep(0.2 + self._rng.random())
         await self.renew_lease()
         await self._note_pod_cidr(machine.pod_cidr)
         if self._asks_runtime:
             await self._ask_runtime()
         await self.report_status()
+        self.registered.set()
 
     async def refresh(self) -> None:
         """Read the node anew. Raises StatusError."""

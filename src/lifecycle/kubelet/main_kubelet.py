@@ -280,6 +280,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
             predicate_handler,
             unsafe_sysctls=config.allowed_unsafe_sysctls,
             node_conditions=pressure.node_conditions,
+            allocate=cpu_manager.allocate,
         ),
         pleg=pleg,
         pod_config=pod_config,

@@ -31,7 +31,7 @@ from lifecycle.kubelet.volumemanager.references import (
 )
 from lifecycle.kubelet.volumemanager.volume_manager import MountResult
 
-MOUNT_RETRY_PERIOD = 10.0
+FIRST_MOUNT_RETRY, MOUNT_RETRY_PERIOD = 0.5, 10.0
 """Seconds until a volume that is not there on paper is looked for again."""
 
 
@@ -101,6 +101,8 @@ class PaperPodHost:
         self._references = references
         self.tokens = tokens
         self._volumes = volumes
+        self._waits: dict[str, float] = {}
+        """Seconds until the next try, by pod uid."""
         self.unified: Mapping[str, str] = {}
         self.runtime_helper: RuntimeHelper = PaperOptions(
             references.get,
@@ -137,7 +139,13 @@ class PaperPodHost:
         ]
         if self._volumes is not None and not failures:
             self._volumes.publish(pod)
-        retry_after = MOUNT_RETRY_PERIOD if failures else None
+        uid = pod["metadata"]["uid"]
+        if not failures:
+            self._waits.pop(uid, None)
+            return MountResult()
+        # what is missing is often on its way: the API server has just heard of the pod
+        retry_after = self._waits.get(uid, FIRST_MOUNT_RETRY)
+        self._waits[uid] = min(retry_after * 2, MOUNT_RETRY_PERIOD)
         return MountResult(failures, retry_after=retry_after)
 
     async def _fetch_tokens(self, pod: Object) -> list[tuple[str, str]]:
@@ -157,6 +165,7 @@ class PaperPodHost:
     async def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
         uid = pod["metadata"]["uid"]
         self.tokens.delete_for_pod(uid)
+        self._waits.pop(uid, None)
         if self._volumes is not None:
             await self._volumes.withdraw(uid)
 

@@ -18,8 +18,11 @@ from lifecycle.agreements.etcd import etcd_agreement
 from lifecycle.agreements.flow_control import HEADER, SCENARIO, flow_control_agreement
 from lifecycle.agreements.handler_chain import handler_chain_agreement
 from lifecycle.agreements.initializers import initializers_agreement
+from lifecycle.agreements.news import news_agreement
+from lifecycle.agreements.over_etcd import over_etcd_agreement
 from lifecycle.agreements.resize import resize_agreement
 from lifecycle.agreements.resource_handling import resource_handling_agreement
+from lifecycle.agreements.small_print import small_print_agreement
 from lifecycle.api.status import forbidden
 from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.union import UnionAuthorizer
@@ -278,6 +281,21 @@ JUDGED = (
         "resize_agreement",
         lambda: resize_agreement(open_recording(BARE)),
         answers=(Answers("the server, asked for more and for less", "", server_answers(("resize",), recording=BARE)),),
+    ),
+    Judged(
+        "small_print_agreement",
+        lambda: small_print_agreement(open_recording(BARE)),
+        answers=(Answers("the server, asked for what is rare", "", server_answers(("small-print",), recording=BARE)),),
+    ),
+    Judged(
+        "news_agreement",
+        lambda: news_agreement(open_recording(BARE)),
+        answers=(Answers("the server that the scheduler writes to", "", server_answers(("news",), recording=BARE)),),
+    ),
+    Judged(
+        "over_etcd_agreement",
+        lambda: over_etcd_agreement(open_recording(BARE)),
+        answers=(Answers("two servers, asked in turn", "", server_answers(("resize",), recording=BARE)),),
     ),
     Judged(
         "flow_control_agreement",

@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -24,6 +24,7 @@ from lifecycle.agreements.request_counts import cost_agreement
 from lifecycle.agreements.scheduling import scheduling_agreement
 from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
 from lifecycle.agreements.services import recorded_slices, services_agreement
+from lifecycle.agreements.whole_journey import MOMENTS, PRINTED, WRITES, whole_journey_agreement
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
@@ -172,6 +173,31 @@ def looks_twice(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "whole_journey_agreement",
+        lambda: whole_journey_agreement(open_recording()),
+        sabotages=(
+            Sabotage(
+                "nobody says that all is ready",
+                "cluster.follow.span",
+                lambda *_, **__: nullcontext(),
+                (f"{MOMENTS}$",),
+            ),
+            Sabotage(
+                "owners are not looked at",
+                "trace.journey._Family.adopt",
+                constant(False),
+                (f"{MOMENTS}$", f"{WRITES}$"),
+                because="both are told of one journey",
+            ),
+            Sabotage(
+                "a kubectl of few words",
+                "cluster.follow.run_kubectl",
+                Wrapped(lambda real: lambda argv, client, *, out, err: real(argv, client, out=err, err=err)),
+                (f"{PRINTED}$",),
+            ),
+        ),
+    ),
     Judged(
         "scaling_agreement",
         scaling_agreement,

@@ -15,6 +15,7 @@ from lifecycle.agreements.published_schemas import published_schemas_agreement
 from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
 from lifecycle.agreements.retries import retries_agreement
 from lifecycle.agreements.traced_requests import traced_requests
+from lifecycle.agreements.what_kubectl_tells import told_agreement
 from lifecycle.inspector import open_recording
 from lifecycle.kubectl.failures import CommandError
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
@@ -75,6 +76,17 @@ def explains_anything(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "told_agreement",
+        told_agreement,
+        answers=(
+            Answers(
+                "what arrives and what is told",
+                "",
+                called("agreements.what_kubectl_tells.asked", lambda answer, *_: {**answer, "exit": 9}),
+            ),
+        ),
+    ),
     Judged(
         "retries_agreement",
         retries_agreement,

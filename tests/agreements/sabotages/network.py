@@ -11,6 +11,7 @@ from lifecycle.agreements import pod_networking
 from lifecycle.agreements.dns_answers import dns_agreement
 from lifecycle.agreements.iptables_rules import iptables_agreement
 from lifecycle.agreements.overlay import PIECES, overlay_agreement
+from lifecycle.agreements.plugin_answers import plugins_agreement
 from lifecycle.agreements.pod_networking import pod_networking_agreement
 from lifecycle.inspector import open_recording
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
@@ -60,6 +61,22 @@ def from_the_end(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "plugins_agreement",
+        plugins_agreement,
+        answers=(
+            Answers(
+                "bridges on paper",
+                r"^bridge \|",
+                called("agreements.plugin_answers.our_bridge", lambda made, *_: {**made, "bridge": ["spoilt"]}),
+            ),
+            Answers(
+                "what lies on host-local's disk",
+                r"^host-local \|",
+                called("agreements.plugin_answers._disk", lambda files, *_: {**files, "spoilt": ""}),
+            ),
+        ),
+    ),
     Judged(
         "dns_agreement",
         lambda: dns_agreement(open_recording()),

@@ -9,7 +9,7 @@ from lifecycle.agreements.container_end import END, SECONDS, STEPS, container_en
 from lifecycle.agreements.container_end import EVENTS as END_EVENTS
 from lifecycle.agreements.container_runtime import container_runtime_agreement
 from lifecycle.agreements.container_start import container_start_agreement
-from lifecycle.agreements.pleg import REMOVED, STARTED, pleg_agreement
+from lifecycle.agreements.pleg import HEALTH, REMOVED, STARTED, pleg_agreement
 from lifecycle.agreements.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
 from lifecycle.agreements.pod_sync import MOUNTS, pod_sync_agreement
 from lifecycle.inspector import open_recording
@@ -84,7 +84,7 @@ JUDGED = (
                 "starts are not seen",
                 "kubelet.pleg.generic.generate_events",
                 without(STARTED),
-                (".",),
+                (r"^containers \|",),
                 because="each pod has a sandbox that started",
             ),
             Sabotage(
@@ -93,6 +93,12 @@ JUDGED = (
                 without(REMOVED),
                 ("init-fails$", "sidecar", "crashloop", "liveness-fails", "post-start-fails", "post-start-http"),
                 because="one function tells of all of them",
+            ),
+            Sabotage(
+                "a pause of a second is too long",
+                "kubelet.pleg.generic.GenericPLEG.healthy",
+                constant("pleg was last seen active 1s ago; threshold is 0m0s"),
+                (f"{HEALTH}$",),
             ),
         ),
     ),

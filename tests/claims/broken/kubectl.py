@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lifecycle.historical.kubectl.generators import run
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, eventually
 
 CHECKS = "agreements.claim_checks"
@@ -38,6 +39,24 @@ def _sends_the_authority(original: Any) -> Any:
 
 
 BREAKAGES = (
+    Breakage(
+        "run has always made pods",
+        "historical.kubectl.generators.default_generator",
+        constant("run-pod/v1"),
+        (
+            "generators-run-creates-several-kinds",
+            "generators-kind-inferred-when-unspecified",
+            "generators-restart-policy-always-is-deployment",
+            "generators-restart-policy-never-is-pod",
+            "generators-deployment-apps-v1-generator",
+        ),
+    ),
+    Breakage(
+        "whoever names a generator is not listened to",
+        f"{CHECKS}.run_generators.run",
+        lambda *arguments, generator="", **more: run(*arguments, **more),
+        ("generators-generator-flag-selects-kind",),
+    ),
     Breakage(
         "apply does not ask the server to validate",
         "kubectl.commands.apply.validation_directive",

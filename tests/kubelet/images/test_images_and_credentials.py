@@ -92,7 +92,7 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
     old = {**secret("s", "x", "a", "b"), "type": "kubernetes.io/dockercfg"}
     old["data"] = {".dockercfg": base64.b64encode(b'{"x.io": {"username": "u", "password": "p"}}').decode()}
     assert keyring_from_secrets([old]).lookup("x.io/y")[0].auth == AuthConfig(username="u", password="p")
-    with pytest.raises(CredentialError, match="invalid Docker configuration"):
+    with pytest.raises(CredentialError, match="unable to parse auth field"):
         decode_docker_config(b'{"auths": {"x": {"auth": "bm9jb2xvbg=="}}}', nested=True)
 
 

@@ -90,13 +90,12 @@ def test_under_memory_pressure_only_pods_that_asked_for_nothing_are_refused() ->
 
 
 def test_exclusive_cpus_that_are_not_there_and_a_node_that_goes_down() -> None:
-    def allocate(which: Object, container: Object) -> None:
-        raise ValueError("not enough cpus available to satisfy request: requested=2, available=1")
+    def allocate(which: Object) -> tuple[str, str]:
+        return "UnexpectedAdmissionError", "Allocate failed due to not enough cpus, which is unexpected"
 
-    assert ask(pod(), allocate=allocate) == (
-        "UnexpectedAdmissionError",
-        "Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, which is unexpected",
-    )
+    too_large = pod({"cpu": "900"})
+    assert ask(too_large, allocate=allocate) == allocate(too_large), "CPUs are set aside before room is looked for"
+    assert ask(too_large, allocate=lambda which: ("", ""))[0] == "OutOfcpu"
     assert ask(pod(), shutting_down=lambda: True)[0] == "NodeShutdown"
 
 

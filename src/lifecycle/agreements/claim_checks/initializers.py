@@ -22,6 +22,7 @@ from lifecycle.historical.controllers.initializer_controller import Work
 from lifecycle.historical.controllers.initializer_examples import (
     initializer_configuration,
     inject_sidecar,
+    mount_test_certificate,
     refuse_short_secret,
 )
 from lifecycle.inspector import InspectorError, Recording
@@ -130,6 +131,35 @@ def visible() -> bool:
     return _play(scene, {})
 
 
+async def _certified(stage: Stage, web: Object) -> bool:
+    """Whether a certificate is mounted in one namespace and in no other, and what has
+    one keeps its own. The sidecar comes later in the row, and has none.
+    """
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "testing"}}
+    await stage.client.create(resource("namespaces"), space)
+    name = "test-certificate"
+    own = {"name": name, "emptyDir": {}}
+    template = web["spec"]["template"]
+    kept = {
+        **web,
+        "metadata": {"name": "own"},
+        "spec": {
+            **web["spec"],
+            "template": {**template, "spec": {**template["spec"], "volumes": [own]}},
+        },
+    }
+    mounts: list[list[Object]] = []
+    volumes: list[list[Object]] = []
+    for obj, where in ((web, "testing"), (kept, "testing"), (kept, "default")):
+        made = await stage.client.create(DEPLOYMENTS, obj, where)
+        inside = made["spec"]["template"]["spec"]
+        volumes.append(inside.get("volumes", []))
+        mounts += [each.get("volumeMounts", []) for each in inside["containers"]]
+    secret = {"name": name, "secret": {"secretName": name, "defaultMode": 420}}
+    mount = {"name": name, "mountPath": f"/etc/{name}", "readOnly": True}
+    return volumes == [[secret], [own], [own]] and mounts == [[mount], *[[]] * 5]
+
+
 @rebuilt("initializers-are-controllers-with-custom-logic", model=True)
 def custom_logic() -> bool:
     """The sidecar is in the Deployment, the short secret never comes to be."""
@@ -154,12 +184,14 @@ def custom_logic() -> bool:
         try:
             await stage.client.create(SECRETS, secret, "default")
         except StatusError:
-            return len(deployment["spec"]["template"]["spec"]["containers"]) == 2
+            inside = deployment["spec"]["template"]["spec"]
+            return len(inside["containers"]) == 2 and await _certified(stage, web)
         return False
 
     work: Mapping[str, tuple[str, Work | None]] = {
         "sidecar.example.com": ("deployments.apps", inject_sidecar),
         "secrets.example.com": ("secrets", refuse_short_secret),
+        "certificates.example.com": ("deployments.apps", mount_test_certificate),
     }
     return _play(scene, work)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -21,6 +22,7 @@ from lifecycle.kubelet.active_deadline import (
     ActiveDeadlineHandler,
     ShouldEvictResponse,
     generate_status,
+    generate_status_1_20,
 )
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
@@ -30,6 +32,8 @@ from lifecycle.kubelet.pod.pod_manager import PodManager
 from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.status.status_manager import StatusManager
 
+Generate = Callable[[Callable[[], Object], Object, list[Any]], Object]
+"""How a status comes about: from what computes it, the pod, and who may object."""
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
 RUNNING: Object = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
 WAITING: Object = {"waiting": {"reason": "ContainerCreating"}}
@@ -160,19 +164,29 @@ def before_phase(recording: Recording) -> bool | None:
 
 @rebuilt("kubelet-status-handlers-run-before-phase")
 def our_order() -> bool:
-    """Which of the two is called first."""
-    order: list[str] = []
+    """Which of the two is called first. As it was done in 1.20, the handlers are; and
+    if one objects, nobody computes anything.
+    """
 
-    def compute() -> Object:
-        order.append("phase")
-        return _fresh()
+    computed = _fresh()
 
-    def handler(pod: Object) -> ShouldEvictResponse:
-        order.append("handler")
-        return ShouldEvictResponse(False)
+    def play(generate: Generate, evict: bool) -> tuple[list[str], Object]:
+        order: list[str] = []
 
-    generate_status(compute, POD, [handler])
-    return order[0] == "handler"
+        def compute() -> Object:
+            order.append("phase")
+            return computed
+
+        def handler(pod: Object) -> ShouldEvictResponse:
+            order.append("handler")
+            return ShouldEvictResponse(evict, REASON, "too long")
+
+        return order, generate(compute, POD, [handler])
+
+    failed = {"phase": "Failed", "reason": REASON, "message": "too long"}
+    assert play(generate_status_1_20, True) == (["handler"], failed)
+    assert play(generate_status_1_20, False) == (["handler", "phase"], computed)
+    return play(generate_status, False)[0][0] == "handler"
 
 
 def _evicted(pod: Object) -> Partly:

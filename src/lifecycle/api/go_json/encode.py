@@ -9,7 +9,7 @@ Upstream: Go's `encoding/json/encode.go` (`Marshal`, `floatEncoder`, `HTMLEscape
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -32,12 +32,18 @@ def html_escape(text: str) -> str:
     return text
 
 
-def marshal(value: Any, *, sort_keys: bool = False) -> str:
-    """Compact JSON. `sort_keys`: all objects are maps in Go.
+def marshal(
+    value: Any,
+    *,
+    sort_keys: bool = False,
+    as_is: Callable[[Any], str | None] | None = None,
+) -> str:
+    """Compact JSON. `sort_keys`: all objects are maps in Go. `as_is`: the JSON of a
+    value that has some already (a `RawMessage`); None for one that has not.
 
     Raises TypeError for what is no JSON, ValueError for infinities and NaN.
     """
-    return _Writer(sort_keys, "").written(value)
+    return _Writer(sort_keys, "", as_is).written(value)
 
 
 def marshal_indent(value: Any, indent: str = "    ", *, sort_keys: bool = False) -> str:
@@ -46,8 +52,14 @@ def marshal_indent(value: Any, indent: str = "    ", *, sort_keys: bool = False)
 
 
 class _Writer:
-    def __init__(self, sort_keys: bool, indent: str) -> None:
+    def __init__(
+        self,
+        sort_keys: bool,
+        indent: str,
+        as_is: Callable[[Any], str | None] | None = None,
+    ) -> None:
         self._sort_keys = sort_keys
+        self._as_is = as_is
         self._indent = indent
         self._colon = ": " if indent else ":"
         self._pieces: list[str] = []
@@ -58,7 +70,9 @@ class _Writer:
 
     def _write(self, value: Any, line: str) -> None:
         """`line`: the line break and the indentation of what holds the value."""
-        if isinstance(value, str):
+        if self._as_is is not None and (text := self._as_is(value)) is not None:
+            self._pieces.append(text)
+        elif isinstance(value, str):
             self._pieces.append(encode_basestring(value))
         elif isinstance(value, Mapping) and value:
             self._write_object(value, line)

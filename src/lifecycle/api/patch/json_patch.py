@@ -3,7 +3,8 @@
 The API server's library is more lenient than the RFC here and there, and clients have
 come to rely on it: `replace` of a missing key sets it, a negative index counts from the
 end, `move` and `copy` of a missing key give null. A client never learns which operation
-failed: the answer is always the same 422.
+failed: the answer is always the same 422. `test` is stricter than the RFC: it compares
+texts, `<` is `\\u003c` to it, and a null in a list is more than it can bear.
 
 Whoever may patch may write a short patch that takes long: each `copy` can double the
 document, and a document copied for each operation costs the product of both. So the
@@ -16,12 +17,14 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.go_json.as_sent import as_sent, is_as_sent, same_text, text_of
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import html_escape
-from lifecycle.api.status import StatusError, bad_request, failure
+from lifecycle.api.status import PanicError, StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000
 MAX_COPIED = 3 << 20
@@ -44,10 +47,12 @@ def rejected() -> StatusError:
 
 def apply_json_patch(doc: Any, ops: Any) -> Any:
     """A new document: `doc` with the operations applied in order. Changes neither
-    argument, but may share parts with both.
+    argument, but may share parts with both. Operations that were read by `as_sent` are
+    compared as they were sent.
 
     Raises StatusError 400 for something that is no patch, 413 for more than 10,000
-    operations, 422 for an operation that fails and for more than 3 MiB of copies.
+    operations, 422 for an operation that fails and for more than 3 MiB of copies;
+    PanicError where upstream panics.
     """
     if not isinstance(ops, list):
         raise bad_request(wrong_type(ops, "jsonpatch.Patch"))
@@ -183,13 +188,19 @@ class _Patching:
         if value is None:
             return None
         try:
+            if is_as_sent(value):
+                self._count(text_of(value))
+                return as_sent(text_of(value))
             text = fast_json.dumps(self._as_printed(value))
         except fast_json.JSONEncodeError:  # deeper than any object may be
             raise _Failed from None
-        self._copied += len(html_escape(text.decode()).encode())
+        self._count(html_escape(text.decode()))
+        return fast_json.loads(text)
+
+    def _count(self, text: str) -> None:
+        self._copied += len(text.encode())
         if self._copied > MAX_COPIED:
             raise _Failed
-        return fast_json.loads(text)
 
 
 def _insert(patching: _Patching, path: list[str], value: Any) -> None:
@@ -259,14 +270,29 @@ def _test(patching: _Patching, op: dict[str, Any]) -> None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal as JSON: unlike in Python, `true` is not 1 and `1` is not 1.0."""
-    if type(a) is not type(b):
-        return False
+    """Equal as JSON: unlike in Python, `true` is not 1 and `1` is not 1.0. Raises
+    PanicError for a null in a list that gets as far as being compared.
+    """
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        if not isinstance(b, dict) or a.keys() != b.keys():
+            return False
+        return all(
+            b[key] is None if item is None else _same(item, b[key])
+            for key, item in a.items()
+        )
     if isinstance(a, list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return bool(a == b)
+        if not isinstance(b, list) or len(a) != len(b):
+            return False
+        return all(itertools.starmap(_same_items, zip(a, b, strict=True)))
+    if is_as_sent(a) or is_as_sent(b):
+        return same_text(a, b)
+    return type(a) is type(b) and bool(a == b)
+
+
+def _same_items(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        raise PanicError("invalid memory address or nil pointer dereference")
+    return _same(a, b)
 
 
 _OPERATIONS = {

@@ -62,8 +62,8 @@ def decode(
     ):
         bare, decoded = decoded, {"kind": kind, "apiVersion": api_version, **decoded}
         state.empties = [
-            (decoded if holder is bare else holder, key, value)
-            for holder, key, value in state.empties
+            (decoded, *empty[1:]) if empty[0] is bare else empty
+            for empty in state.empties
         ]
     state.strict.empties = state.empties
     return decoded, state.strict

@@ -17,6 +17,19 @@ Empty = tuple[dict[str, Any], str, Any]
 """The struct, the field, and what was there."""
 
 
+def is_empty(value: Any) -> bool:
+    """Whether there is nothing in a value but empty lists and maps."""
+    if isinstance(value, dict):
+        return all(map(is_empty, value.values()))
+    return bool(value == [])
+
+
+class Unprinted(tuple[dict[str, Any], str, Any]):
+    """One that is not printed either: what `metav1` declares keeps its tags."""
+
+    __slots__ = ()
+
+
 class Strict(list[str]):
     """What strict reading objects to. `empties`: what was left out beside that."""
 
@@ -27,8 +40,9 @@ class Strict(list[str]):
 def restored(empties: Collection[Empty]) -> Iterator[None]:
     """Put back what was left out, and take it out again behind."""
     put = []
-    for holder, key, value in empties:
-        if holder.get(key) is None:
+    for empty in empties:
+        holder, key, value = empty
+        if holder.get(key) is None and not isinstance(empty, Unprinted):
             put.append((holder, key, key in holder))
             holder[key] = value
     try:
@@ -39,6 +53,18 @@ def restored(empties: Collection[Empty]) -> Iterator[None]:
                 holder[key] = None
             else:
                 holder.pop(key, None)
+
+
+def moved(
+    empties: Collection[Empty], *copies: tuple[dict[str, Any], dict[str, Any]]
+) -> list[Empty]:
+    """The same of copies of the structs they were in: (struct, copy)."""
+    homes = {id(old): new for old, new in copies}
+    found: list[Empty] = []
+    for empty in empties:
+        here = (homes.get(id(empty[0]), empty[0]), empty[1], empty[2])
+        found.append(Unprinted(here) if isinstance(empty, Unprinted) else here)
+    return found
 
 
 def within(value: Any, empties: Collection[Empty]) -> list[Empty]:

@@ -109,13 +109,27 @@ def internal_value(type_: str, value: Any) -> Any:
             else {key: internal_value(inner, value[key]) for key in sorted(value)}
         )
     if base.startswith(("meta/v1.", "runtime.")):
-        return value  # these keep their tags
+        return _tagged(base, value)
     alias = alias_of(base)
     if alias is not None:
         return internal_value(alias, value)
     if is_struct(base):
         return _struct(base, value or {})
     return _ZEROS.get(base, 0) if value is None else value
+
+
+def _tagged(name: str, value: Any) -> Any:
+    """A value of a type that keeps its tags: what is `omitempty` is not there if it is
+    empty.
+    """
+    if not isinstance(value, dict) or not is_struct(name):
+        return value
+    bare = {
+        field.json_name
+        for field in declared_fields(name)
+        if field.omit_empty and field.type.startswith(("[]", "map["))
+    }
+    return {key: item for key, item in value.items() if item or key not in bare}
 
 
 def _struct(name: str, external: dict[str, Any]) -> dict[str, Any]:
@@ -128,9 +142,7 @@ def _struct(name: str, external: dict[str, Any]) -> dict[str, Any]:
                 if external.get(key)
             )
         elif field.type == "meta/v1.ObjectMeta":
-            internal.update(
-                external.get("metadata") or {}
-            )  # embedded, with tags of its own
+            internal.update(_tagged(field.type, external.get("metadata") or {}))
         elif (name, field.go_name) in _NOT_POINTERS:
             internal[field.go_name] = external.get(field.json_name, 0)
         elif field.inline:

@@ -18,6 +18,7 @@ from typing import Any
 
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.decode_state import DecodeState, Key, Path
+from lifecycle.api.schema.empties import Unprinted
 from lifecycle.api.schema.gotypes import (
     GoField,
     alias_of,
@@ -80,8 +81,7 @@ def struct_decoder(name: str) -> Decoder:
         if not (field.omit_empty and not by_value) and not field.omit_zero:
             always.append((field.json_name, field))
     zeros: list[tuple[int, str, Callable[[], Any]]] = []
-    # what `metav1` declares is printed as it is sent: empty is nothing there
-    noted = not name.startswith("meta/v1.") or name == "meta/v1.ObjectMeta"
+    printed = not name.startswith("meta/v1.") or name == "meta/v1.ObjectMeta"
 
     def prepare() -> None:
         for json_name, (index, key, _, omit, field) in fields.items():
@@ -112,7 +112,7 @@ def struct_decoder(name: str) -> Decoder:
             index, path_key, decoder, omit, _ = plan
             item = decoder(item, (path, path_key), state)  # type: ignore[misc]
             if (omit and not item) or item is _NOTHING:
-                if noted and (item == [] or item == {}):
+                if item == [] or item == {}:
                     empties = [*(empties or ()), (key, item)]
                 continue
             out[key] = item
@@ -126,7 +126,8 @@ def struct_decoder(name: str) -> Decoder:
         if not in_order:
             out = dict(sorted(out.items(), key=lambda pair: fields[pair[0]][0]))
         if empties:
-            state.empties += [(out, key, item) for key, item in empties]
+            found = [(out, key, item) for key, item in empties]
+            state.empties += found if printed else map(Unprinted, found)
         return out
 
     prepared: list[bool] = []

@@ -166,6 +166,9 @@ def _standard(
         for key, name in _UNSUPPORTED
         if schema.get(key)
     ]
+    if schema.get("dependencies") == {}:
+        why = "dependencies is not supported"
+        errors.append(forbidden(f"{path}.dependencies", why, of_empty=True))
     if type_ == "null":
         errors.append(
             forbidden(
@@ -405,7 +408,7 @@ def validate_defaults(
         prune(pruned, schema, is_root=bool(schema.get(EMBEDDED)))
         if pruned != default:
             errors.append(invalid(here, default, "must not have unknown fields"))
-        elif default_errors := validate_value(default, schema):
+        if default_errors := validate_value(default, schema):
             errors += [_below(error, here) for error in default_errors]
         else:
             errors += [

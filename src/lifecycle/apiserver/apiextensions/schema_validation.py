@@ -32,6 +32,7 @@ ABSENT: Any = object()
 """There is no old value to compare with."""
 
 NO_PATH = "<nil>"
+_NUMERIC_FORMATS = ("int32", "int64", "float", "double")
 
 
 def validate_value(
@@ -64,13 +65,22 @@ def json_type(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
+    if isinstance(value, int | float):
+        return "integer" if _is_int64(value) and isinstance(value, int) else "number"
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, list) else "object"
+
+
+def _is_int64(value: int | float, bits: int = 64) -> bool:
+    return -(1 << bits - 1) <= value < 1 << bits - 1
+
+
+def _is_json_integer(value: float) -> bool:
+    """A whole number that a float tells from its neighbours. Upstream:
+    `IsFloat64AJSONInteger` in `go-openapi/swag`.
+    """
+    return abs(value) < 1 << 53 and float(value).is_integer()
 
 
 def _types(schema: Object) -> list[str]:
@@ -85,11 +95,13 @@ def _type_errors(value: Any, schema: Object, path: str) -> list[FieldError]:
         return []
     if actual_type == "integer" and "number" in types:
         return []
-    if actual_type == "number" and "integer" in types and float(value).is_integer():
+    if actual_type == "number" and "integer" in types and _is_json_integer(value):
         return []
-    message = (
-        f"{path} in body must be of type {','.join(types)}: {go_quote(actual_type)}"
-    )
+    wanted = ",".join(types)
+    if schema.get("format") in _NUMERIC_FORMATS and not isinstance(value, str | list):
+        wanted = schema["format"]
+        actual_type = {"number": "float64", "integer": "int64"}.get(actual_type, "")
+    message = f"{path} in body must be of type {wanted}: {go_quote(actual_type)}"
     return [FieldError(TYPE_INVALID, path or NO_PATH, actual_type, message)]
 
 
@@ -178,8 +190,23 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
     return errors
 
 
+def _range_errors(value: int | float, schema: Object, path: str) -> list[FieldError]:
+    """An integer is one that 64 bits (its format: 32) can hold. Upstream:
+    `IsValueValidAgainstRange` in `go-openapi/validate`.
+    """
+    if schema.get("type") != "integer":
+        return []
+    form = schema.get("format", "")
+    whole = isinstance(value, int) or value.is_integer()
+    if whole and _is_int64(value, 32 if form == "int32" else 64):
+        return []
+    which = f"with format {form}" if form else "(default format)"
+    text = f"Checked value must be of type integer {which} in {path}"
+    return [_composite(text)]
+
+
 def _number(value: int | float, schema: Object, path: str) -> list[FieldError]:
-    errors = []
+    errors = _range_errors(value, schema, path)
     factor, highest, lowest = (
         schema.get("multipleOf"),
         schema.get("maximum"),

@@ -14,9 +14,10 @@ coroutines. `settled` takes either.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import NamedTuple, Protocol
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Request, UserInfo
 
 ALL_AUTHENTICATED = "system:authenticated"
@@ -28,6 +29,25 @@ class AuthenticationError(Exception):
     """The credentials are of a known kind, and wrong. The message is for the log, never
     for the client.
     """
+
+
+def together(errors: Iterable[str]) -> AuthenticationError:
+    """Several complaints as one, each said once. Upstream: `NewAggregate`."""
+    told = list(dict.fromkeys(errors))
+    return AuthenticationError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+
+
+def wrong_audiences(
+    meant: Iterable[str], requested: Iterable[str]
+) -> AuthenticationError:
+    """The token is good, and for others than those who ask."""
+    have, want = (
+        f"[{' '.join(go_quote(audience) for audience in audiences)}]"
+        for audiences in (meant, requested)
+    )
+    return AuthenticationError(
+        f"token audiences {have} is invalid for the target audiences {want}"
+    )
 
 
 class Identity(NamedTuple):

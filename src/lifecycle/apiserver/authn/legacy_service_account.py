@@ -16,7 +16,11 @@ from typing import Any
 
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    wrong_audiences,
+)
 from lifecycle.apiserver.authn.jwt import TokenFormatError
 from lifecycle.apiserver.authn.service_account import (
     ServiceAccountTokens,
@@ -31,6 +35,19 @@ _NAMESPACE, _SECRET = f"{_PREFIX}namespace", f"{_PREFIX}secret.name"
 _NAME, _UID = f"{_PREFIX}service-account.name", f"{_PREFIX}service-account.uid"
 
 
+def legacy_claims(account: Object, secret: Object) -> dict[str, Any]:
+    """What such a token says. Upstream: `LegacyClaims`."""
+    meta = account["metadata"]
+    return {
+        "iss": LEGACY_ISSUER,
+        "sub": make_username(meta["namespace"], meta["name"]),
+        _NAMESPACE: meta["namespace"],
+        _NAME: meta["name"],
+        _UID: meta["uid"],
+        _SECRET: secret["metadata"]["name"],
+    }
+
+
 class LegacyServiceAccountTokens:
     """Signs such tokens with the key of the new ones, and recognises them again."""
 
@@ -43,17 +60,7 @@ class LegacyServiceAccountTokens:
 
     def issue(self, account: Object, secret: Object) -> str:
         """A token for an account, to be kept in a secret."""
-        meta = account["metadata"]
-        return self._key.sign(
-            {
-                "iss": LEGACY_ISSUER,
-                "sub": make_username(meta["namespace"], meta["name"]),
-                _NAMESPACE: meta["namespace"],
-                _NAME: meta["name"],
-                _UID: meta["uid"],
-                _SECRET: secret["metadata"]["name"],
-            }
-        )
+        return self._key.sign(legacy_claims(account, secret))
 
     def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
@@ -74,9 +81,7 @@ class LegacyServiceAccountTokens:
             if audience in self._audiences
         )
         if not meant:
-            raise AuthenticationError(
-                "token audiences are invalid for the target audiences"
-            )
+            raise wrong_audiences(self._audiences, audiences)
         return Identity(_validate(token, claims, self._reader), meant)
 
 

@@ -25,6 +25,7 @@ from lifecycle.apiserver.authn.authenticator import (
     CREDENTIAL_ID,
     AuthenticationError,
     Identity,
+    wrong_audiences,
 )
 from lifecycle.apiserver.authn.jwt import SigningKey, TokenFormatError
 from lifecycle.apiserver.authn.keyed_hash import new_key
@@ -160,9 +161,7 @@ class ServiceAccountTokens:
             if audience in claims.get("aud", ())
         )
         if not audiences:
-            raise AuthenticationError(
-                "token audiences are invalid for the target audiences"
-            )
+            raise wrong_audiences(claims.get("aud", ()), requested_audiences)
         if now > claims["exp"] + LEEWAY:
             raise AuthenticationError("service account token has expired")
         if now < claims["nbf"] - LEEWAY:

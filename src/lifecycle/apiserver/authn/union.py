@@ -23,6 +23,7 @@ from lifecycle.apiserver.authn.authenticator import (
     RequestAuthenticator,
     TokenAuthenticator,
     settled,
+    together,
 )
 
 
@@ -49,9 +50,7 @@ class UnionRequestAuthenticator:
                     else Identity(user, identity.audiences)
                 )
         if errors:
-            raise AuthenticationError(
-                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
-            )
+            raise together(errors)
         return None
 
 
@@ -77,9 +76,7 @@ class UnionTokenAuthenticator:
             if identity is not None:
                 return identity
         if errors:
-            raise AuthenticationError(
-                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
-            )
+            raise together(errors)
         return None
 
 

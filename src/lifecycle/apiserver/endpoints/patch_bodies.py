@@ -11,10 +11,14 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json, status
+from lifecycle.api.go_format import go_value
+from lifecycle.api.go_json.as_sent import LONGEST, as_sent, text_of
 from lifecycle.api.go_json.decode import as_go_values, json_type, wrong_type
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.wire import Object
 from lifecycle.api.yaml_reader import read_yaml
@@ -27,6 +31,46 @@ from lifecycle.apiserver.registry.rest.strategy import (
 )
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
+
+
+class PatchBody(NamedTuple):
+    """A patch as it was sent. `errors`: what strict reading objects to in it; `text`:
+    empty if it came as data.
+    """
+
+    content_type: str
+    patch: Any
+    errors: list[str]
+    force: bool
+    text: bytes = b""
+
+    def compared(self) -> Any:
+        """The patch to be applied: if it is going to compare something, it is to the
+        text that was sent.
+        """
+        tests = self.content_type == JSON_PATCH and any(
+            operation.get("op") == "test" for operation in self.patch
+        )
+        return self._as_sent() if tests else self.patch
+
+    def left_of(self, document: Object) -> str:
+        """What the patch leaves of a document, as a refusal shows it: in the client's
+        own spelling. After a strategic merge patch it is the patch itself, as Go prints
+        a map.
+        """
+        if self.content_type == STRATEGIC_MERGE_PATCH:
+            return go_value(self.patch)
+        json_patch = self.content_type == JSON_PATCH
+        apply = apply_json_patch if json_patch else apply_merge_patch
+        return text_of(apply(document, self._as_sent()))
+
+    def _as_sent(self) -> Any:
+        if not 0 < len(self.text) <= LONGEST:
+            return self.patch
+        try:
+            return as_sent(self.text)
+        except (ValueError, RecursionError):  # not UTF-8, or very deep
+            return self.patch
 
 
 def parse_patch(content_type: str, body: bytes) -> tuple[Any, list[str]]:

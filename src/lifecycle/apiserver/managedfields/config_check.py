@@ -21,7 +21,8 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, type_of
 
 _NUMERIC = ("integer", "number")
-_ANY_SCALAR = ("int-or-string", "quantity")
+_ANYTHING = ("any", "int-or-string")
+"""Schemas without a type: number or text, that is for the decoder to say."""
 
 
 def check_config(obj: Object, schema: Schema | None = None) -> None:
@@ -73,7 +74,7 @@ def _string(obj: Object, key: str) -> str:
 
 def _check(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
     kind = schema.kind
-    if value is None or kind == "any":
+    if value is None or kind in _ANYTHING:
         return
     if kind in ("object", "map"):
         if isinstance(value, dict):
@@ -138,7 +139,7 @@ def _wrong_scalar(schema: Schema, value: Any) -> str:
             if good
             else f"expected numeric (int or float), got {go_json_type(value)}"
         )
-    if kind in _ANY_SCALAR or schema.format in ("date-time", "int-or-string"):
+    if kind == "quantity" or schema.format == "date-time":
         return (
             ""
             if not isinstance(value, (dict, list))

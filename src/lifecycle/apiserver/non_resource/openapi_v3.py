@@ -14,12 +14,7 @@ from functools import cache
 
 from lifecycle.api.published import published, published_bytes, published_names
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.endpoints.document import (
-    document,
-    is_fresh,
-    page_not_found,
-    text,
-)
+from lifecycle.apiserver.endpoints.document import document, is_fresh
 
 ROOT = "/openapi/v3"
 FOREVER = "Sat, 01 Jan 2050 00:00:00 GMT"
@@ -57,7 +52,7 @@ def serve_openapi_v3(request: Request, path: str) -> Response:
     if name not in hashes() or f"openapi/{name}.json" not in published_names(
         "openapi/"
     ):
-        return page_not_found()
+        return Response(404, body=b"")  # the handler's own: no page, nor a kind of one
     return serve_document(
         request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json")
     )
@@ -70,12 +65,14 @@ def serve_document(
     reads.
     """
     if not accepts_json(request.headers.get("accept", "")):
-        return text("", 406)
+        return Response(406, body=b"")
     requested_hash = request.param("hash")
     if requested_hash and requested_hash != current:
-        return Response(
-            status=301, headers={"Location": f"{path}?hash={current}"}, body=b""
-        )
+        moved = {
+            "Location": f"{path}?hash={current}",
+            "Content-Type": "application/json",
+        }
+        return Response(status=301, headers=moved, body=b"")
     headers = {"Etag": f'"{current}"', "Vary": "Accept"}
     if requested_hash:
         headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}

@@ -150,7 +150,9 @@ async def _attempt(
             return new, False
         written = await store.write(stored.key, new, stored.revision)
         return None if written is None else (written.obj, False)
-    if not scope.dry_run:
+    if scope.dry_run:
+        obj = _at_once(obj, now) if graceful is not None else obj
+    else:
         doomed = (
             await _shortened(store, stored, now) if graceful is not None else stored
         )
@@ -172,10 +174,18 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
     """What could have lived on and goes at once is first written with a grace period of
     0, so whoever watches sees both steps; None if the race was lost.
     """
-    metadata = stored.obj["metadata"]
+    obj = _at_once(stored.obj, now)
+    if obj is stored.obj:
+        return stored
+    return await store.write(stored.key, obj, stored.revision)
+
+
+def _at_once(obj: Object, now: float) -> Object:
+    """The object with no time left; itself if it had none before."""
+    metadata = obj["metadata"]
     before = metadata.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" in metadata and not before:
-        return stored
+        return obj
     marked = {
         **metadata,
         "deletionGracePeriodSeconds": 0,
@@ -187,9 +197,7 @@ async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached
         )
     elif metadata.get("generation", 0) > 0:
         marked["generation"] = metadata["generation"] + 1
-    return await store.write(
-        stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision
-    )
+    return {**obj, "metadata": in_go_order(marked)}
 
 
 def finalizers_for(

@@ -157,10 +157,9 @@ class HollowRuntime(HollowPodSandboxes):
         return self.images.image_status(image)
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
-        """At once, unless the name says that there is no such image."""
+        """Its id, as containerd answers. At once, unless there is no such image."""
         await self._take_time(PULL)
-        pulled = self.images.pull_image(image, auth)
-        return pulled.repo_digests[0] if pulled.repo_digests else pulled.id
+        return self.images.pull_image(image, auth).id
 
     async def remove_image(self, image: str) -> None:
         """By any name."""

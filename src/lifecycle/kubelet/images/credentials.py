@@ -60,7 +60,7 @@ def decode_docker_config(text: bytes, *, nested: bool) -> DockerConfig:
         entries = (document.get("auths") or {}) if nested else document
         return {registry: _entry(entry) for registry, entry in entries.items()}
     except (ValueError, AttributeError, TypeError, binascii.Error) as error:
-        raise CredentialError(f"invalid Docker configuration: {error}") from None
+        raise CredentialError(str(error)) from None
 
 
 def _entry(entry: Mapping[str, str]) -> AuthConfig:

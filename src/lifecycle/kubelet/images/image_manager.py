@@ -169,7 +169,7 @@ class ImageManager:
         try:
             return lookup_credentials(repository(required_image), secrets, self._node)
         except CredentialError as error:
-            raise ImageError("ErrImagePull", str(error)) from None
+            raise ImageError(str(error), str(error)) from None
 
     async def _pull_image(
         self, pod: Object, image: str, required_image: str, event: RecordEvent

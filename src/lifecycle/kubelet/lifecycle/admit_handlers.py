@@ -159,23 +159,15 @@ class SysctlAllowlist:
         return ADMITTED
 
 
-def allocation_handler(allocate: Callable[[Object, Object], None]) -> AdmitHandler:
-    """Let managers of CPUs and memory set aside what each container is to have for
-    itself. `allocate` raises ValueError.
+def allocation_handler(allocate: Callable[[Object], tuple[str, str]]) -> AdmitHandler:
+    """Let the manager of CPUs set aside what a pod's containers are to have for
+    themselves. `allocate` answers with reason and message of a refusal, or with
+    nothing.
     """
 
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
-        spec = attributes.pod["spec"]
-        for container in [*(spec.get("initContainers") or ()), *spec["containers"]]:
-            try:
-                allocate(attributes.pod, container)
-            except ValueError as error:
-                return PodAdmitResult(
-                    False,
-                    "UnexpectedAdmissionError",
-                    f"Allocate failed due to {error}, which is unexpected",
-                )
-        return ADMITTED
+        reason, message = allocate(attributes.pod)
+        return PodAdmitResult(False, reason, message) if reason else ADMITTED
 
     return admit
 
@@ -252,7 +244,7 @@ def default_handlers(
     *,
     node_conditions: Callable[[], Sequence[str]] = list,
     unsafe_sysctls: Collection[str] = (),
-    allocate: Callable[[Object, Object], None] | None = None,
+    allocate: Callable[[Object], tuple[str, str]] | None = None,
     apparmor: Callable[[], bool] = apparmor_enabled,
     shutting_down: Callable[[], bool] = lambda: False,
 ) -> list[AdmitHandler]:

@@ -236,7 +236,7 @@ DEVICE = {"driver": "d", "pool": "p", "device": "e"}
             {"devices": [DEVICE]},
             {},
             [
-                'status.devices[0]: Invalid value: {"Driver":{},"Pool":{},"Device":{},"ShareID":{}}: must be an allocated'
+                'status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"e","ShareID":""}: must be an allocated'
                 " device in the claim"
             ],
         ),

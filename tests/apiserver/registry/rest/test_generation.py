@@ -24,6 +24,7 @@ COUNTED: dict[Generation, set[str]] = {
     Generation.EXACT_SPEC: {"spec"},
     Generation.SPEC_AND_ANNOTATIONS: {"spec", "annotations"},
     Generation.CONTENT: {"spec", "data"},
+    Generation.EXACT_CONTENT: {"spec", "data"},
     Generation.CONTENT_AND_LABELS: {"spec", "data", "labels"},
     Generation.WITHOUT_METADATA: {"spec", "status", "data"},
 }
@@ -32,3 +33,10 @@ COUNTED: dict[Generation, set[str]] = {
 @pytest.mark.parametrize("rule", Generation)
 def test_each_rule_counts_its_own_changes_and_no_others(rule: Generation) -> None:
     assert {name for name, change in CHANGES.items() if rule.counts({**OLD, **change}, OLD)} == COUNTED[rule]
+
+
+@pytest.mark.parametrize("rule", Generation)
+def test_to_exact_rules_empty_is_not_the_same_as_not_there(rule: Generation) -> None:
+    exact = rule in (Generation.EXACT_SPEC, Generation.EXACT_CONTENT)
+    assert rule.counts(OLD, OLD, [(OLD["spec"], "list", [])]) is exact
+    assert rule.counts(OLD, OLD, [(OLD["metadata"], "finalizers", [])]) is False

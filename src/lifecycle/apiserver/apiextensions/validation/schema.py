@@ -65,11 +65,13 @@ def validate_openapi_v3_schema(
             forbidden(f"{path}.nullable", "nullable cannot be true at the root")
         )
     schema_errors, rule_errors = validate_schema(schema, path)
-    if not cannot_be_structural(schema):
+    if cannot_be_structural(schema):
+        if not errors + schema_errors + rule_errors:  # else that was said already
+            why = "OpenAPIV3Schema 'schema' is not supported"
+            errors.append(invalid(path, "", why))
+    else:
         structural = validate_structural(schema, path)
-        errors += structural or (
-            [] if schema_errors else validate_defaults(schema, path)
-        )
+        errors += structural or validate_defaults(schema, path)
         rule_errors = [] if structural else rule_errors
     return errors + schema_errors + rule_errors
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     invalid,
     required,
 )
@@ -126,7 +127,9 @@ def _validate_deprecation_warning(version: Object, here: str) -> list[FieldError
                 "must only contain printable UTF-8 characters; non-printable character"
                 f" found at index {index}"
             )
-    return [invalid(f"{here}.deprecationWarning", warning, why) for why in reasons]
+    return [
+        invalid(f"{here}.deprecationWarning", Named(warning), why) for why in reasons
+    ]
 
 
 def validate_shared_fields(

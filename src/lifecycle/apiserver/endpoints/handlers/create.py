@@ -68,6 +68,10 @@ async def create_binding(
     check_write_options(request, "CreateOptions")
     binding = await rest.read(request, scope, "v1", "Binding")
     check_namespace(binding, scope)
+    if not scope.subresource:  # whoever posts to a collection has no say in its uids
+        metadata = binding.get("metadata") or {}
+        named = {key: value for key, value in metadata.items() if key != "uid"}
+        binding = {**binding, "metadata": named}
     pod = resource_for_kind("v1", "Pod")
     assert pod is not None
     bound = RequestScope(

@@ -12,9 +12,12 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.go_format import go_value
+from lifecycle.api.go_json.as_sent import plain
 from lifecycle.api.go_json.decode import as_go_values
 from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -35,7 +38,7 @@ from lifecycle.apiserver.endpoints.handlers.rest import (
     report_strict,
 )
 from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options
-from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
+from lifecycle.apiserver.endpoints.patch_bodies import PatchBody, parse_patch
 from lifecycle.apiserver.managedfields import apply_patch
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
@@ -53,53 +56,53 @@ from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
 def patched_document(
-    content_type: str, document: Object, patch: Any, scope: RequestScope
-) -> Object:
-    """What a (not apply) patch makes of a document. Consumes a strategic merge patch.
-    Raises StatusError.
+    body: PatchBody, document: Object, scope: RequestScope
+) -> tuple[Object, Callable[[], str]]:
+    """What a (not apply) patch makes of a document, and how that is shown. Raises
+    StatusError.
     """
     api_version, kind = scope.resource.api_version, scope.resource.kind
-    if content_type == STRATEGIC_MERGE_PATCH:
+    if body.content_type == STRATEGIC_MERGE_PATCH:
+        patch = as_go_values(body.patch)
         result = consume_patch(document, patch, schema_for(api_version, kind))
-    elif content_type == MERGE_PATCH:
-        result = apply_merge_patch(as_printed(document, api_version, kind), patch)
+        return _object(result), lambda: go_value(patch)
+    printed = as_printed(document, api_version, kind)
+    if body.content_type == MERGE_PATCH:
+        result = apply_merge_patch(printed, body.patch)
     else:
-        printed = as_printed(document, api_version, kind)
-        result = apply_json_patch(printed, patch)
+        result = plain(apply_json_patch(printed, body.compared()))
+    return _object(result), lambda: body.left_of(printed)
+
+
+def _object(result: Any) -> Object:
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
 
 
 def normal(
-    content_type: str,
-    obj: Object,
-    patch: Any,
-    scope: RequestScope,
-    errors: list[str] | None = None,
+    obj: Object, body: PatchBody, scope: RequestScope, left: Callable[[], str]
 ) -> Object:
     """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot
-    be decoded, or not strictly enough.
+    be decoded, or not strictly enough; `left` shows it.
     """
     api_version, kind = scope.resource.api_version, scope.resource.kind
     unknown: list[str] = []
-    if content_type == STRATEGIC_MERGE_PATCH:
+    if body.content_type == STRATEGIC_MERGE_PATCH:
         try:
             obj, unknown = from_unstructured(obj, api_version, kind)
         except ValueError as error:
-            raise patch_invalid(content_type, obj, patch, str(error)) from None
+            raise patch_invalid(left(), str(error)) from None
         # what it becomes is settled, whatever the patch says
         obj = {**obj, "apiVersion": api_version, "kind": kind}
     try:
         decoded, strict = scope.strategy.decode(obj, api_version, kind)
     except status.StatusError as error:
-        raise cannot_decode(content_type, obj, patch, kind, error) from None
+        raise cannot_decode(left(), kind, error) from None
     scope.empties = getattr(strict, "empties", ())
-    strict = [*(errors or ()), *unknown, *strict]
+    strict = [*body.errors, *unknown, *strict]
     if strict and scope.field_validation == "Strict":
-        raise patch_invalid(
-            content_type, obj, patch, f"strict decoding error: {', '.join(strict)}"
-        )
+        raise patch_invalid(left(), f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
     scope.strategy.set_defaults(decoded)
     keep_reset(obj, decoded)
@@ -139,20 +142,16 @@ async def patch_scale(
             )
         json_patch = body.content_type == JSON_PATCH
         apply = apply_json_patch if json_patch else apply_merge_patch
-        result = apply(current, body.patch)
+        result = plain(apply(current, body.compared()))
         if body.content_type == STRATEGIC_MERGE_PATCH:
             try:
                 result, _ = from_unstructured(result, VERSION, KIND)
             except ValueError as error:
-                raise patch_invalid(
-                    body.content_type, result, body.patch, str(error)
-                ) from None
+                raise patch_invalid(body.left_of(current), str(error)) from None
         try:
             decoded, _ = decode(result, VERSION, KIND)
         except status.StatusError as error:
-            raise cannot_decode(
-                body.content_type, result, body.patch, KIND, error
-            ) from None
+            raise cannot_decode(body.left_of(current), KIND, error) from None
         return decoded
 
     applied = body.content_type == APPLY_PATCH
@@ -161,25 +160,16 @@ async def patch_scale(
     return rest.answer_scale(request, scope, scale, accepted)
 
 
-class _Body(NamedTuple):
-    """A patch as it was sent. `errors`: what strict reading objects to in it."""
-
-    content_type: str
-    patch: Any
-    errors: list[str]
-    force: bool
-
-
 async def _read_patch(
     rest: RestHandler, request: Request, scope: RequestScope
-) -> _Body:
+) -> PatchBody:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if content_type not in scope.strategy.patch_types:
         raise rest.unsupported_patch(content_type)
     force = bool(bool_option(request, "force"))
     check_patch_options(request, apply=content_type == APPLY_PATCH)
     if request.obj is not None:
-        return _Body(content_type, request.obj, [], force)
+        return PatchBody(content_type, request.obj, [], force)
     try:
         patch, errors = await beside(
             scope.size, parse_patch, content_type, request.body
@@ -191,19 +181,16 @@ async def _read_patch(
         raise
     if content_type == JSON_PATCH and any(each.get("op") == "copy" for each in patch):
         scope.size += MAX_COPIED  # a short one can make much
-    return _Body(content_type, patch, errors, force)
+    return PatchBody(content_type, patch, errors, force, request.body)
 
 
-def _patched(live: Object, body: _Body, scope: RequestScope) -> Object:
-    patch = body.patch
-    if body.content_type == STRATEGIC_MERGE_PATCH:
-        patch = as_go_values(patch)
-    document = patched_document(body.content_type, live, patch, scope)
-    return normal(body.content_type, document, patch, scope, body.errors)
+def _patched(live: Object, body: PatchBody, scope: RequestScope) -> Object:
+    document, left = patched_document(body, live, scope)
+    return normal(document, body, scope, left)
 
 
 async def _patch(
-    rest: RestHandler, scope: RequestScope, body: _Body
+    rest: RestHandler, scope: RequestScope, body: PatchBody
 ) -> tuple[Cached, bool]:
     admission = rest.admission(scope)
 
@@ -224,7 +211,7 @@ async def _patch(
 
 
 async def _apply(
-    rest: RestHandler, scope: RequestScope, body: _Body
+    rest: RestHandler, scope: RequestScope, body: PatchBody
 ) -> tuple[Cached, bool]:
     resource, applied, admission = scope.resource, body.patch, rest.admission(scope)
     check_apply_kind(applied, scope)

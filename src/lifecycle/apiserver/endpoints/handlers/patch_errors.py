@@ -7,47 +7,28 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patchResource`,
 
 from __future__ import annotations
 
-from typing import Any
-
-from lifecycle.api import fast_json, status
+from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.go_format import go_value
-from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.schema.decode import unrecognized
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.rest.strategy import STRATEGIC_MERGE_PATCH
 from lifecycle.apiserver.registry.scope import RequestScope
 
 
 def cannot_decode(
-    content_type: str,
-    result: Object,
-    patch: Any,
-    kind: str,
-    error: status.StatusError,
+    left: str, kind: str, error: status.StatusError
 ) -> status.StatusError:
     """The 422 for a patch that leaves what cannot be decoded, `error` being the
-    decoder's.
+    decoder's. `left`: what the patch leaves, as it is shown.
     """
     _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
     if not handled:
         _, handled, why = error.message.partition(unrecognized(kind))
-    return patch_invalid(content_type, result, patch, why) if handled else error
+    return patch_invalid(left, why) if handled else error
 
 
-def patch_invalid(
-    content_type: str, result: Object, patch: Any, why: str
-) -> status.StatusError:
-    """The 422 that shows the document a patch leaves; after a strategic merge patch it
-    is the patch itself, as Go prints a map.
-    """
-    strategic = content_type == STRATEGIC_MERGE_PATCH
-    printed = go_value(patch) if strategic else _printed(result)
-    return status.invalid("", "", [invalid("patch", printed, why).cause()])
-
-
-def _printed(document: Object) -> str:
-    return html_escape(fast_json.dumps(document).decode())
+def patch_invalid(left: str, why: str) -> status.StatusError:
+    """The 422 that shows what a patch leaves."""
+    return status.invalid("", "", [invalid("patch", left, why).cause()])
 
 
 def check_apply_kind(applied: Object, scope: RequestScope) -> None:

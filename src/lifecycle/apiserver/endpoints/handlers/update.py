@@ -8,6 +8,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/update.go` (`UpdateResource`), v1.36
 
 from __future__ import annotations
 
+from lifecycle.api.schema.empties import moved
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
@@ -34,8 +35,11 @@ async def update_resource(
     unconditional = not obj["metadata"].get("resourceVersion")
     admission = rest.admission(scope)
 
+    empties = scope.empties
+
     async def change(live: Object | None) -> Object:
         new = {**obj, "metadata": dict(obj["metadata"])}
+        scope.empties = moved(empties, (obj, new), (obj["metadata"], new["metadata"]))
         await rest.track(live, new, scope)
         await admission.admit(new, live)
         return new

@@ -131,8 +131,15 @@ def _validate_resources(resources: list[str], path: str) -> list[FieldError]:
     return errors
 
 
-def validate_match_resources(resources: Object, path: str) -> list[FieldError]:
-    """`matchConstraints` or `matchResources`."""
+_MUTATING = tuple(operation for operation in OPERATIONS if operation != "DELETE")
+
+
+def validate_match_resources(
+    resources: Object, path: str, *, mutating: bool = False
+) -> list[FieldError]:
+    """`matchConstraints` or `matchResources`. `mutating`: of a policy that changes
+    objects, and there is nothing to change in a deletion.
+    """
     errors: list[FieldError] = []
     policy = resources.get("matchPolicy")
     if policy is None:
@@ -158,6 +165,13 @@ def validate_match_resources(resources: Object, path: str) -> list[FieldError]:
                 if name in names[:position]:
                     errors.append(duplicate(where, name))
             errors += validate_rule(rule, here)
+    if mutating:
+        errors += [
+            not_supported(f"{path}.resourceRules.operations", operation, _MUTATING)
+            for rule in resources.get("resourceRules") or ()
+            for operation in rule.get("operations") or ()
+            if operation not in _MUTATING
+        ]
     return errors
 
 

@@ -17,15 +17,20 @@ from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 
+def validate(binding: Object) -> list[FieldError]:
+    """A new binding."""
+    return validate_policy_binding(binding, mutating=True)
+
+
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """As a new one."""
-    return validate_policy_binding(new)
+    """The same."""
+    return validate(new)
 
 
 STRATEGY = Strategy(
     set_defaults=set_policy_binding_defaults,
     generation=Generation.SPEC,
-    validate=validate_policy_binding,
+    validate=validate,
     allow_unconditional_update=False,
     validate_update=validate_update,
     printer=PRINTER,

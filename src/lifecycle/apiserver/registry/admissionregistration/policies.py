@@ -98,7 +98,9 @@ def validate_policy(
     if constraints is None:
         errors.append(required("spec.matchConstraints"))
     else:
-        errors += validate_match_resources(constraints, "spec.matchConstraints")
+        errors += validate_match_resources(
+            constraints, "spec.matchConstraints", mutating=literals
+        )
         if not constraints.get("resourceRules"):
             errors.append(required("spec.matchConstraints.resourceRules"))
     errors += validate_match_conditions(

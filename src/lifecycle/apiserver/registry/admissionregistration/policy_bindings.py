@@ -46,7 +46,9 @@ def set_policy_binding_defaults(binding: Object) -> None:
 # --- validation -----------------------------------------------------------------------
 
 
-def validate_policy_binding(binding: Object) -> list[FieldError]:
+def validate_policy_binding(
+    binding: Object, *, mutating: bool = False
+) -> list[FieldError]:
     """What is wrong with the part that both kinds have."""
     spec = binding.get("spec") or {}
     errors = validate_object_meta(
@@ -63,7 +65,7 @@ def validate_policy_binding(binding: Object) -> list[FieldError]:
         errors += _validate_param_ref(spec["paramRef"])
     if spec.get("matchResources") is not None:
         errors += validate_match_resources(
-            spec["matchResources"], "spec.matchResources"
+            spec["matchResources"], "spec.matchResources", mutating=mutating
         )
     return errors
 

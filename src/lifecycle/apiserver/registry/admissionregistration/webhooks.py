@@ -203,7 +203,7 @@ def webhook_configuration_strategy(*, mutating: bool) -> Strategy:
 
     return Strategy(
         set_defaults=partial(set_webhook_defaults, mutating=mutating),
-        generation=Generation.CONTENT,
+        generation=Generation.EXACT_CONTENT,
         validate=validate,
         allow_unconditional_update=False,
         validate_update=validate_update,

@@ -49,6 +49,7 @@ from lifecycle.apiserver.registry.rest.label_selectors import (
 )
 from lifecycle.apiserver.registry.rest.numbers import (
     int_or_percent_value,
+    not_decremented,
     not_negative,
     validate_int_or_percent,
     validate_not_over_100_percent,
@@ -183,6 +184,27 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     return errors + _validate_spec(new.get("spec") or {}, "spec")
 
 
+_STATUS_COUNTS = (
+    "currentNumberScheduled",
+    "numberMisscheduled",
+    "desiredNumberScheduled",
+    "numberReady",
+    "observedGeneration",
+    "updatedNumberScheduled",
+    "numberAvailable",
+    "numberUnavailable",
+    "collisionCount",
+)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Counts from zero up."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    status, before = new.get("status") or {}, old.get("status") or {}
+    errors += not_negative(status, *_STATUS_COUNTS, path="status")
+    return errors + not_decremented(status, before)
+
+
 # --- warnings -------------------------------------------------------------------------
 
 
@@ -242,6 +264,8 @@ STRATEGY = Strategy(
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(_prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(_prepare_for_status_update, validate_status_update)
+    },
     printer=PRINTER,
 )

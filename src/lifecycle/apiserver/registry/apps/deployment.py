@@ -52,6 +52,8 @@ from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.numbers import (
     int_or_percent_value,
+    not_above,
+    not_decremented,
     not_negative,
     validate_int_or_percent,
     validate_not_over_100_percent,
@@ -171,6 +173,8 @@ _STATUS_COUNTS = (
     "readyReplicas",
     "availableReplicas",
     "unavailableReplicas",
+    "terminatingReplicas",
+    "collisionCount",
 )
 
 
@@ -178,34 +182,24 @@ def validate_status_update(new: Object, old: Object) -> list[FieldError]:
     """Counts of a Deployment must add up."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     status, before = new.get("status") or {}, old.get("status") or {}
-    errors += not_negative(status, *_STATUS_COUNTS, "collisionCount", path="status")
-    total, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
-    for key in ("updatedReplicas", "readyReplicas", "availableReplicas"):
-        if status.get(key, 0) > total:
-            errors.append(
-                invalid(
-                    f"status.{key}",
-                    status[key],
-                    "cannot be greater than status.replicas",
-                )
-            )
-    if status.get("availableReplicas", 0) > ready:
-        errors.append(
-            invalid(
-                "status.availableReplicas",
-                status["availableReplicas"],
-                "cannot be greater than readyReplicas",
-            )
-        )
-    if (status.get("collisionCount") or 0) < (before.get("collisionCount") or 0):
-        errors.append(
-            invalid(
-                "status.collisionCount",
-                status.get("collisionCount") or 0,
-                "cannot be decremented",
-            )
-        )
-    return errors
+    errors += not_negative(status, *_STATUS_COUNTS, path="status")
+    errors += not_above(
+        status,
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        path="status",
+        name="status.replicas",
+    )
+    errors += not_above(
+        status,
+        "readyReplicas",
+        "availableReplicas",
+        path="status",
+        name="readyReplicas",
+    )
+    return errors + not_decremented(status, before)
 
 
 # --- table ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     forbidden,
     invalid,
     not_supported,
@@ -57,6 +58,8 @@ from lifecycle.apiserver.registry.rest.label_selectors import (
 )
 from lifecycle.apiserver.registry.rest.numbers import (
     int_or_percent_value,
+    not_above,
+    not_decremented,
     not_negative,
     validate_int_or_percent,
     validate_not_over_100_percent,
@@ -172,7 +175,7 @@ def _validate_spec(
         errors.append(
             invalid(
                 f"{path}.podManagementPolicy",
-                policy,
+                Named(policy),
                 "must be 'OrderedReady' or 'Parallel'",
             )
         )
@@ -345,6 +348,42 @@ def warnings_on_update(new: Object, old: Object) -> list[str]:
     return [] if generation_is_unchanged(new, old) else warnings_on_create(new)
 
 
+_STATUS_COUNTS = (
+    "replicas",
+    "readyReplicas",
+    "currentReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "collisionCount",
+)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Counts from zero up, which add up."""
+    status, before = new.get("status") or {}, old.get("status") or {}
+    errors = not_negative(status, *_STATUS_COUNTS, path="status")
+    errors += not_above(
+        status,
+        "replicas",
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+        path="status",
+        name="status.replicas",
+    )
+    errors += not_above(
+        status,
+        "readyReplicas",
+        "availableReplicas",
+        path="status",
+        name="status.readyReplicas",
+    )
+    errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
+    return errors + not_decremented(status, before)
+
+
 # --- table ----------------------------------------------------------------------------
 
 
@@ -370,6 +409,8 @@ STRATEGY = Strategy(
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
-    subresources={"status": UpdateStrategy(prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
+    },
     printer=PRINTER,
 )

@@ -16,7 +16,7 @@ from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     TokenAuthenticator,
 )
-from lifecycle.apiserver.authn.bearer_token import recognise
+from lifecycle.apiserver.authn.bearer_token import recognise_bearer
 from lifecycle.apiserver.authn.user_info import user_info_object
 from lifecycle.apiserver.registry.authorization.reviews import Review
 
@@ -58,7 +58,7 @@ class AuthenticationReviews:
         audiences = tuple(spec.get("audiences") or self._audiences)
         status: Object = {"user": {}}
         try:
-            identity = await recognise(self._tokens, token, audiences)
+            identity = await recognise_bearer(self._tokens, token, audiences)
         except AuthenticationError as error:
             status["error"] = str(error)
         else:

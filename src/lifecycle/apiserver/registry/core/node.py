@@ -8,6 +8,9 @@ Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_Node` …),
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.field_errors import (
     DUPLICATE,
@@ -18,6 +21,7 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
@@ -155,7 +159,14 @@ def _validate_resources(node: Object) -> list[FieldError]:
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """Pod networks and the provider's id, once given, stay."""
+    """A node that would be good as a new one, too."""
+    return validate(new) + validate_status_update(new, old)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Pod networks and the provider's id, once given, stay. What is checked is the
+    whole node. Upstream: `ValidateNodeUpdate`.
+    """
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_resources(new)
@@ -183,9 +194,34 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
             )
         )
     errors += _validate_taints(spec.get("taints") or [], "metadata.taints")
+    features = (new.get("status") or {}).get("declaredFeatures") or []
+    errors += _validate_features(features, "status.declaredFeatures")
     if spec.get("externalID") != before.get("externalID"):
         errors.append(forbidden("spec.externalID", "may not be updated"))
     return errors
+
+
+def _validate_features(features: list[str], path: str) -> list[FieldError]:
+    """Names of features, each once, in order."""
+    errors: list[FieldError] = []
+    for index, (before, name) in enumerate(pairwise(["", *features])):
+        here = f"{path}[{index}]"
+        if index and name == before:
+            errors.append(duplicate(here, name))
+        elif index and name < before:
+            errors.append(invalid(here, name, "list must be sorted alphabetically"))
+        if not _FEATURE.fullmatch(name):
+            why = f"invalid feature name {go_quote(name)}: {_NOT_A_FEATURE}"
+            errors.append(invalid(here, name, why))
+    return errors
+
+
+_FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*")
+_NOT_A_FEATURE = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by"
+    " '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric"
+    " characters and slashes"
+)
 
 
 # --- strategy -------------------------------------------------------------------------
@@ -201,6 +237,12 @@ def prepare_for_update(new: Object, old: Object) -> None:
     """What is there may stay."""
     if (old.get("spec") or {}).get("configSource") is None:
         _drop(new, "spec", "configSource")
+
+
+def _prepare_for_status_update(new: Object, old: Object) -> None:
+    update.prepare_for_status_update(new, old)
+    if (old.get("status") or {}).get("config") is None:
+        _drop(new, "status", "config")
 
 
 def _drop(node: Object, part: str, key: str) -> None:
@@ -343,7 +385,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     warnings_on_update=warnings_on_update,
     subresources={
-        "status": UpdateStrategy(update.prepare_for_status_update, validate_update)
+        "status": UpdateStrategy(_prepare_for_status_update, validate_status_update)
     },
     field_labels=FIELD_LABELS,
     printer=PRINTER,

@@ -14,6 +14,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -145,7 +146,11 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         "volumeMode"
     ):
         errors.append(
-            invalid("volumeMode", (new.get("spec") or {}).get("volumeMode"), IMMUTABLE)
+            invalid(
+                "volumeMode",
+                named((new.get("spec") or {}).get("volumeMode")),
+                IMMUTABLE,
+            )
         )
     class_name, applied = (
         (new.get("spec") or {}).get("volumeAttributesClassName"),

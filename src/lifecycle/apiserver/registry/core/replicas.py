@@ -8,7 +8,7 @@ Upstream: `pkg/apis/core/validation/validation.go`
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.field_errors import FieldError
 from lifecycle.api.human_duration import age
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
@@ -20,7 +20,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     container_cells,
     field,
 )
-from lifecycle.apiserver.registry.rest.numbers import not_negative
+from lifecycle.apiserver.registry.rest.numbers import not_above, not_negative
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
 )
@@ -30,6 +30,7 @@ _COUNTS = (
     "fullyLabeledReplicas",
     "readyReplicas",
     "availableReplicas",
+    "terminatingReplicas",
     "observedGeneration",
 )
 
@@ -39,25 +40,22 @@ def validate_status_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     status = new.get("status") or {}
     errors += not_negative(status, *_COUNTS, path="status")
-    total, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
-    for key in ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
-        if status.get(key, 0) > total:
-            errors.append(
-                invalid(
-                    f"status.{key}",
-                    status[key],
-                    "cannot be greater than status.replicas",
-                )
-            )
-    if status.get("availableReplicas", 0) > ready:
-        errors.append(
-            invalid(
-                "status.availableReplicas",
-                status["availableReplicas"],
-                "cannot be greater than readyReplicas",
-            )
-        )
-    return errors
+    errors += not_above(
+        status,
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        path="status",
+        name="status.replicas",
+    )
+    return errors + not_above(
+        status,
+        "readyReplicas",
+        "availableReplicas",
+        path="status",
+        name="readyReplicas",
+    )
 
 
 def replica_cells(obj: Object, now: float) -> Cells:

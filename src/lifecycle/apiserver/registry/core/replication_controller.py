@@ -23,7 +23,6 @@ from lifecycle.apiserver.registry.core.pod.template import (
     template_labels,
     validate_long_running,
     warnings_on_create,
-    warnings_on_update,
 )
 from lifecycle.apiserver.registry.core.replicas import (
     replica_cells,
@@ -95,7 +94,10 @@ def prepare_for_status_update(new: Object, old: Object) -> None:
 def validate(controller: Object) -> list[FieldError]:
     """A new ReplicationController."""
     errors = validate_core_object_meta(
-        controller.get("metadata") or {}, True, content.name_is_dns_subdomain
+        controller.get("metadata") or {},
+        True,
+        content.name_is_dns_subdomain,
+        generated=True,
     )
     return errors + _validate_spec(controller.get("spec") or {})
 
@@ -168,7 +170,6 @@ STRATEGY = Strategy(
     warnings_on_create=warnings_on_create,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
-    warnings_on_update=warnings_on_update,
     subresources={
         "status": UpdateStrategy(prepare_for_status_update, validate_status_update)
     },

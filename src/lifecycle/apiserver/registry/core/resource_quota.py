@@ -9,7 +9,7 @@ Upstream: `pkg/apis/core/v1/zz_generated.defaults.go`
 from __future__ import annotations
 
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
-from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.field_errors import FieldError, Named, invalid, required
 from lifecycle.api.human_duration import age
 from lifecycle.api.quantity import canonical_quantity
 from lifecycle.api.schema.internal_types import internal_value
@@ -169,7 +169,9 @@ def _validate_scope_selector(
             requirement.get("values") or [],
         )
         if scope not in _SCOPES:
-            errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
+            errors.append(
+                invalid(f"{path}.scopeName", Named(scope), "unsupported scope")
+            )
         value = internal_value("core/v1.ScopeSelector", selector)
         errors += [
             invalid(path, value, "unsupported scope applied to resource")
@@ -204,7 +206,9 @@ def _validate_scope_selector(
                 errors.append(invalid(f"{path}.values", values, why))
         else:
             errors.append(
-                invalid(f"{path}.operator", operator, "not a valid selector operator")
+                invalid(
+                    f"{path}.operator", Named(operator), "not a valid selector operator"
+                )
             )
     count = _conflicting(
         [requirement.get("scopeName", "") for requirement in requirements]

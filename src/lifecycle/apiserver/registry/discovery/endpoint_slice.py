@@ -15,6 +15,7 @@ from lifecycle.api.field_errors import (
     Named,
     duplicate,
     invalid,
+    named,
     not_supported,
     required,
     too_many,
@@ -113,7 +114,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     same = (new.get("endpoints") or []) == (old.get("endpoints") or [])
     errors = _validate_endpoint_slice(new, kept=same)
     if new.get("addressType", "") != old.get("addressType", ""):
-        errors.append(invalid("addressType", new.get("addressType", ""), IMMUTABLE))
+        errors.append(
+            invalid("addressType", named(new.get("addressType", "")), IMMUTABLE)
+        )
     return errors
 
 

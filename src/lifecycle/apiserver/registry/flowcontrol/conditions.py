@@ -26,5 +26,5 @@ def validate_conditions(obj: Object) -> list[FieldError]:
             errors.append(duplicate(path, type_))
         seen.add(type_)
         if not type_:
-            errors.append(required(path, "must not be empty"))
+            errors.append(required(path))
     return errors

@@ -111,6 +111,11 @@ def validate(schema: Object) -> list[FieldError]:
     return errors + validate_conditions(schema)
 
 
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """The conditions. Upstream: `ValidateFlowSchemaStatusUpdate`."""
+    return validate_conditions(new)
+
+
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The same."""
     return validate(new)
@@ -328,7 +333,9 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+            update.prepare_for_status_only_update,
+            validate_status_update,
+            reset_fields=METADATA_AND_SPEC_FIELDS,
         )
     },
     printer=PRINTER,

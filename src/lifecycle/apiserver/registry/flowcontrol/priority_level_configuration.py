@@ -119,6 +119,11 @@ def validate(level: Object) -> list[FieldError]:
     return errors + validate_conditions(level)
 
 
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """The conditions. Upstream: `ValidatePriorityLevelConfigurationStatusUpdate`."""
+    return validate_conditions(new)
+
+
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """The same."""
     return validate(new)
@@ -258,7 +263,9 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+            update.prepare_for_status_only_update,
+            validate_status_update,
+            reset_fields=METADATA_AND_SPEC_FIELDS,
         )
     },
     printer=PRINTER,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import parse_ip
+from lifecycle.api.validation.addresses import parse_ip, validate_legacy_ip
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.table import ingress_points
 from lifecycle.apiserver.registry.networking.references import validate_reference
@@ -59,6 +59,33 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     return validate_core_object_meta_update(
         new["metadata"], old["metadata"]
     ) + _validate_ingress(new)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Where the Ingress can be reached: addresses, which may stay as they were, and
+    names. Upstream: `ValidateIngressLoadBalancerStatus`.
+    """
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    known = [point.get("ip", "") for point in _points(old)]
+    for index, point in enumerate(_points(new)):
+        here = f"status.loadBalancer.ingress[{index}]"
+        if point.get("ip"):
+            errors += validate_legacy_ip(point["ip"], f"{here}.ip", known)
+        name = point.get("hostname", "")
+        if name:
+            errors += [
+                invalid(f"{here}.hostname", name, why)
+                for why in content.dns1123_subdomain(name)
+            ]
+            if parse_ip(name) is not None:
+                why = "must be a DNS name, not an IP address"
+                errors.append(invalid(f"{here}.hostname", name, why))
+    return errors
+
+
+def _points(ingress: Object) -> list[Object]:
+    balancer = (ingress.get("status") or {}).get("loadBalancer") or {}
+    return balancer.get("ingress") or []
 
 
 def _validate_ingress(ingress: Object) -> list[FieldError]:
@@ -256,6 +283,10 @@ STRATEGY = Strategy(
     validate=validate,
     warnings_on_create=warnings_on_create,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_update, validate_status_update
+        )
+    },
     printer=PRINTER,
 )

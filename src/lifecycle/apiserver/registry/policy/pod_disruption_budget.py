@@ -23,10 +23,12 @@ from lifecycle.apiserver.registry.printers.printer import (
     Printer,
 )
 from lifecycle.apiserver.registry.rest import update
+from lifecycle.apiserver.registry.rest.conditions import validate_conditions
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.numbers import (
+    not_negative,
     validate_int_or_percent,
     validate_not_over_100_percent,
 )
@@ -38,6 +40,12 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 
 def validate(budget: Object) -> list[FieldError]:
     """One bound or the other. (Its metadata is judged by the general rule behind.)"""
+    return _validate_spec(budget) or validate_object_meta(
+        budget.get("metadata") or {}, True, content.name_is_path_segment
+    )
+
+
+def _validate_spec(budget: Object) -> list[FieldError]:
     spec = budget.get("spec") or {}
     errors: list[FieldError] = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
@@ -51,17 +59,29 @@ def validate(budget: Object) -> list[FieldError]:
             errors += validate_not_over_100_percent(spec[field], f"spec.{field}")
     errors += validate_label_selector(spec.get("selector"), "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
-    errors += validate_enum(
+    return errors + validate_enum(
         "spec.unhealthyPodEvictionPolicy", policy, ("AlwaysAllow", "IfHealthyBudget")
-    )
-    return errors or validate_object_meta(
-        budget.get("metadata") or {}, True, content.name_is_path_segment
     )
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed budget."""
-    return validate(new)
+    return _validate_spec(new)
+
+
+_STATUS_COUNTS = (
+    "disruptionsAllowed",
+    "currentHealthy",
+    "desiredHealthy",
+    "expectedPods",
+)
+
+
+def validate_status_update(new: Object, old: Object) -> list[FieldError]:
+    """Sound conditions, counts from zero up."""
+    status = new.get("status") or {}
+    errors = validate_conditions(status.get("conditions") or [], "status.conditions")
+    return errors + not_negative(status, *_STATUS_COUNTS, path="status")
 
 
 def print_pod_disruption_budget(obj: Object, now: float) -> Cells:
@@ -98,6 +118,10 @@ STRATEGY = Strategy(
     validate=validate,
     allow_unconditional_update=False,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_update, validate_status_update
+        )
+    },
     printer=PRINTER,
 )

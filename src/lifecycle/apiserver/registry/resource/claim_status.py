@@ -1,19 +1,16 @@
 """The status of a claim: what was allocated, for whom, and how the devices are.
 
 Upstream: `pkg/apis/resource/validation/validation.go`
-(`validateResourceClaimStatusUpdate` …),
-`apimachinery/pkg/apis/meta/v1/validation/validation.go` (`ValidateConditions`), v1.36.
+(`validateResourceClaimStatusUpdate` …), v1.36.
 """
 
 from __future__ import annotations
 
-import re
 from uuid import UUID
 
 from lifecycle.api.field_errors import (
     FieldError,
     Named,
-    duplicate,
     forbidden,
     invalid,
     not_supported,
@@ -22,7 +19,6 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.schema.internal_types import internal_value
-from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_interface_address
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.placement import validate_node_selector
@@ -50,34 +46,14 @@ from lifecycle.apiserver.registry.resource.device_names import (
 from lifecycle.apiserver.registry.resource.slice_validation import (
     validate_binding_conditions,
 )
-from lifecycle.apiserver.registry.rest.object_meta import (
-    IMMUTABLE,
-    validate_label_name,
-)
+from lifecycle.apiserver.registry.rest.conditions import validate_conditions
+from lifecycle.apiserver.registry.rest.object_meta import IMMUTABLE
 
 _RESERVED_FOR = 256
 _RESULTS = 32
 _CONDITIONS = 8
 _DATA_LENGTH = 10 * 1024
-_REASON_LENGTH = 1024
-_MESSAGE_LENGTH = 32 * 1024
-_STATUSES = ("False", "True", "Unknown")
 _SOURCES = ("FromClaim", "FromClass")
-_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
-_NOT_A_REASON = content.regex_error(
-    "a condition reason must start with alphabetic character, optionally followed by a"
-    " string of alphanumeric characters or '_,:', and must end with an alphanumeric"
-    " character or '_'",
-    "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?",
-    "my_name",
-    "MY_NAME",
-    "MyName",
-    "ReasonA,ReasonB",
-    "ReasonA:ReasonB",
-)
-_DEVICE_ID: Object = {"Driver": {}, "Pool": {}, "Device": {}, "ShareID": {}}
-"""How Go prints the identity of a device: interned texts have no JSON."""
-
 DeviceID = tuple[str, str, str, str]
 
 
@@ -88,6 +64,12 @@ def _device_id(device: Object) -> DeviceID:
         device.get("device", ""),
         device.get("shareID") or "",
     )
+
+
+def _shown_id(device: Object) -> Object:
+    """The identity of a device as a message shows it."""
+    keys = ("Driver", "Pool", "Device", "ShareID")
+    return dict(zip(keys, _device_id(device), strict=True))
 
 
 def validate_claim_status(new: Object, old: Object) -> list[FieldError]:
@@ -112,7 +94,7 @@ def validate_claim_status(new: Object, old: Object) -> list[FieldError]:
         lambda device, path: _validate_device(device, path, allocated),
         _device_id,
         "status.devices",
-        lambda device: _DEVICE_ID,
+        _shown_id,
     )
     if reserved_for and allocation is None:
         why = "may not be specified when `allocated` is not set"
@@ -231,7 +213,7 @@ def _validate_device(
     errors += _validate_share_id(device.get("shareID"), f"{path}.shareID")
     if _device_id(device) not in allocated:
         why = "must be an allocated device in the claim"
-        errors.append(invalid(path, _DEVICE_ID, why))
+        errors.append(invalid(path, _shown_id(device), why))
     conditions = device.get("conditions") or []
     if len(conditions) > _CONDITIONS:
         errors.append(too_many(f"{path}.conditions", len(conditions), _CONDITIONS))
@@ -252,34 +234,3 @@ def _validate_network_data(data: Object, path: str) -> list[FieldError]:
     return errors + validate_set(
         data.get("ips"), 16, validate_interface_address, itself, f"{path}.ips"
     )
-
-
-def validate_conditions(conditions: list[Object], path: str) -> list[FieldError]:
-    """Conditions as `metav1` has them."""
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    for index, condition in enumerate(conditions):
-        here, type_ = f"{path}[{index}]", condition.get("type", "")
-        if type_ in seen:
-            errors.append(duplicate(f"{here}.type", type_))
-        seen.add(type_)
-        errors += validate_label_name(type_, f"{here}.type")
-        status = condition.get("status", "")
-        if status not in _STATUSES:
-            errors.append(not_supported(f"{here}.status", status, _STATUSES))
-        generation = condition.get("observedGeneration", 0)
-        if generation < 0:
-            why = "must be greater than or equal to zero"
-            errors.append(invalid(f"{here}.observedGeneration", generation, why))
-        if condition.get("lastTransitionTime") is None:
-            errors.append(required(f"{here}.lastTransitionTime"))
-        reason = condition.get("reason", "")
-        if not reason:
-            errors.append(required(f"{here}.reason"))
-        elif not _REASON.fullmatch(reason):
-            errors.append(invalid(f"{here}.reason", reason, _NOT_A_REASON))
-        if len(reason.encode()) > _REASON_LENGTH:
-            errors.append(too_long(f"{here}.reason", _REASON_LENGTH))
-        if len(condition.get("message", "").encode()) > _MESSAGE_LENGTH:
-            errors.append(too_long(f"{here}.message", _MESSAGE_LENGTH))
-    return errors

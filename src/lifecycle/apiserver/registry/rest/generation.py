@@ -31,6 +31,8 @@ class Generation(Enum):
     SPEC_AND_ANNOTATIONS = auto()
     CONTENT = auto()
     """Everything but metadata and status."""
+    EXACT_CONTENT = auto()
+    """As `CONTENT`; empty is not the same as not there."""
     CONTENT_AND_LABELS = auto()
     WITHOUT_METADATA = auto()
     """Everything but metadata; a status counts unless it is set aside before."""
@@ -41,6 +43,10 @@ class Generation(Enum):
         """
         if self is Generation.EXACT_SPEC and within(new.get("spec"), empties):
             return True
+        if self is Generation.EXACT_CONTENT and within(
+            _content(new, _NOT_CONTENT), empties
+        ):
+            return True
         match self:
             case Generation.UNCOUNTED | Generation.ALWAYS_ONE:
                 return False
@@ -50,7 +56,7 @@ class Generation(Enum):
                 return new.get("spec") != old.get("spec") or _differs(
                     new, old, "annotations"
                 )
-            case Generation.CONTENT:
+            case Generation.CONTENT | Generation.EXACT_CONTENT:
                 return _content(new, _NOT_CONTENT) != _content(old, _NOT_CONTENT)
             case Generation.CONTENT_AND_LABELS:
                 return Generation.CONTENT.counts(new, old) or (

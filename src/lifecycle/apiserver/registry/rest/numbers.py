@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.field_errors import FieldError, Named, invalid
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 
+MAX_INT32 = 2147483647
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
@@ -25,10 +26,32 @@ def not_negative(holder: Object, *fields: str, path: str) -> list[FieldError]:
     ]
 
 
+def not_above(
+    holder: Object, limit: str, *fields: str, path: str, name: str
+) -> list[FieldError]:
+    """Numbers that must not be above another, which the message calls `name`."""
+    most = holder.get(limit) or 0
+    return [
+        invalid(f"{path}.{field}", value, f"cannot be greater than {name}")
+        for field in fields
+        if (value := holder.get(field) or 0) > most
+    ]
+
+
+def not_decremented(
+    status: Object, before: Object, field: str = "collisionCount"
+) -> list[FieldError]:
+    """A count of a status that never goes down, nor away. Upstream: `IsDecremented`."""
+    value, old = status.get(field), before.get(field)
+    if old is None or (value is not None and value >= old):
+        return []
+    return [invalid(f"status.{field}", value or 0, "cannot be decremented")]
+
+
 def validate_int_or_percent(value: Any, path: str) -> list[FieldError]:
     """A number from zero up, or a percentage."""
     if isinstance(value, str):
-        return [invalid(path, value, why) for why in content.percent(value)]
+        return [invalid(path, Named(value), why) for why in content.percent(value)]
     return [invalid(path, value, NOT_NEGATIVE)] if value < 0 else []
 
 

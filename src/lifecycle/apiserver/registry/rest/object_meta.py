@@ -294,7 +294,9 @@ def validate_template_object_meta(meta: Object, path: str) -> list[FieldError]:
         value = meta.get(key)
         is_pointer = key == "deletionGracePeriodSeconds"
         if value is not None and (is_pointer or value not in ("", 0)):
-            errors.append(forbidden(f"{path}.{shown}", "cannot be set"))
+            errors.append(
+                forbidden(f"{path}.{shown}", "cannot be set", of_empty=value == [])
+            )
     return errors
 
 

@@ -12,6 +12,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -111,7 +112,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors += validate_core_object_meta_update(new["metadata"], old["metadata"])
     for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         if (new.get(key) or None) != (old.get(key) or None):
-            errors.append(invalid(key, new.get(key), IMMUTABLE))
+            plain = key == "provisioner"
+            shown = new.get(key) if plain else named(new.get(key))
+            errors.append(invalid(key, shown, IMMUTABLE))
     return errors
 
 

@@ -30,6 +30,7 @@ from lifecycle.apiserver.registry.printers.printer import (
     field,
 )
 from lifecycle.apiserver.registry.rest import update
+from lifecycle.apiserver.registry.rest.numbers import MAX_INT32
 from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
@@ -59,6 +60,9 @@ def validate(attachment: Object) -> list[FieldError]:
     )
     spec = attachment.get("spec") or {}
     errors += _validate_spec(spec)
+    status = attachment.get("status") or {}
+    errors += _validate_volume_error(status, "attachError")
+    errors += _validate_volume_error(status, "detachError")
     name = (spec.get("source") or {}).get("persistentVolumeName")
     if name is not None:
         errors += [
@@ -93,6 +97,14 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         invalid("spec.nodeName", node, why)
         for why in content.name_is_dns_subdomain(node, False)
     ]
+
+
+def _validate_volume_error(status: Object, key: str) -> list[FieldError]:
+    code = (status.get(key) or {}).get("errorCode")
+    if code is None or 0 <= code <= MAX_INT32:
+        return []
+    why = content.range_error(0, MAX_INT32)
+    return [invalid(f"status.{key}.errorCode", code, why)]
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
@@ -154,7 +166,9 @@ STRATEGY = Strategy(
     validate=validate,
     allow_unconditional_update=False,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(update.prepare_for_status_only_update, validate_update)
+    },
     returns_deleted_object=True,
     printer=PRINTER,
 )

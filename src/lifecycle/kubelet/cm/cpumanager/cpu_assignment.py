@@ -21,6 +21,12 @@ class NotEnoughCPUsError(Exception):
     """The text is what the kubelet says when it refuses the pod."""
 
 
+class SMTAlignmentError(NotEnoughCPUsError):
+    """Whole cores only, and the container asks for half of one. This error has a name
+    of its own, which becomes the pod's reason.
+    """
+
+
 class CPUAccumulator:
     """CPUs taken so far, and what is left. Upstream: `cpuAccumulator`."""
 

@@ -24,7 +24,10 @@ from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.services import RuntimeService
-from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
+from lifecycle.kubelet.cm.cpumanager.cpu_assignment import (
+    NotEnoughCPUsError,
+    SMTAlignmentError,
+)
 from lifecycle.kubelet.cm.cpumanager.cpu_set import CPUSet, format_cpu_set
 from lifecycle.kubelet.cm.cpumanager.state import CPUState
 
@@ -68,7 +71,13 @@ class CPUManager:
 
     def admit(self, pod: Object) -> str:
         """Allocate for all of a pod's containers: why it cannot be admitted, or
-        nothing. Init containers first.
+        nothing.
+        """
+        return self.allocate(pod)[1]
+
+    def allocate(self, pod: Object) -> tuple[str, str]:
+        """The same: reason and message of a refusal, or twice nothing. Init containers
+        first. Upstream: also `GetPodAdmitResult` of `pkg/kubelet/cm/admission`.
         """
         self.remove_stale_state()
         for container in [
@@ -79,8 +88,11 @@ class CPUManager:
                 self.policy.allocate(self.state, pod, container)
             except NotEnoughCPUsError as error:
                 self.remove_pod(pod["metadata"]["uid"])
-                return f"Allocate failed due to {error}, which is unexpected"
-        return ""
+                if isinstance(error, SMTAlignmentError):
+                    return "SMTAlignmentError", str(error)
+                message = f"Allocate failed due to {error}, which is unexpected"
+                return "UnexpectedAdmissionError", message
+        return "", ""
 
     def pre_create_container(
         self, pod: Object, container: Object, resources: dict[str, Any]

@@ -18,6 +18,7 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import (
     NotEnoughCPUsError,
+    SMTAlignmentError,
     take_by_topology,
 )
 from lifecycle.kubelet.cm.cpumanager.cpu_set import CPUSet, format_cpu_set
@@ -111,7 +112,7 @@ class StaticPolicy:
             return
         threads = self.topology.per("core")
         if self._full_pcpus_only and num_cpus % threads:
-            raise NotEnoughCPUsError(
+            raise SMTAlignmentError(
                 f"SMT Alignment Error: requested {num_cpus} cpus not multiple cpus per"
                 f" core = {threads}"
             )

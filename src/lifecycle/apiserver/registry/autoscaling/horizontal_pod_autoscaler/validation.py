@@ -7,6 +7,8 @@ Upstream: `pkg/apis/autoscaling/validation/validation.go`
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lifecycle.api.field_errors import (
     FieldError,
     Named,
@@ -165,7 +167,11 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
         if not name:
             errors.append(required(f"{path}.name", "must specify a resource name"))
         elif field == "containerResource":
-            errors += validate_container_resource_name(name, f"{path}.name")
+            plain = content.qualified_name(name)  # upstream asks it of the text
+            errors += [
+                replace(error, bad_value=name) if error.detail in plain else error
+                for error in validate_container_resource_name(name, f"{path}.name")
+            ]
         if field == "containerResource" and not container:
             errors.append(required(f"{path}.container", "must specify a container"))
         elif field == "containerResource":

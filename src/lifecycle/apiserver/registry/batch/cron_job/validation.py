@@ -10,6 +10,7 @@ import re
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     invalid,
     not_supported,
     required,
@@ -110,18 +111,18 @@ _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
-        return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+        return [invalid(path, Named(zone), "timeZone must be nil or non-empty string")]
     if not all(
         _ZONE_PART.fullmatch(part) and part not in (".", "..") and part[0] != "-"
         for part in zone.split("/")
     ):
-        return [invalid(path, zone, f"unknown time zone {zone}")]
+        return [invalid(path, Named(zone), f"unknown time zone {zone}")]
     errors: list[FieldError] = []
     if zone.lower() == "local":
         why = (
             "timeZone must be an explicit time zone as defined in"
             " https://www.iana.org/time-zones"
         )
-        errors.append(invalid(path, zone, why))
+        errors.append(invalid(path, Named(zone), why))
     problem = "" if zone == "Local" else location_problem(zone)
-    return errors + ([invalid(path, zone, problem)] if problem else [])
+    return errors + ([invalid(path, Named(zone), problem)] if problem else [])

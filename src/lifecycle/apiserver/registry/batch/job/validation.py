@@ -11,6 +11,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
     too_long,
@@ -304,7 +305,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     ):
         if spec.get(field) != before.get(field):
             type_ = _POLICY_TYPES.get(field)
-            value = internal_value(type_, spec.get(field)) if type_ else spec.get(field)
+            value = named(spec.get(field))
+            if type_:
+                value = internal_value(type_, value)
             errors.append(invalid(f"spec.{field}", value, IMMUTABLE))
     return errors
 

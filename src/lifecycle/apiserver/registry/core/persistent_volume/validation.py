@@ -12,6 +12,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -84,9 +85,7 @@ def validate_volume_spec(
         errors.append(required(f"{path}.accessModes"))
     errors += validate_access_modes(modes, f"{path}.accessModes")
     errors += (
-        []
-        if inline
-        else _validate_capacity(spec.get("capacity") or {}, f"{path}.capacity")
+        [] if inline else _validate_capacity(spec.get("capacity"), f"{path}.capacity")
     )
     policy = spec.get("persistentVolumeReclaimPolicy", "")
     if policy and inline and policy != "Retain":
@@ -121,12 +120,12 @@ def validate_volume_spec(
     return errors + _validate_class_and_mode(spec, path, inline)
 
 
-def _validate_capacity(capacity: Object, path: str) -> list[FieldError]:
+def _validate_capacity(sent: Object | None, path: str) -> list[FieldError]:
+    capacity = sent or {}
     errors = [] if capacity else [required(path)]
     if set(capacity) != {"storage"}:
-        errors.append(
-            not_supported(path, dict(sorted(capacity.items())) or None, ("storage",))
-        )
+        shown = None if sent is None else dict(sorted(capacity.items()))
+        errors.append(not_supported(path, shown, ("storage",)))
     for name, amount in capacity.items():
         if parse_quantity(amount) < parse_quantity("0"):
             errors.append(
@@ -244,7 +243,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
             )
         )
     if spec.get("volumeMode") != before.get("volumeMode"):
-        errors.append(invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
+        errors.append(invalid("volumeMode", named(spec.get("volumeMode")), IMMUTABLE))
     if (
         before.get("nodeAffinity") is not None
         and spec.get("nodeAffinity") != before["nodeAffinity"]

@@ -19,6 +19,7 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.schema.empties import is_empty
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.environment import (
@@ -240,12 +241,7 @@ def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
     )
     if policy is None:
         if rules:
-            errors.append(
-                required(
-                    f"{path}.restartPolicy",
-                    "must specify restartPolicy when restart rules are used",
-                )
-            )
+            errors.append(required(f"{path}.restartPolicy", _RULES_NEED_A_POLICY))
     elif policy not in _RESTART_POLICIES:
         errors.append(not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES))
     if len(rules) > _MOST_RULES:
@@ -271,6 +267,7 @@ def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
     return errors
 
 
+_RULES_NEED_A_POLICY = "must specify restartPolicy when restart rules are used"
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NO_SIDECAR_RULES = (
     "restartPolicyRules are not allowed for init containers with restart policy Always"
@@ -296,6 +293,8 @@ def validate_init_containers(
                 )
         elif policy is not None:
             errors += _validate_restart_policy(container, here)
+        elif container.get("restartPolicyRules"):
+            errors.append(required(f"{here}.restartPolicy", _RULES_NEED_A_POLICY))
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
@@ -338,12 +337,15 @@ def validate_ephemeral_containers(
         if target and target not in others:
             errors.append(not_found(f"{here}.targetContainerName", target))
         for field, value in container.items():
-            if field not in _EPHEMERAL_FIELDS and (
-                value or (value is not None and field in _EPHEMERAL_POINTERS)
-            ):
+            if field in _EPHEMERAL_FIELDS or value is None:
+                continue
+            pointer = field in _EPHEMERAL_POINTERS
+            if value or pointer or value == []:
                 errors.append(
                     forbidden(
-                        f"{here}.{field}", "cannot be set for an Ephemeral Container"
+                        f"{here}.{field}",
+                        "cannot be set for an Ephemeral Container",
+                        of_empty=not pointer and is_empty(value),
                     )
                 )
         for position, mount in enumerate(container.get("volumeMounts") or ()):

@@ -6,7 +6,8 @@ Of 1.36's gates that are off by default these touch a pod's spec: `GenericWorklo
 `ClusterTrustBundleProjection` and `PodCertificateRequest` (sources of projected
 volumes).
 
-Upstream: `pkg/api/pod/util.go` (`dropDisabledFields`), v1.36.
+Upstream: `pkg/api/pod/util.go` (`dropDisabledFields`, `dropDisabledPodStatusFields`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from lifecycle.api.wire import Object
 
 _GROUPS = ("containers", "initContainers", "ephemeralContainers")
+_STATUSES = tuple(f"{group[:-1]}Statuses" for group in _GROUPS)
 _PROJECTIONS = ("clusterTrustBundle", "podCertificate")
 
 
@@ -37,6 +39,37 @@ def drop_disabled_pod_fields(spec: Object, old: Object | None) -> None:
                 spec[group] = [
                     _without_stop_signal(container) for container in spec[group]
                 ]
+
+
+def drop_disabled_status_fields(status: Object, old: Object) -> None:
+    """The same for what a kubelet says: `ImageVolumeWithDigest` (the image that a
+    mounted volume shows), `DRANodeAllocatableResources`.
+    """
+    key = "nodeAllocatableResourceClaimStatuses"
+    if not old.get(key):
+        status.pop(key, None)
+    if any(_volume_statuses(status)) and not any(_volume_statuses(old)):
+        for group in _STATUSES:
+            if status.get(group):
+                status[group] = list(map(_without_volume_statuses, status[group]))
+
+
+def _volume_statuses(status: Object) -> Iterator[bool]:
+    for group in _STATUSES:
+        for entry in status.get(group) or ():
+            for mount in entry.get("volumeMounts") or ():
+                yield mount.get("volumeStatus") is not None
+
+
+def _without_volume_statuses(entry: Object) -> Object:
+    mounts = entry.get("volumeMounts")
+    if not mounts:
+        return entry
+    bare = [
+        {key: value for key, value in mount.items() if key != "volumeStatus"}
+        for mount in mounts
+    ]
+    return {**entry, "volumeMounts": bare}
 
 
 def _has_projection(spec: Object, field: str) -> bool:

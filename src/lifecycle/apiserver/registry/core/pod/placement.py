@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
+    Named,
     duplicate,
     forbidden,
     invalid,
@@ -119,7 +120,9 @@ def _validate_node_field(requirement: Object, path: str) -> list[FieldError]:
             errors.append(required(f"{path}.values", why))
     else:
         errors.append(
-            invalid(f"{path}.operator", operator, "not a valid selector operator")
+            invalid(
+                f"{path}.operator", Named(operator), "not a valid selector operator"
+            )
         )
     if key != "metadata.name":
         errors.append(invalid(f"{path}.key", key, "not a valid field selector key"))
@@ -205,7 +208,7 @@ def validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErro
                 'operator must be Exists when `key` is empty, which means "match all'
                 ' values and all keys"'
             )
-            errors.append(invalid(f"{here}.operator", operator, why))
+            errors.append(invalid(f"{here}.operator", Named(operator), why))
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             errors.append(
                 invalid(

@@ -130,9 +130,7 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
         f"{here}.supplementalGroupsPolicy", groups, ("Merge", "Strict")
     )
     relabel = context.get("seLinuxChangePolicy")
-    errors += validate_enum(
-        f"{here}.seLinuxChangePolicy", relabel, ("MountOption", "Recursive")
-    )
+    errors += validate_enum(f"{here}.seLinuxChangePolicy", relabel, ("Recursive",))
     return errors
 
 

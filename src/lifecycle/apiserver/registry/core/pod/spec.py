@@ -48,6 +48,7 @@ from lifecycle.apiserver.registry.core.pod.security_contexts import (
 )
 from lifecycle.apiserver.registry.core.pod.volumes import validate_volumes
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
+from lifecycle.apiserver.registry.rest.numbers import MAX_INT32
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_annotations,
     validate_labels,
@@ -56,7 +57,6 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-MAX_INT32 = 2147483647
 _HOSTNAME_LIMIT = 64
 _SEARCH = re.compile(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
@@ -312,7 +312,9 @@ def _validate_pod_resources(
     if resources.get("claims") is not None:
         errors.append(
             forbidden(
-                f"{path}.claims", "claims may not be set for Resources at pod-level"
+                f"{path}.claims",
+                "claims may not be set for Resources at pod-level",
+                of_empty=not resources["claims"],
             )
         )
     errors += validate_resource_requirements(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid
+from lifecycle.api.field_errors import FieldError, Named, forbidden, invalid
 from lifecycle.api.fieldpath.field_sets import LEAF
 from lifecycle.api.restart_policy import (
     all_containers_could_restart,
@@ -20,8 +20,17 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import (
     validate_annotation_updates,
 )
+from lifecycle.apiserver.registry.core.pod.container_statuses import (
+    GROUPS,
+    validate_claim_statuses,
+    validate_container_statuses,
+)
+from lifecycle.apiserver.registry.core.pod.disabled_fields import (
+    drop_disabled_status_fields,
+)
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.object_meta import (
+    IMMUTABLE,
     validate_core_object_meta_update,
 )
 from lifecycle.apiserver.registry.rest.strategy import UpdateStrategy
@@ -39,6 +48,8 @@ def prepare_for_update(new: Object, old: Object) -> None:
     if status.get("podIP") and not status.get("podIPs"):
         new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
     _keep_observed_generations(new, old)
+    new["status"] = dict(new.get("status") or {})
+    drop_disabled_status_fields(new["status"], old.get("status") or {})
 
 
 def _keep_observed_generations(new: Object, old: Object) -> None:
@@ -75,11 +86,12 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors += validate_annotation_updates(new, old)
     status, before = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
-        type_ = condition.get("type", "")
+        here, type_ = f"status.conditions[{index}]", condition.get("type", "")
+        errors += _not_negative_generation(condition, here)
         errors += [
-            invalid(f"metadata.conditions[{index}].Type", type_, why)
-            for why in content.qualified_name(type_)
+            invalid(f"{here}.Type", type_, why) for why in content.qualified_name(type_)
         ]
+    errors += _not_negative_generation(status, "status")
     nominated = status.get("nominatedNodeName", "")
     if nominated and nominated != before.get("nominatedNodeName", ""):
         errors += [
@@ -88,26 +100,22 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         ]
     if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
         errors.append(
-            invalid(
-                "status.qosClass", status.get("qosClass") or "", "field is immutable"
-            )
+            invalid("status.qosClass", Named(status.get("qosClass") or ""), IMMUTABLE)
         )
-    for group in (
-        "containerStatuses",
-        "initContainerStatuses",
-        "ephemeralContainerStatuses",
-    ):
+    for group in GROUPS:
         errors += _validate_stays_terminated(
             status, before, old.get("spec") or {}, group
         )
-    for group in ("podIPs", "hostIPs"):
-        known = [entry.get("ip", "") for entry in before.get(group) or ()]
-        for index, entry in enumerate(status.get(group) or ()):
-            errors += validate_legacy_ip(
-                entry.get("ip", ""), f"status.{group}[{index}]", known
-            )
+    spec = new.get("spec") or {}
+    errors += validate_claim_statuses(status, spec)
+    errors += _validate_addresses(status, before)
+    return errors + validate_container_statuses(status, spec)
+
+
+def _validate_addresses(status: Object, before: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
     hosts = status.get("hostIPs") or []
-    if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
         errors.append(
             invalid(
                 "status.hostIPs[0].ip",
@@ -115,7 +123,21 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
                 "must be equal to `hostIP`",
             )
         )
+    for group in ("podIPs", "hostIPs"):
+        known = [entry.get("ip", "") for entry in before.get(group) or ()]
+        for index, entry in enumerate(status.get(group) or ()):
+            errors += validate_legacy_ip(
+                entry.get("ip", ""), f"status.{group}[{index}]", known
+            )
     return errors
+
+
+def _not_negative_generation(holder: Object, path: str) -> list[FieldError]:
+    generation = holder.get("observedGeneration", 0)
+    if generation >= 0:
+        return []
+    why = "must be a non-negative integer"
+    return [invalid(f"{path}.observedGeneration", generation, why)]
 
 
 def _validate_stays_terminated(
@@ -128,9 +150,9 @@ def _validate_stays_terminated(
     if group != "ephemeralContainerStatuses":
         if all_containers_could_restart(spec):
             return []
-        key = "containers" if group == "containerStatuses" else "initContainers"
         containers = {
-            container.get("name"): container for container in spec.get(key) or ()
+            container.get("name"): container
+            for container in spec.get(GROUPS[group]) or ()
         }
     alive = {
         s.get("name")

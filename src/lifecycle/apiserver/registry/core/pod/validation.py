@@ -34,11 +34,9 @@ from lifecycle.apiserver.registry.core.pod.scheduling_gates import (
     validate_node_affinity_mutation,
     validate_node_selector_mutation,
 )
-from lifecycle.apiserver.registry.core.pod.spec import (
-    MAX_INT32,
-    validate_pod_spec,
-)
+from lifecycle.apiserver.registry.core.pod.spec import validate_pod_spec
 from lifecycle.apiserver.registry.rest.differences import internal_difference
+from lifecycle.apiserver.registry.rest.numbers import MAX_INT32
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,

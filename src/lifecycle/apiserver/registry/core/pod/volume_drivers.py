@@ -166,9 +166,9 @@ def azure_disk(source: Object, path: str) -> list[FieldError]:
     errors += validate_enum(f"{path}.cachingMode", caching, _CACHING)
     errors += validate_enum(f"{path}.kind", kind, _DISKS)
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
-        errors.append(not_supported(f"{path}.diskURI", uri, (_MANAGED,)))
+        errors.append(not_supported(f"{path}.diskURI", uri, (_MANAGED,), plain=True))
     if kind is not None and kind != "Managed" and not uri.startswith("https://"):
-        errors.append(not_supported(f"{path}.diskURI", uri, (_BLOB,)))
+        errors.append(not_supported(f"{path}.diskURI", uri, (_BLOB,), plain=True))
     return errors
 
 

@@ -119,6 +119,8 @@ def _validate_source(
             )
         else:
             count = 1
+            if source == "image" and pod_name and not value.get("reference"):
+                errors.append(required(f"{path}.image.reference"))
             errors += rule(value, f"{path}.{_PLACES.get(source, source)}")
             if source == "iscsi" and drivers.is_initiator_too_long(name, value):
                 errors.append(
@@ -332,8 +334,8 @@ def _ephemeral(source: Object, path: str) -> list[FieldError]:
 
 
 def _image(source: Object, path: str) -> list[FieldError]:
-    errors = [] if source.get("reference") else [required(f"{path}.reference")]
-    return errors + validate_required_enum(
+    """Upstream: `validateImageVolumeSource`; the reference is the pod's business."""
+    return validate_required_enum(
         f"{path}.pullPolicy",
         source.get("pullPolicy"),
         ("Always", "IfNotPresent", "Never"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.field_errors import FieldError, Named, invalid
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 
@@ -32,7 +32,7 @@ def validate_windows_options(options: Object | None, path: str) -> list[FieldErr
     )
     if name is not None:
         errors += [
-            invalid(f"{path}.gmsaCredentialSpecName", name, why)
+            invalid(f"{path}.gmsaCredentialSpecName", Named(name), why)
             for why in content.dns1123_subdomain(name)
         ]
     if spec == "":
@@ -45,10 +45,10 @@ def validate_windows_options(options: Object | None, path: str) -> list[FieldErr
         )
     elif spec is not None and len(spec) > _CREDENTIALS_KIB * 1024:
         why = f"gmsaCredentialSpec size must be under {_CREDENTIALS_KIB} KiB"
-        errors.append(invalid(f"{path}.gmsaCredentialSpec", spec, why))
+        errors.append(invalid(f"{path}.gmsaCredentialSpec", Named(spec), why))
     if user is not None:
         errors += [
-            invalid(f"{path}.runAsUserName", user, f"runAsUserName{why}")
+            invalid(f"{path}.runAsUserName", Named(user), f"runAsUserName{why}")
             for why in _user_name_errors(user)
         ]
     return errors

@@ -122,7 +122,9 @@ def validate_traffic(spec: Object, type_: str) -> list[FieldError]:
             not_supported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
         )
     distribution = spec.get("trafficDistribution")
-    errors += validate_enum("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+    errors += validate_enum(
+        "spec.trafficDistribution", distribution, _DISTRIBUTIONS, plain=True
+    )
     return errors
 
 

@@ -1,0 +1,180 @@
+"""What a kubectl sends and what it tells of it, held against a real one: the headers
+that arrive at the other end, and every line that `-v=6` to `-v=9` print.
+
+The real one was called with several kubeconfigs and flags, and a server on loopback
+kept what came. Ours is called with the same ones, over a real TLS connection, too. What
+differs from run to run is replaced on both sides: ports, times, versions, the
+identifier of a session. Go writes the headers of a `curl` command in any order. In
+which source file a line was written is not compared: ours has other files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.wire import Request
+from lifecycle.cluster.outside_services import LoopbackService
+from lifecycle.compare import AgreementTable
+from lifecycle.compare.compare import compare
+from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.inspector.opening import recordings_directory
+from lifecycle.kubectl.main import main as kubectl
+
+VERSION = {"major": "1", "minor": "36", "gitVersion": "v1.36.2"}
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "apiVersion": "apps/v1",
+    "metadata": {"name": "web", "creationTimestamp": "2026-11-26T12:00:00Z"},
+    "spec": {"selector": {}, "template": {"metadata": {}, "spec": {"containers": []}}},
+    "status": {},
+}
+GONE = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Failure",
+    "message": "there is no such thing",
+    "reason": "NotFound",
+    "details": {},
+    "code": 404,
+}
+TELLING = (
+    "accept", "authorization", "content-type", "user-agent", "kubectl-command",
+    "kubectl-session", "impersonate-user", "impersonate-group", "impersonate-uid",
+    "impersonate-extra-scopes",
+)  # fmt: skip
+"""Headers that are kubectl's own; others are its HTTP library's."""
+_HEAD = re.compile(r"^[IWE]\d{4} [\d:.]+ +\d+ (\w+\.go):\d+\] ", re.MULTILINE)
+_ASIDE = ("envvar.go", "feature_gate.go")
+"""Sources of lines about switches that only Go's client library has."""
+_SAME = (
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"kubectl[\w.-]*/v?[^\s\"\\]+ \([^)]*\) kubernetes/[\w$]+"), "KUBECTL"),
+    (re.compile(r"(?m)^(\s*Date: ).*$"), r"\1TODAY"),
+    (re.compile(r"\w{8}-\w{4}-\w{4}-\w{4}-\w{12}"), "IDENTIFIER"),
+    (re.compile(r'(?:"\S*|\S+)/config\b'), "CONFIG"),
+    (re.compile(r"illiseconds=\d+"), "illiseconds=N"),
+)
+_CURL_HEADER = re.compile(r'-H "(?:[^"\\]|\\.)*"')
+
+
+class Listener(LoopbackService):
+    """Has a version, and takes one Deployment."""
+
+    def answer(self, request: Request) -> tuple[int, Any]:
+        """Its version, always the same Deployment, or that there is no such thing."""
+        known = {"/version": (200, VERSION), DEPLOYMENTS: (201, DEPLOYMENT)}
+        return known.get(request.path, (404, GONE))
+
+
+def kubeconfig(service: LoopbackService, user: dict[str, Any]) -> str:
+    """A file for such a user of the service."""
+    ca = base64.b64encode(service.authority.ca_pem).decode()
+    cluster = {"server": service.url, "certificate-authority-data": ca}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "a", "cluster": cluster}],
+            "users": [{"name": "a", "user": user}],
+            "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+            "current-context": "a",
+        }
+    )
+
+
+def same_words(text: str) -> str:
+    """What differs from run to run, replaced."""
+    for pattern, instead in _SAME:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def lines_of(err: str) -> list[str]:
+    """The lines of a log; in front whatever was printed before."""
+    parts = _HEAD.split(err)
+    told = [parts[0]] if parts[0] else []
+    for source, text in zip(parts[1::2], parts[2::2], strict=True):
+        if source not in _ASIDE:
+            told.append(_sorted_curl(same_words(text)).rstrip())
+    return told
+
+
+def _sorted_curl(text: str) -> str:
+    headers = iter(sorted(_CURL_HEADER.findall(text)))
+    return _CURL_HEADER.sub(lambda _: next(headers), text)
+
+
+def arrived(requests: Sequence[Request]) -> list[dict[str, Any]]:
+    """What came, as it is compared."""
+    return [
+        {
+            "asked": f"{request.method} {request.path}",
+            "query": dict(request.query),
+            "headers": {
+                name: same_words(request.headers[name])
+                for name in TELLING
+                if name in request.headers
+            },
+        }
+        for request in requests
+    ]
+
+
+async def asked(user: dict[str, Any], flags: Sequence[str]) -> dict[str, Any]:
+    """Our kubectl, called like this."""
+    out, err = io.StringIO(), io.StringIO()
+    with TemporaryDirectory() as home:
+        async with Listener() as service:
+            config = Path(home, "config")
+            await asyncio.to_thread(config.write_text, kubeconfig(service, user))
+            argv = [f"--kubeconfig={config}", *flags]
+            code = await kubectl(argv, out=out, err=err, environ={"HOME": home})
+            requests = arrived(service.requests)
+    return {
+        "exit": code,
+        "arrived": requests,
+        "out": out.getvalue(),
+        "told": lines_of(err.getvalue()),
+    }
+
+
+def told_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
+    """A row for each call. `programs`: what the real one did; None: as recorded."""
+    if programs is None:
+        programs = recorded_programs(recordings_directory())["v1.36"]
+    calls = [e for name, e in programs.answers.items() if name.startswith("told/")]
+    table = AgreementTable(
+        "What kubectl tells",
+        "lifecycle",
+        f"{calls[0].program}, asked directly",
+        lambda table: (
+            f"{len(calls)} calls of a real kubectl and of ours, with several users and"
+            " flags: what arrives at the server, and every line that they print about"
+            f" it; {table.outcome('calls')}."
+        ),
+    )
+    for each in calls:
+        ours = on_a_loop(asked(each.answer["user"], each.answer["flags"]))
+        theirs = {key: each.answer[key] for key in ours}
+        here, there = (" · ".join(_short(side)) for side in (ours, theirs))
+        what = each.question.partition("/")[2]
+        table.add("kubectl", what, here, there, compare(ours, theirs))
+    return table
+
+
+def _short(answer: dict[str, Any]) -> Iterator[str]:
+    for request in answer["arrived"]:
+        signed = request["headers"].get("authorization", "")
+        yield f"{request['asked']} {signed}".strip()
+    yield f"{len(answer['told'])} lines"

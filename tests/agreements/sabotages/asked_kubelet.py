@@ -1,0 +1,290 @@
+"""What might go wrong in a kubelet that is asked directly: admission and cgroups, pulls, probes, CPUs, what it throws away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.cpus import cpu_agreement
+from lifecycle.agreements.mounted_volumes import volume_agreement
+from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
+from lifecycle.agreements.pull_secrets import pull_secrets_agreement
+from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
+from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
+from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
+from lifecycle.kubelet.volume.payloads import VolumeError
+from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
+from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
+
+
+def by_name(target: str, numbers: Callable[..., int | None], change: Callable[[Any], Any]) -> Install:
+    """Spoils results of a function; `numbers(*arguments)` says which row a call is about, if any."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        def make(original: Any) -> Any:
+            @wraps(original)
+            def changed(*arguments: Any, **more: Any) -> Any:
+                number = numbers(*arguments, **more)
+                result = original(*arguments, **more)
+                return change(result) if number is not None and spoilt(number) else result
+
+            return changed
+
+        Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
+
+    return install
+
+
+def _admitted_pods() -> list[str]:
+    return [each.answer["pod"]["metadata"]["name"] for each in asked(None, "admitted")]
+
+
+def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Refusals in other words; of those who were let in, nobody says that they run."""
+    names = _admitted_pods()
+    by_name(
+        "kubelet.kubelet.can_admit_pod",
+        lambda _, attributes: names.index(attributes.pod["metadata"]["name"]),
+        lambda result: result if result.admit else result._replace(message="no"),
+    )(monkeypatch, spoilt)
+    by_name(
+        "kubelet.kubelet_pods.api_pod_status._phase",
+        lambda pod, *_: names.index(pod["metadata"]["name"]),
+        lambda phase: "Pending" if phase == "Running" else phase,
+    )(monkeypatch, spoilt)
+
+
+def _boxes() -> list[tuple[bool, str]]:
+    """Of each row about a pod: whether there was a limit of processes, and which pod it is."""
+    return [
+        (each.answer["settings"].get("podPidsLimit", 0) > 0, group.rpartition("/pod")[2])
+        for each in asked(None, "cgroups")
+        for group in sorted(each.answer["groups"])
+        if "/pod" in group
+    ]
+
+
+def other_periods(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    rows = _boxes()
+    by_name(
+        "kubelet.cm.pod_container_manager.resource_config_for_pod",
+        lambda pod, pod_pids_limit=-1, **_: rows.index((pod_pids_limit > 0, pod["metadata"]["name"])),
+        lambda config: replace(config, cpu_period=50_000),
+    )(monkeypatch, spoilt)
+
+
+def other_pulls(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some pods hear of their image in other words."""
+    names = [each.answer["pod"]["metadata"]["name"] for about in ("shown", "used") for each in asked(None, about)]
+    real = ImageManager.ensure_image_exists
+
+    async def ensure_image_exists(self: ImageManager, pod: Any, container: Any, event: Any) -> str:
+        if not spoilt(names.index(pod["metadata"]["name"])):
+            return await real(self, pod, container, event)
+        try:
+            return await real(self, pod, container, lambda kind, reason, text: event(kind, reason, f"{text}!"))
+        except ImageError as error:
+            raise ImageError("Spoilt", error.message) from None
+
+    monkeypatch.setattr(ImageManager, "ensure_image_exists", ensure_image_exists)
+
+
+def _mounted_once() -> list[str]:
+    """Pods whose volumes are looked at only once."""
+    [scene] = asked(None, "mounted")
+    return [name for name in scene.answer["before"] if name not in scene.answer["after"]]
+
+
+def closed_to_others(wrong: Callable[[str], bool]) -> Wrapped:
+    """Some pods' volumes get another mode; what cannot be mounted is told in another word."""
+
+    def make(real: Any) -> Any:
+        async def set_up(self: VolumeManager, pod: Any, volume: Any) -> None:
+            if not wrong(pod["metadata"]["name"]):
+                await real(self, pod, volume)
+                return
+            try:
+                await real(self, pod, volume)
+            except (VolumeError, OSError, ValueError) as error:
+                raise VolumeError(f"{error}!") from None
+            self.mounted[pod["metadata"]["uid"]][volume["name"]].path.chmod(0o711)
+
+        return set_up
+
+    return Wrapped(make)
+
+
+def other_volumes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    names = _mounted_once()
+    wrong = closed_to_others(lambda name: name in names and spoilt(names.index(name)))
+    Breakage("", "kubelet.volumemanager.volume_manager.VolumeManager._set_up", wrong, ()).apply(monkeypatch)
+
+
+def written_once(real: Any) -> Any:
+    def write(self: AtomicWriter, files: Any, *more: Any) -> Any:
+        return real(self, files, *more) if not any(self.target.iterdir()) else None
+
+    return write
+
+
+BOTH = "two kubelets were asked, set up differently"
+
+
+def tells_nobody(_: Any) -> Any:
+    async def reconcile_state(self: CPUManager) -> list[tuple[str, str]]:
+        self.remove_stale_state()
+        return []
+
+    return reconcile_state
+
+
+JUDGED = (
+    Judged(
+        "volume_agreement",
+        volume_agreement,
+        sabotages=(
+            Sabotage(
+                "what has changed is not written again",
+                "kubelet.volume.atomic_writer.AtomicWriter.write",
+                Wrapped(written_once),
+                (r"after \| (?!empty|optional)",),
+                because="six volumes change",
+            ),
+            Sabotage(
+                "nobody may look into a volume",
+                "kubelet.volumemanager.volume_manager.VolumeManager._set_up",
+                closed_to_others(lambda name: True),
+                (".",),
+                because="one function makes them all",
+            ),
+        ),
+        answers=(
+            Answers(
+                "what becomes of each volume",
+                rf"before \| (?!({'|'.join(asked(None, 'mounted')[0].answer['after'])})$)",
+                other_volumes,
+            ),
+        ),
+    ),
+    Judged(
+        "cpu_agreement",
+        cpu_agreement,
+        sabotages=(
+            Sabotage(
+                "another policy",
+                "kubelet.cm.cpumanager.policy_static.StaticPolicy.name",
+                "dynamic",
+                (".",),
+                because="each row compares the whole state file",
+            ),
+            Sabotage(
+                "those who share are not told",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.reconcile_state",
+                Wrapped(tells_nobody),
+                (
+                    r"two sockets \| (?!shares)",
+                    r"whole cores only \| (?!shares|one)",
+                    r"one thread in each core \| (?!shares)",
+                    r"nobody on what is reserved \| (?!shares)",
+                ),
+                because="from the first pod on that has CPUs of its own the others run elsewhere",
+            ),
+            Sabotage(
+                "who has gone keeps its CPUs",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.remove_stale_state",
+                constant(None),
+                (
+                    "goes$",
+                    r"two sockets \| (three|five)",
+                    r"whole cores only \| (four|two-more)",
+                    r"one thread in each core \| (one-of-two|four)",
+                    "four-again",
+                ),
+                because="those who come later find them taken",
+            ),
+            Sabotage(
+                "no CPUs in a new container's config",
+                "kubelet.cm.cpumanager.cpu_manager.CPUManager.pre_create_container",
+                lambda self, pod, container, resources: resources,
+                (".",),
+                because="each row tells of all containers that run",
+            ),
+            Sabotage(
+                "half cores will do",
+                "kubelet.cm.cpumanager.policy_static.SMTAlignmentError",
+                NotEnoughCPUsError,
+                (r"whole cores only \| (one|three) comes",),
+                because="two pods ask for half a core",
+            ),
+        ),
+    ),
+    Judged(
+        "pull_secrets_agreement",
+        pull_secrets_agreement,
+        sabotages=(
+            Sabotage(
+                "the least specific first",
+                "kubelet.images.credentials.Keyring.lookup",
+                afterwards(lambda credentials, *_: credentials[::-1]),
+                (
+                    "specific first",
+                    "another image",
+                    "versions",
+                    "hub and path",
+                    "secrets, ",
+                    "other way",
+                    "is missing",
+                    r"used \| right$",
+                ),
+                because="each of these images has several entries that fit",
+            ),
+            Sabotage(
+                "whatever is here is everybody's",
+                "kubelet.images.image_pull_manager.PullRecords.must_attempt_image_pull",
+                constant(False),
+                ("later, without", "later, wrong", "later, never$"),
+                because="each of these pods comes later, and may not use what is here",
+            ),
+        ),
+        answers=(Answers("what becomes of each pod's image", "", other_pulls),),
+    ),
+    Judged(
+        "node_admission_agreement",
+        node_admission_agreement,
+        answers=(Answers("what becomes of each pod", "", other_answers),),
+    ),
+    Judged(
+        "cgroup_agreement",
+        cgroup_agreement,
+        sabotages=(
+            Sabotage(
+                "all pods together may have twice as much",
+                "kubelet.cm.qos_container_manager.node_cgroup_config",
+                afterwards(lambda config, *_: replace(config, memory=2 * config.memory)),
+                (": kubepods$",),
+                because=BOTH,
+            ),
+            Sabotage(
+                "a class has no weight of its own",
+                "kubelet.cm.qos_container_manager.total_cpu_request",
+                constant(0),
+                (": kubepods/burstable$",),
+                because=BOTH,
+            ),
+            Sabotage(
+                "those who asked for nothing weigh more",
+                "kubelet.cm.qos_container_manager.MIN_SHARES",
+                3,
+                (": kubepods/besteffort$",),
+                because=BOTH,
+            ),
+        ),
+        answers=(Answers("what the kernel is told of a pod", "/pod", other_periods),),
+    ),
+)

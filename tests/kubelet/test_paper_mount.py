@@ -1,0 +1,35 @@
+"""How soon a hollow node looks again for what a pod wants to have mounted."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.client.rest import Client
+from lifecycle.kubelet.pod_host import PaperPodHost
+from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.volumemanager.references import ObjectReferences
+from tests.fake_api import FakeAPI
+
+POD = {
+    "metadata": {"name": "p", "namespace": "default", "uid": "u"},
+    "spec": {"volumes": [{"name": "x", "configMap": {"name": "y"}}], "containers": []},
+}
+
+
+def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_there() -> None:
+    async def main() -> None:
+        client = Client(FakeAPI(), "kubelet/1")
+        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1")
+        waits = [(await host.mount(POD)).retry_after for _ in range(7)]
+        assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+        made = await client.create(resource("configmaps"), {"metadata": {"name": "y"}}, "default")
+        assert (await host.mount(POD)).retry_after is None
+        await client.delete(resource("configmaps"), made["metadata"]["name"], "default")
+        assert (await host.mount(POD)).retry_after == 0.5
+        await host.release(POD, [])
+        assert (await host.mount(POD)).retry_after == 0.5
+        await asyncio.sleep(0)
+
+    run_virtual(main())
