@@ -206,7 +206,9 @@ class HTTPSServer:
     # -- one request -------------------------------------------------------------------
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
-        request = to_request(incoming)
+        target = incoming._message.path
+        decoded = await beside(len(target), _decoded, target)
+        request = to_request(incoming, *decoded)
         if "%" in incoming._message.path and _BAD_ESCAPE.search(
             incoming._message.path.partition("?")[0]
         ):
@@ -355,12 +357,20 @@ class HTTPSServer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def to_request(incoming: web.BaseRequest) -> Request:
-    """A `wire.Request`, its body still empty. Path and query are decoded once, headers
-    have lower-case names.
-    """
-    target = incoming._message.path
+def _decoded(target: str) -> tuple[str, dict[str, list[str]]]:
+    """Path and query, which may have a megabyte."""
     path, _, query = target.partition("?")
+    return (
+        unquote(path) if "%" in path else path,
+        parse_qs(query, keep_blank_values=True) if query else {},
+    )
+
+
+def to_request(
+    incoming: web.BaseRequest, path: str, query: dict[str, list[str]]
+) -> Request:
+    """A `wire.Request`, its body still empty. Headers have lower-case names."""
+    target = incoming._message.path
     if not is_short(target):
         for cache in _URL_CACHES:
             cache.cache_clear()
@@ -372,8 +382,8 @@ def to_request(incoming: web.BaseRequest) -> Request:
             connection.peer = peer
     return Request(
         method=incoming.method,
-        path=unquote(path) if "%" in path else path,
-        query=parse_qs(query, keep_blank_values=True) if query else {},
+        path=path,
+        query=query,
         headers=joined_headers(incoming.headers.items()),
         peer_certificate=peer[1],
         remote_addr=peer[0],
