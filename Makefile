@@ -9,7 +9,7 @@ HTML   := _build/html/index.html
 # Python to keep nothing compiled; here it is kept in __pycache__, which git ignores and `make clean` takes away.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz conformance slides pdf epub linkcheck ja catalogues behind clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz chaos conformance slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ mutants: $(READY) ## break the code in places: which share do the tests notice? 
 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
 	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep) $(if $(FIELDS),--fields '$(FIELDS)')
+
+chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds; what fails is shrunk: N=1000 SEED=1 SECONDS=3600 KEEP="a0 f1"
+	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))
 
 conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')

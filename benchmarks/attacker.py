@@ -9,14 +9,14 @@ import ssl
 from typing import Any
 
 PATIENCE = 12.0
-"""Seconds after which an attack is over, answered or not."""
+"""Seconds after which a request is given up, answered or not."""
 
 
 class Attacker:
     """Sends requests to one server. `token` is a bearer token of somebody who may do everything."""
 
-    def __init__(self, port: int, ca: bytes, token: str) -> None:
-        self._port, self._token = port, token
+    def __init__(self, port: int, ca: bytes, token: str, patience: float = PATIENCE) -> None:
+        self._port, self._token, self._patience = port, token, patience
         self._tls = ssl.create_default_context(cadata=ca.decode())
         self._open: list[asyncio.StreamWriter] = []
 
@@ -39,13 +39,14 @@ class Attacker:
             body = json.dumps(body).encode()
         if body:
             headers.setdefault("Content_Type", "application/json")
-        return await self.send(self.written(method, path, body, Connection="close", **headers))
+        headers.setdefault("Connection", "close")
+        return await self.send(self.written(method, path, body, **headers))
 
     async def send(self, data: bytes) -> int:
         """Like `ask`, for bytes that need not be a request."""
         writer = None
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self._patience):
                 reader, writer = await self.connect()
                 writer.write(data)
                 with contextlib.suppress(ConnectionError):

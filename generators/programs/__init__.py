@@ -17,7 +17,9 @@ from pathlib import Path
 from generators.programs import (
     addresses,
     admitted,
+    aggregated,
     api_server,
+    collected,
     controllers,
     cpus,
     credentials,
@@ -28,6 +30,7 @@ from generators.programs import (
     leaders,
     mounted,
     plugins,
+    probed,
     pulled,
     retries,
     scheduling,
@@ -41,8 +44,10 @@ KUBECTLS = {"1.36.2": "kubectl-1.36", "1.20.2": "kubectl-1.20"}
 CNI = Path("/usr/lib/cni")
 ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
+    ("collected", collected.answers, "images on a full disk"),
     ("cpus", cpus.answers, "CPUs"),
     ("mounted", mounted.answers, "volumes"),
+    ("probed", probed.answers, "probes"),
     ("pulled", pulled.answers, "pull secrets"),
 )
 """What a kubelet is asked, by file: it needs root."""
@@ -68,6 +73,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
+        yield (
+            f"{newest}/aggregated.jsonl",
+            lines(aggregated.answers(plane), "added servers", ours),
+        )
         for name, asked, about in ASKED_OF_A_NODE if os.geteuid() == 0 else ():
             answers = asked(server, programs)
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)

@@ -93,6 +93,7 @@ class RealNode:
     """None: the machine's own. A cgroup cannot be given CPUs that are not there, so
     with another one pods get no cgroups.
     """
+    name: str = NODE
     disk: int = 64
     """Megabytes of the file system of images."""
     furnish: Callable[[WitnessRuntime], Coroutine[Any, Any, None]] | None = None
@@ -138,7 +139,7 @@ class RealNode:
     @property
     def group(self) -> str:
         """The cgroup that holds everything."""
-        return f"lifecycle-asked-{os.getpid()}"
+        return f"asked-{os.getpid()}-{self.name}"
 
     async def _serve(self) -> None:
         self.runtime = WitnessRuntime(clock=Clock())
@@ -157,7 +158,7 @@ class RealNode:
     def start(self) -> None:
         """The kubelet; again after `stop`."""
         folder = self.folder
-        user = f"system:node:{NODE}"
+        user = f"system:node:{self.name}"
         kubeconfig = self.server.kubeconfig(user, "system:nodes")
         (folder / "ca.crt").write_bytes(self.server.plane.authority.ca_pem)
         (folder / "kubelet.json").write_text(json.dumps(self._configuration()))
@@ -168,7 +169,7 @@ class RealNode:
             f"--kubeconfig={kubeconfig}",
             f"--root-dir={folder / 'kubelet'}",
             f"--cert-dir={folder / 'pki'}",
-            f"--hostname-override={NODE}",
+            f"--hostname-override={self.name}",
             f"--node-ip={ADDRESS}",
             *self.flags,
         ]
@@ -206,7 +207,7 @@ class RealNode:
 
     def node(self) -> Object:
         """As the API server knows it."""
-        reply = self.admin("GET", f"/api/v1/nodes/{NODE}")
+        reply = self.admin("GET", f"/api/v1/nodes/{self.name}")
         return dict(reply.body) if reply.status == 200 else {}
 
     def machine(self) -> Object:
@@ -274,7 +275,7 @@ class RealNode:
         with suppress(Exception):
             self.do(self._cri.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self.admin("DELETE", f"/api/v1/nodes/{NODE}")
+        self.admin("DELETE", f"/api/v1/nodes/{self.name}")
         for group in self._groups:
             _remove(group)
         _ip("del")

@@ -8,7 +8,6 @@ import pytest
 
 from lifecycle.agreements.bare_server import BARE
 from lifecycle.agreements.over_etcd import OVER_ETCD, over_etcd_agreement
-from lifecycle.apiserver.server import director
 from lifecycle.inspector import open_recording
 from tests.conftest import unavailable
 
@@ -24,8 +23,3 @@ def test_every_answer_is_the_recorded_one() -> None:
     assert table.ours == OVER_ETCD
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
     assert len(table.computed) == len(open_recording(BARE).exchanges("resize"))
-
-
-def test_a_server_that_believes_its_cache_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(director, "needs_the_newest", lambda *_: False)
-    assert over_etcd_agreement(open_recording(BARE)).unexplained

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges
@@ -274,7 +274,7 @@ def test_headers_that_are_not_utf8_are_answered_as_any_other() -> None:
 def text_of(answer: Answer) -> str:
     """The message, whatever form it comes in."""
     if "yaml" in answer[1].get("content-type", ""):
-        return str(from_yaml(answer[2])[0]["message"])
+        return str(read_yaml(answer[2])[0]["message"])
     return message_of(answer)
 
 

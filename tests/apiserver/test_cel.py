@@ -178,3 +178,25 @@ def test_quantities_compare_as_our_quantities_do(one: str, other: str) -> None:
 def test_lists_add_up_and_know_their_order(items: list[int]) -> None:
     assert evaluate("object.isSorted()", items) == (items == sorted(items))
     assert evaluate("object.sum()", items) == sum(items)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'x'" + ".replace('x', 'xx')" * 25,
+        "'%.99999999f'.format([1.5])",
+        "['" + "y" * 4_000 + "', ''].map(x, x" + ".replace('y', 'yy')" * 12 + ").join('')",
+    ],
+)
+def test_a_text_that_would_be_too_long_is_not_made(expression: str) -> None:
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        Environment({}).compile(expression).evaluate({})
+
+
+def test_what_comes_out_of_an_expression_is_counted() -> None:
+    program = Environment({"v": DYN}).compile("v + v")
+    assert len(program.evaluate({"v": [0] * 50_000})) == 100_000
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        program.evaluate({"v": [0] * 50_001})
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        program.evaluate({"v": [["x" * 100_000]] * 51})

@@ -31,6 +31,9 @@ from lifecycle.kubectl.commands.config import run_config
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig import client_config, load, loading_precedence
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C reads the same, ten times as fast; a browser tab has none."""
+
 SEED = 1936
 QUESTIONS = (
     ("view", "--minify", "-o", "json", "--raw"),
@@ -282,7 +285,7 @@ def _after(
         }
     return {
         **answer,
-        "files": {name: yaml.safe_load(text) for name, text in kept.items()},
+        "files": {name: yaml.load(text, _LOADER) for name, text in kept.items()},
     }
 
 

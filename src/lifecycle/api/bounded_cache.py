@@ -51,7 +51,7 @@ def short_lru_cache(
     Callable[Concatenate[Text, Params], Value],
 ]:
     """`functools.lru_cache` for a function whose first argument is a text (or bytes): a
-    long one is not remembered.
+    long one is not remembered. `cache_clear` forgets all.
     """
 
     def decorate(
@@ -65,6 +65,7 @@ def short_lru_cache(
                 return remembered(text, *args, **named)  # type: ignore[arg-type]
             return function(text, *args, **named)
 
+        vars(short)["cache_clear"] = remembered.cache_clear
         return short
 
     return decorate

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.status import bad_request
 
 _OPERATORS = ("!=", "==", "=")
@@ -125,7 +125,7 @@ def _split_term(term: str) -> tuple[str, str, str] | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(4096)
 def parse_field_selector(text: str) -> FieldSelector:
     """A field selector from its text. A term that names no field and no value restricts
     nothing. Raises StatusError 400.

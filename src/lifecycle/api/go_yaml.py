@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import Decimal
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 from math import isfinite
 from typing import Any
 
 import yaml
+
+from lifecycle.api.bounded_cache import short_lru_cache
 
 # Go's library was translated from the C one, and folds lines like it
 _LIBRARY = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -118,7 +120,7 @@ def _represent_dict(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Mapp
     )
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(4096)
 def _natural(key: str) -> Any:
     return _by_key(key)
 
@@ -184,6 +186,11 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
 _GoDumper.add_representer(str, _represent_text)
 _GoDumper.add_representer(dict, _represent_dict)
 _GoDumper.add_representer(float, _represent_float)
+
+
+def to_yaml_bytes(obj: Any) -> bytes:
+    """`to_yaml` for the wire."""
+    return to_yaml(obj).encode()
 
 
 def to_yaml(obj: Any) -> str:

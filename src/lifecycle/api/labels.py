@@ -13,9 +13,9 @@ Upstream: `apimachinery/pkg/labels/selector.go` (`internalSelector`, `Parse`),
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.label_parser import parse
 from lifecycle.api.label_requirements import (
@@ -113,7 +113,7 @@ EVERYTHING = Selector()
 NOTHING = Selector(nothing=True)
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(4096)
 def parse_selector(text: str) -> Selector:
     """A selector from its text form. Raises StatusError 400 with the parser's own
     words.
@@ -131,7 +131,7 @@ def selector_from_labels(labels: Mapping[str, str]) -> Selector:
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(4096)
 def _from_json(encoded: bytes) -> Selector:
     obj = fast_json.loads(encoded)
     requirements = [

@@ -10,9 +10,9 @@ Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.wire import Object
 
 Matcher = Callable[[str, Mapping[str, str]], bool]
@@ -50,7 +50,7 @@ def _requirement(requirement: Object) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: False
 
 
-@lru_cache(maxsize=1024)
+@short_lru_cache(1024)
 def _term(encoded: bytes) -> Matcher:
     term = fast_json.loads(encoded)
     labels_match = [_requirement(r) for r in term.get("matchExpressions") or ()]

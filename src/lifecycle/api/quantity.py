@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
 from typing import Any
+
+from lifecycle.api.bounded_cache import short_lru_cache
 
 
 class Format(Enum):
@@ -271,7 +272,7 @@ def canonical_quantity(text: Any) -> str:
     return str(parse_quantity(text))
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def _parse(text: str) -> Quantity:
     match = _SCANNER.fullmatch(text) if text else None
     if match is None:
@@ -327,7 +328,7 @@ def _fits_fast_path(mantissa: int, exponent: int) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
+@short_lru_cache(256)
 def _interpret(suffix: str) -> tuple[int, Format]:
     """Exponent (of ten or two) and notation of a suffix."""
     if suffix in _DECIMAL_EXPONENTS:

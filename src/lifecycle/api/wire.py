@@ -142,7 +142,8 @@ class Response:
     `encode_frame` turns a frame of the stream into the bytes that were negotiated;
     in-process callers take the frames as they are. With status 101, `upgrade` serves
     the connection once the head is written, and returns when it is done. `verbatim`:
-    the body came from another server and goes on as it is.
+    the body came from another server and goes on as it is. `size`: bytes of `obj`,
+    about, which say whether its encoding is the worker's (`api.worker`).
     """
 
     status: int = 200
@@ -153,6 +154,7 @@ class Response:
     encode_frame: Callable[[WatchFrame], bytes] | None = None
     verbatim: bool = False
     upgrade: Callable[[Connection], Awaitable[None]] | None = None
+    size: int = 0
 
 
 Handler = Callable[[Request], Awaitable[Response]]

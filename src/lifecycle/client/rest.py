@@ -22,6 +22,11 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
+REQUEST_ERRORS = (StatusError, OSError, EOFError)
+"""What a request may raise: the server refused, or the way to it broke, and then nobody
+knows whether it was done. Whoever works on regardless catches all of it.
+"""
+
 
 class Transport(Protocol):
     """Sends a request, returns the answer; a watch's answer has a `stream`."""

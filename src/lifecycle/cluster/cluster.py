@@ -54,6 +54,7 @@ from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.hollow.images import KIND_IMAGES
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.dns.server import ClusterDNS
+from lifecycle.etcd.store import Store
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.images.image_gc_manager import KIND_IMAGE_GC
 from lifecycle.kubelet.kubelet import Kubelet
@@ -94,7 +95,9 @@ class Cluster:
         self.scheduler: Scheduler | None = None
         """None if it was left out."""
         self._port = 0
-        self._informers: SharedInformerFactory | None = None
+        self.informers: dict[str, SharedInformerFactory] = {}
+        """What `controllers` and `scheduler` believe."""
+        self._shapes: dict[str, NodeShape] = {}
         self.admin_groups: tuple[str, ...] = (MASTERS,)
         """Whom the administrator's certificate speaks for."""
         self._planted_pods: list[Object] = []
@@ -120,11 +123,12 @@ class Cluster:
             seed.nodes if seed else kind_nodes(self.config.nodes)
         )
         without = self.config.without
-        if "controllers" not in without:
-            self._start_controllers(shapes)
-        else:
+        if "controllers" in without:
             # nobody gives the nodes ranges of pod addresses, so they bring them along
             shapes = with_pod_cidrs(shapes)
+        self._shapes = {shape.name: shape for shape in shapes}
+        if "controllers" not in without:
+            self._start_controllers()
         if "scheduler" not in without:
             self._start_scheduler()
         if self.config.runtime != "hollow" and "kubelet" not in without:
@@ -145,7 +149,7 @@ class Cluster:
             await self.supervisor.wait_for(self.dns.started.wait())
 
     async def _start_api_server(self, seed: like.Likeness | None) -> None:
-        store = await open_store(self.config.store)
+        store = await self._open_store()
         folder = self.config.cert_dir or authority_folder(self.config.store)
         try:
             authority = (
@@ -182,27 +186,47 @@ class Cluster:
         """
         return "" if IN_A_TAB else self.server.certificates.ca_pem.decode()
 
-    def _start_controllers(self, shapes: list[NodeShape]) -> None:
+    async def _open_store(self) -> Store:
+        return await open_store(self.config.store)
+
+    def clock_for(self, component: str) -> Clock:
+        """The clock that a component goes by: `controllers`, `scheduler`, `kubelet
+        NODE`.
+        """
+        return self.clock
+
+    def _start_controllers(self) -> None:
         name = "kube-controller-manager"
         manager = ControllerManager(
             self._component_client(name, f"system:{name}"),
-            clock=self.clock,
+            clock=self.clock_for("controllers"),
             names=self.names,
             root_ca=self._root_ca,
             client_for=self._controller_client,
-            cluster_cidr=pod_network(len(shapes)),
+            cluster_cidr=pod_network(len(self._shapes)),
             check_policy=type_check,
             issue_token=self.server.config.legacy_tokens.issue,
         )
+        self.informers["controllers"] = manager.informers
         self.supervisor.run("controllers", manager.run)
 
     def _start_scheduler(self) -> None:
         client = self._component_client("kube-scheduler", "system:kube-scheduler")
-        self._informers = SharedInformerFactory(client)
-        self.scheduler = Scheduler.new(
-            client, self._informers, clock=self.clock, rng_seed=self.config.seed
+        informers = self.informers["scheduler"] = SharedInformerFactory(client)
+        scheduler = self.scheduler = Scheduler.new(
+            client,
+            informers,
+            clock=self.clock_for("scheduler"),
+            rng_seed=self.config.seed,
         )
-        self.supervisor.run("scheduler", self.scheduler.run)
+
+        async def run() -> None:
+            try:
+                await scheduler.run()
+            finally:
+                await informers.stop()
+
+        self.supervisor.run("scheduler", run)
 
     async def _start_dns(self) -> ClusterDNS:
         await install_dns(self.client("kubeadm"))
@@ -229,6 +253,22 @@ class Cluster:
         """Let a machine join: a kubelet with its runtime, under the identity of its
         node.
         """
+        self._shapes[shape.name] = shape
+        if self.machines is None:
+            self.runtimes[shape.name] = HollowRuntime(
+                clock=self.clock,
+                names=self.names,
+                latency=self.config.latency,
+                seed=self.config.seed,
+                images=shape.images or KIND_IMAGES,
+                programs=self.config.programs,
+            )
+            resume_pods(self.runtimes[shape.name], shape.name, self._planted_pods)
+        if self.proxies is not None:
+            self.proxies.add(shape.name, shape.address)
+        self._start_kubelet(shape)
+
+    def _start_kubelet(self, shape: NodeShape) -> None:
         user = UserInfo(
             f"system:node:{shape.name}", ("system:nodes", "system:authenticated")
         )
@@ -240,15 +280,7 @@ class Cluster:
                 shape.name, self.server.certificates.server_context
             )
         else:
-            runtime = self.runtimes[shape.name] = HollowRuntime(
-                clock=self.clock,
-                names=self.names,
-                latency=self.config.latency,
-                seed=self.config.seed,
-                images=shape.images or KIND_IMAGES,
-                programs=self.config.programs,
-            )
-            resume_pods(self.runtimes[shape.name], shape.name, self._planted_pods)
+            runtime = self.runtimes[shape.name]
         config = KubeletConfiguration(
             shape.name,
             shape.address,
@@ -266,15 +298,13 @@ class Cluster:
             Dependencies(
                 self.client("kubelet", user),
                 runtime,
-                self.clock,
+                self.clock_for(f"kubelet {shape.name}"),
                 summary=partial(node_summary, runtime) if real else None,
                 volume_files=self.runtimes[shape.name].volumes
                 if shape.name in self.runtimes
                 else None,
             ),
         )
-        if self.proxies is not None:
-            self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self.supervisor.run(f"kubelet {shape.name}", kubelet.run)
@@ -330,8 +360,6 @@ class Cluster:
             await self.proxies.stop()
         if self.machines is not None:
             await self.machines.stop()
-        if self._informers is not None:
-            await self._informers.stop()
         if hasattr(self, "server"):
             await self.server.stop()
 
@@ -340,6 +368,21 @@ class Cluster:
         `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
         """
         await self.supervisor.stop_component(name)
+
+    def start_component(self, name: str) -> None:
+        """Start anew what has ended: `scheduler`, `controllers`, `kubelet NODE`. A
+        kubelet finds the containers that the last one has left. Raises KeyError for
+        anything else.
+        """
+        kind, _, node = name.partition(" ")
+        if kind == "kubelet":
+            self._start_kubelet(self._shapes[node])
+            return
+        start = {
+            "scheduler": self._start_scheduler,
+            "controllers": self._start_controllers,
+        }
+        start[name]()
 
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""

@@ -20,14 +20,15 @@ POD_NAME = "io.kubernetes.pod.name"
 
 
 class WitnessRuntime(NotingRuntime):
-    """Notes what it is asked for. `says(pod, command)`: what a command in a container
-    of a pod ends with; `disk`: a folder, the file system of which is that of images.
+    """Notes what it is asked for. `says(pod, command, attempt)`: what a command in a
+    container of a pod ends with; `disk`: a folder, the file system of which is that of
+    images.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.calls: list[tuple[Any, ...]] = []
-        self.says: Callable[[str, tuple[str, ...]], ExecSyncResponse] | None = None
+        self.says: Callable[[str, tuple[str, ...], int], ExecSyncResponse] | None = None
         self.disk: Path | None = None
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
@@ -79,7 +80,7 @@ class WitnessRuntime(NotingRuntime):
             return await super().exec_sync(container_id, cmd, timeout)
         status = await self.container_status(container_id)
         pod = status.labels[POD_NAME]
-        answer = self.says(pod, cmd)
+        answer = self.says(pod, cmd, status.metadata.attempt)
         self.calls.append(("exec", pod, cmd, answer.exit_code))
         return answer
 

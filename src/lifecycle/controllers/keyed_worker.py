@@ -16,8 +16,8 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar
 
-from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
+from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.client.workqueue import RateLimitingQueue, ShutDown
 
 log = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ async def _worker(
             with span(name, "sync", key=str(key)):
                 await sync(key)
         except Exception as error:
-            if isinstance(error, StatusError):
-                log.debug("%s: sync of %s: %s", name, key, error.message)
+            if isinstance(error, REQUEST_ERRORS):
+                log.debug("%s: sync of %s: %s", name, key, error)
             elif not isinstance(error, RetryError):
                 log.exception("%s: sync of %s failed", name, key)
             if max_retries is None or queue.num_requeues(key) < max_retries:

@@ -11,7 +11,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.owner_references import new_controller_ref
 
@@ -62,13 +62,13 @@ class PodControl:
             created = await self._client.create(
                 resource("pods"), fast_json.loads(encoded_pod), namespace
             )
-        except StatusError as error:
-            if not is_namespace_terminating(error):
+        except REQUEST_ERRORS as error:
+            if not (isinstance(error, StatusError) and is_namespace_terminating(error)):
                 self._recorder.event(
                     parent,
                     "Warning",
                     "FailedCreate",
-                    f"Error creating: {error.message}",
+                    f"Error creating: {error}",
                 )
             raise
         self._recorder.event(
@@ -82,13 +82,13 @@ class PodControl:
         """Delete a pod. Raises StatusError; a pod that is gone already is 404."""
         try:
             await self._client.delete(resource("pods"), name, namespace)
-        except StatusError as error:
-            if error.code != 404:
+        except REQUEST_ERRORS as error:
+            if not (isinstance(error, StatusError) and error.code == 404):
                 self._recorder.event(
                     parent,
                     "Warning",
                     "FailedDelete",
-                    f"Error deleting: {error.message}",
+                    f"Error deleting: {error}",
                 )
             raise
         self._recorder.event(

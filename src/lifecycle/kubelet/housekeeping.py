@@ -16,7 +16,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.status import StatusError
+from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD
 
@@ -78,5 +78,5 @@ class Housekeeping:
                 self._collected = self._clock.now()
                 for job in self._gc_jobs:
                     await job()
-        except (StatusError, OSError, RuntimeServiceError) as error:
+        except (*REQUEST_ERRORS, RuntimeServiceError) as error:
             log.debug("housekeeping: %s", error)

@@ -27,10 +27,10 @@ from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.status import StatusError
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
+from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.cri.apis.events import ContainerEventResponse
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
@@ -197,16 +197,18 @@ class Kubelet:
         """A change of what is wanted, or the wish that it end."""
         for pod in pods:
             if not self._update_mirror(pod):
+                self.status_manager.reconcile(pod)
                 self.pod_workers.update_pod(pod)
 
     def handle_pod_reconcile(self, pods: Iterable[Object]) -> None:
         """Only the status is another. It came from here, unless somebody answered a
-        readiness gate.
+        readiness gate, or overwrote it.
         """
         for pod in pods:
             if self._update_mirror(pod):
                 continue
             self.pods.note(pod)
+            self.status_manager.reconcile(pod)
             if pod["spec"].get("readinessGates"):
                 self.pod_workers.update_pod(pod)
 
@@ -254,8 +256,8 @@ class Kubelet:
         """Labels are in the way: once more, with the node as it is now."""
         try:
             await self.registration.refresh()
-        except StatusError as error:
-            log.debug("node %s: %s", self.node_name, error.message)
+        except REQUEST_ERRORS as error:
+            log.debug("node %s: %s", self.node_name, error)
         self._dispatch(pod, self._can_admit_pod(pod))
 
     def _dispatch(self, pod: Object, result: PodAdmitResult) -> None:

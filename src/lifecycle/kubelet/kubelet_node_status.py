@@ -22,7 +22,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.nodestatus.machine_info import (
@@ -148,24 +148,29 @@ class NodeRegistration:
         told = False
         while True:
             try:
-                self.node = await self._client.create(resource("nodes"), node)
+                await self._try_register_with_api_server(node)
                 break
-            except StatusError as error:
-                if error.code == 409:
-                    await self.refresh()
-                    break
+            except REQUEST_ERRORS as error:
                 level = logging.DEBUG
                 if not told and not isinstance(error, OSError):
                     level, told = logging.ERROR, True  # it may not heal by itself
                 text = "Unable to register node with API server: %s: %s"
-                log.log(level, text, machine.name, error.message)
+                log.log(level, text, machine.name, error)
             await asyncio.sleep(0.2 + self._rng.random())
-        await self.renew_lease()
         await self._note_pod_cidr(machine.pod_cidr)
         if self._asks_runtime:
             await self._ask_runtime()
-        await self.report_status()
+        await self.renew_lease()
+        await self._try_report_status()
         self.registered.set()
+
+    async def _try_register_with_api_server(self, node: Object) -> None:
+        try:
+            self.node = await self._client.create(resource("nodes"), node)
+        except StatusError as error:
+            if error.code != 409:
+                raise
+            await self.refresh()
 
     async def refresh(self) -> None:
         """Read the node anew. Raises StatusError."""
@@ -214,7 +219,7 @@ class NodeRegistration:
                 if not self._pod_cidr:
                     await self._read_node()
                 if await self._ask_runtime() and self.network_error:
-                    await self.report_status()
+                    await self._try_report_status()
         while self.network_error:
             # the answer to a report of the status may have brought it, and no change
             # follows
@@ -224,13 +229,19 @@ class NodeRegistration:
             if self.network_error:
                 await asyncio.sleep(1.0)
                 await self._read_node()
-        await self.report_status()
+        await self._try_report_status()
+
+    async def _try_report_status(self) -> None:
+        try:
+            await self.report_status()
+        except REQUEST_ERRORS as error:  # housekeeping says it again
+            log.debug("status of node %s: %s", self._machine.name, error)
 
     async def _read_node(self) -> None:
         try:
             await self.refresh()
-        except StatusError as error:
-            log.debug("node %s: %s", self._machine.name, error.message)
+        except REQUEST_ERRORS as error:
+            log.debug("node %s: %s", self._machine.name, error)
             return
         await self._note_pod_cidr()
 
@@ -253,8 +264,8 @@ class NodeRegistration:
             close = getattr(frames, "aclose", None)
             if close is not None:
                 await close()
-        except StatusError as error:
-            log.debug("watch of node %s: %s", self._machine.name, error.message)
+        except REQUEST_ERRORS as error:
+            log.debug("watch of node %s: %s", self._machine.name, error)
 
     async def _status(self, old: Sequence[Object]) -> Object:
         version = await self._runtime.version()
@@ -317,7 +328,7 @@ class NodeRegistration:
             )
 
     async def renew_lease(self) -> None:
-        """Say that the node is there."""
+        """Say that the node is there. What fails is tried again in time."""
         leases = resource("leases.coordination.k8s.io")
         name = self._machine.name
         fresh = lease(name, self.node["metadata"]["uid"], self._clock.micro_timestamp())
@@ -333,12 +344,14 @@ class NodeRegistration:
                 self._lease = await self._client.update(leases, renewed)
             else:
                 self._lease = await self._client.create(leases, fresh, LEASE_NAMESPACE)
-        except StatusError as error:
+        except REQUEST_ERRORS as error:
             self._lease = None
-            if error.code == 409:
-                self._lease = await self._client.get(leases, name, LEASE_NAMESPACE)
-            else:
-                log.debug("lease of %s not renewed: %s", name, error.message)
+            log.debug("lease of %s not renewed: %s", name, error)
+            if isinstance(error, StatusError) and error.code == 409:
+                try:
+                    self._lease = await self._client.get(leases, name, LEASE_NAMESPACE)
+                except REQUEST_ERRORS as refused:
+                    log.debug("lease of %s: %s", name, refused)
 
     async def keep_fresh(self) -> None:
         """The lease, and the status if it is time or something changed. Raises

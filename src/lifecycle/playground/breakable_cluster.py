@@ -81,8 +81,6 @@ class BreakableCluster(Cluster):
             del self.runtimes[name]
         else:
             await self.stop_component(COMPONENTS[name])
-            if name == SCHEDULER and self._informers is not None:
-                await self._informers.stop()
         self.broken.add(part)
 
     async def mend_part(self, kind: str, name: str) -> None:
@@ -94,10 +92,8 @@ class BreakableCluster(Cluster):
             self.link(name).mend()
         elif kind == "node":
             self.join(next(shape for shape in self.shapes if shape.name == name))
-        elif name == SCHEDULER:
-            self._start_scheduler()
         else:
-            self._start_controllers(self.shapes)
+            self.start_component(COMPONENTS[name])
         self.broken.discard(part)
 
     def _part(self, kind: str, name: str) -> Broken:

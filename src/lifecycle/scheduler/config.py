@@ -9,8 +9,8 @@ plugin enabled again only gets another weight and keeps its place; a new one com
 Upstream: `kube-scheduler/config/v1/types.go` (`KubeSchedulerConfiguration`),
 `pkg/scheduler/apis/config/v1/default_plugins.go` (`mergePluginSet`),
 `apis/config/validation/validation.go`, `framework/runtime/framework.go`
-(`expandMultiPointPlugins`), v1.36. Left out: the validation of pluginConfig; client
-connection and leader election.
+(`expandMultiPointPlugins`), v1.36. Left out: the validation of pluginConfig. What the
+file says of the client's connection and of leader election is the process' business.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
@@ -132,10 +132,8 @@ class FailureHandler:
                 patch_type=STRATEGIC_MERGE_PATCH,
                 subresource="status",
             )
-        except StatusError as error:
-            if error.code != 404:
+        except REQUEST_ERRORS as error:
+            if not (isinstance(error, StatusError) and error.code == 404):
                 log.warning(
-                    "updating the status of %s failed: %s",
-                    metadata["name"],
-                    error.message,
+                    "updating the status of %s failed: %s", metadata["name"], error
                 )

@@ -1,4 +1,5 @@
-"""What might go wrong in a kubelet that is asked directly: admission and cgroups, pulls, probes, CPUs, what it throws away."""
+"""What might go wrong in programs that are asked directly: a kubelet's admission, cgroups, pulls, CPUs, volumes and rubbish, and an
+aggregator."""
 
 from __future__ import annotations
 
@@ -9,12 +10,17 @@ from typing import Any
 
 import pytest
 
+from lifecycle.agreements.aggregated_servers import aggregation_agreement
 from lifecycle.agreements.cpus import cpu_agreement
+from lifecycle.agreements.image_collection import image_collection_agreement
 from lifecycle.agreements.mounted_volumes import volume_agreement
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
+from lifecycle.agreements.probed import probe_agreement
 from lifecycle.agreements.pull_secrets import pull_secrets_agreement
+from lifecycle.apiserver.aggregation.availability import PASSED
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
+from lifecycle.kubelet.images.image_gc_manager import ImageGCManager
 from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.payloads import VolumeError
@@ -133,6 +139,49 @@ def written_once(real: Any) -> Any:
     return write
 
 
+def says_more(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some kubelets complain, whatever their disk is like."""
+    number = iter(range(1 << 30))
+
+    def make(real: Any) -> Any:
+        def manager(runtime: Any, images: Any, now: Any, stats: Any, event: Any, policy: Any) -> ImageGCManager:
+            if spoilt(next(number)):
+                event("Warning", "InvalidDiskCapacity", "invalid capacity 0 on image filesystem")
+            made: ImageGCManager = real(runtime, images, now, stats, event, policy)
+            return made
+
+        return manager
+
+    Breakage("", "agreements.image_collection.ImageGCManager", Wrapped(make), ()).apply(monkeypatch)
+
+
+def other_findings(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some servers are missing for another reason."""
+    names = [each.answer["name"] for each in asked(None, "aggregated")]
+    by_name(
+        "apiserver.aggregation.availability.check_service",
+        lambda _, api_service: names.index(api_service["metadata"]["name"]),
+        lambda finding: finding._replace(message="gone fishing"),
+    )(monkeypatch, spoilt)
+
+
+def other_entries(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Of some pods the containers are never called ready, or always, if they are not."""
+    names = [each.answer["pod"]["metadata"]["name"] for each in asked(None, "probed")]
+
+    def make(real: Any) -> Any:
+        def generate(pod: Any, *more: Any) -> Any:
+            status = real(pod, *more)
+            if not spoilt(names.index(pod["metadata"]["name"])):
+                return status
+            turned = [{**each, "ready": not each["ready"]} for each in status["containerStatuses"]]
+            return {**status, "containerStatuses": turned}
+
+        return generate
+
+    Breakage("", "kubelet.sync_pod.generate_api_pod_status", Wrapped(make), ()).apply(monkeypatch)
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 
@@ -145,6 +194,39 @@ def tells_nobody(_: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "probe_agreement",
+        probe_agreement,
+        answers=(Answers("who is called ready", "", other_entries),),
+    ),
+    Judged(
+        "aggregation_agreement",
+        aggregation_agreement,
+        sabotages=(
+            Sabotage(
+                "whoever is not there is asked all the same",
+                "apiserver.aggregation.availability.check_service",
+                constant(PASSED),
+                (".",),
+                because="one function looks at all of them",
+            ),
+        ),
+        answers=(Answers("why it is not there", "", other_findings),),
+    ),
+    Judged(
+        "image_collection_agreement",
+        image_collection_agreement,
+        sabotages=(
+            Sabotage(
+                "down to the upper mark is enough",
+                "kubelet.images.image_gc_manager.amount_to_free",
+                afterwards(lambda amount, stats, policy: amount and 1),
+                ("exactly at the mark", "none either", "some are", "used and", "above", "brim"),
+                because="each of these disks is above its mark, and has more than one image that may go",
+            ),
+        ),
+        answers=(Answers("what is said", "", says_more),),
+    ),
     Judged(
         "volume_agreement",
         volume_agreement,

@@ -14,7 +14,9 @@ from tests.apiserver.registry.by_kind import set_defaults, validate_create, vali
 from tests.apiserver.registry.test_validation import prepared
 from tests.apiserver.registry.test_validation_kinds import changed
 
-CASES = yaml.safe_load((Path(__file__).parent / "since_1_20.yaml").read_text("utf-8"))
+CASES = yaml.load(
+    (Path(__file__).parent / "since_1_20.yaml").read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+)
 CLUSTER_SCOPED = {"node", "ingressclass"}
 
 

@@ -135,8 +135,9 @@ def test_what_came_a_moment_ago_is_spared_and_the_node_says_that_it_did_not_help
         (
             "Warning",
             "FreeDiskSpaceFailed",
-            "Failed to garbage collect required amount of images. Attempted to free 10 bytes, but only found 0 bytes"
-            " eligible to free.",
+            "Insufficient free disk space on the node's image filesystem (90% of 100 B used). Failed to free sufficient"
+            " space by deleting unused images (freed 0 bytes). Investigate disk usage, as it could be used by active"
+            " images, logs, volumes, or other data.",
         )
     ]
 

@@ -17,10 +17,10 @@ Upstream: `structured-merge-diff/fieldpath/serialize-pe.go` (`SerializePathEleme
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.go_json.encode import html_escape
 
@@ -31,9 +31,13 @@ def _json(value: Any) -> str:
     return html_escape(fast_json.dumps(value, option=fast_json.OPT_SORT_KEYS).decode())
 
 
-@lru_cache(maxsize=65536)
 def name_key(field: str, value: str) -> str:
     """The element of an item identified by one string, e.g. a container by its name."""
+    return _name_key(value, field)
+
+
+@short_lru_cache(65536)
+def _name_key(value: str, field: str) -> str:
     return f"k:{_json({field: value})}"
 
 
@@ -44,7 +48,7 @@ def key_element(keys: dict[str, Any]) -> str:
     return f"k:{_json(keys)}"
 
 
-@lru_cache(maxsize=65536)
+@short_lru_cache(65536)
 def _string_element(value: str) -> str:
     return f"v:{_json(value)}"
 
@@ -79,7 +83,7 @@ def _ordered(value: Any) -> tuple[int, Any]:
     return rank, value if rank < 3 else str(value)
 
 
-@lru_cache(maxsize=65536)
+@short_lru_cache(65536)
 def order(element: str) -> tuple[int, Any]:
     """A sort key: fields by name, then keys (numbers as numbers), then values, then
     positions; the place itself first.

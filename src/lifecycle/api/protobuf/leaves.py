@@ -70,7 +70,7 @@ def _instant(text: str) -> datetime:
     return moment
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def encode_time(text: str) -> bytes:
     """`metav1.Time`: whole seconds, always with `nanos` 0; Go's zero time is no bytes
     at all.
@@ -79,7 +79,7 @@ def encode_time(text: str) -> bytes:
     return b"" if moment == _ZERO_TIME else _timestamp((moment - _EPOCH) // _SECOND, 0)
 
 
-@lru_cache(maxsize=8192)
+@short_lru_cache(8192)
 def encode_micro_time(text: str) -> bytes:
     """`metav1.MicroTime`: seconds, and nanoseconds cut to microseconds."""
     moment = _instant(text)

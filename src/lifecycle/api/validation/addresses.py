@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection
-from functools import lru_cache
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go_format import go_quote
 
@@ -22,7 +22,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-@lru_cache(4096)
+@short_lru_cache(4096)
 def parse_ip(text: str) -> Address | None:
     """An address, read as Go's old parser did: leading zeros are decimal. None if it is
     none.
@@ -116,7 +116,7 @@ def validate_ip(text: str, path: str) -> list[FieldError]:
     return errors
 
 
-@lru_cache(1024)
+@short_lru_cache(1024)
 def parse_network(text: str) -> tuple[Address, Network] | None:
     """Address and network of a CIDR, or None."""
     head, slash, tail = text.partition("/")

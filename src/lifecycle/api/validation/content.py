@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+
+from lifecycle.api.bounded_cache import short_lru_cache
 
 Messages = tuple[str, ...]
 Rule = Callable[[str], Messages]
@@ -59,7 +60,7 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-@lru_cache(4096)
+@short_lru_cache(4096)
 def dns1123_label(text: str) -> Messages:
     """A DNS label: lower case, digits, hyphens, at most 63."""
     errs = [_max_characters(63)] if len(text) > 63 else []
@@ -76,7 +77,7 @@ def dns1123_label(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(4096)
+@short_lru_cache(4096)
 def dns1123_subdomain(text: str) -> Messages:
     """DNS labels joined by dots, at most 253."""
     errs = [_max_characters(253)] if len(text) > 253 else []
@@ -90,7 +91,7 @@ def dns1123_subdomain(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(1024)
+@short_lru_cache(1024)
 def dns1035_label(text: str) -> Messages:
     """A DNS label that starts with a letter."""
     errs = [_max_characters(63)] if len(text) > 63 else []
@@ -104,7 +105,7 @@ def dns1035_label(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(256)
+@short_lru_cache(256)
 def wildcard_dns1123_subdomain(text: str) -> Messages:
     """`*.` and a subdomain."""
     pattern = rf"\*\.{_SUBDOMAIN}"
@@ -119,7 +120,7 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(8192)
+@short_lru_cache(8192)
 def qualified_name(text: str) -> Messages:
     """A label key: an optional DNS prefix and a name."""
     err_msg = (
@@ -152,7 +153,7 @@ def qualified_name(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(8192)
+@short_lru_cache(8192)
 def label_value(text: str) -> Messages:
     """A label value."""
     errs = [max_length_error(63)] if len(text) > 63 else []
@@ -174,7 +175,7 @@ def _dots(text: str) -> list[str]:
     return ["must not start with '..'"] if text.startswith("..") else []
 
 
-@lru_cache(2048)
+@short_lru_cache(2048)
 def config_map_key(text: str) -> Messages:
     """A key of a ConfigMap or Secret: it becomes a file name."""
     errs = [_max_characters(253)] if len(text) > 253 else []
@@ -189,7 +190,7 @@ def config_map_key(text: str) -> Messages:
     return tuple(errs + _dots(text))
 
 
-@lru_cache(4096)
+@short_lru_cache(4096)
 def relaxed_env_name(text: str) -> Messages:
     """An environment variable's name: printable ASCII without `=`."""
     errs = [] if text else ["environment variable name must be non-empty"]
@@ -201,7 +202,7 @@ def relaxed_env_name(text: str) -> Messages:
     return tuple(errs)
 
 
-@lru_cache(1024)
+@short_lru_cache(1024)
 def port_name(text: str) -> Messages:
     """An IANA service name."""
     errs = []

@@ -57,6 +57,7 @@ class ChangeFollower:
     async def _changes(self, cacher: Cacher) -> None:
         while True:
             watcher = cacher.watch(Criteria(), None, initial=False, bookmarks=False)
+            self._look()  # nobody was told what came before the watch was open
             try:
                 async for _ in watcher:
                     watcher.take()  # however many came at once, one look is enough

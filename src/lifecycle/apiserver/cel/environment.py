@@ -8,8 +8,8 @@ string that both came out of an object.
 
 Upstream: `apiserver/pkg/cel/environment/base.go` (`MustBaseEnvSet`),
 `admission/plugin/cel/compile.go` (`CompileCELExpression`), cel-go v0.26, v1.36. Left
-out: the cost of expressions (neither estimated nor limited), comprehensions over two
-variables, the `format` library.
+out: the estimated cost of expressions (what they cost when they run: `cost.py`),
+comprehensions over two variables, the `format` library.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lifecycle.apiserver.cel import (
     object_literals,
     strings,
 )
+from lifecycle.apiserver.cel.cost import CostError, charge_value
 from lifecycle.apiserver.cel.library import cel, extensions, library_type
 from lifecycle.apiserver.cel.types import PACKAGE, types
 
@@ -185,7 +186,11 @@ class Program:
             )
             if str(result.type()) == "ERROR":
                 raise EvaluationError(_runtime_message(str(result.value())))
-            return result.plain_value()
+            value = result.plain_value()
+            charge_value(value)
+            return value
+        except CostError as error:
+            raise EvaluationError(str(error)) from None
         except (RuntimeError, TypeError) as error:
             raise EvaluationError(_runtime_message(str(error))) from None
 

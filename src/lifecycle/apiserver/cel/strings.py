@@ -14,6 +14,7 @@ from typing import Any
 
 from lifecycle.api.go_format import ESCAPES
 from lifecycle.api.go_regexp import compile_regexp
+from lifecycle.apiserver.cel.cost import charge_text
 from lifecycle.apiserver.cel.declare import T, declared, function
 
 WHITE = "".join(
@@ -55,6 +56,8 @@ def _last_index_of(text: str, part: str, end: int | None = None) -> int:
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    count = text.count(old) if limit < 0 else min(text.count(old), limit)
+    charge_text(len(text) + count * (len(new) - len(old)))
     return text.replace(old, new, max(limit, -1))
 
 
@@ -94,6 +97,7 @@ def _upper(text: str) -> str:
 def _join(items: list[Any], separator: str = "") -> str:
     if not all(isinstance(item, str) for item in items):
         raise ValueError("no such overload")
+    charge_text(sum(map(len, items)) + len(separator) * len(items))
     return separator.join(items)
 
 
@@ -136,6 +140,7 @@ def _format(template: str, values: list[Any]) -> str:
             return format_value(value)
         if kind in "fe":
             digits = int(match[2]) if match[2] else 6
+            charge_text(digits)
             return f"{float(value):.{digits}{kind}}"
         if kind in "xX" and isinstance(value, str | bytes | bytearray):
             text = (value.encode() if isinstance(value, str) else bytes(value)).hex()

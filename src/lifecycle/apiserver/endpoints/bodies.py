@@ -14,8 +14,8 @@ from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.wire import Object, Request
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.endpoints.options import bool_option, int_option
-from lifecycle.apiserver.endpoints.yaml_input import from_yaml
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.deletion import check_delete_options
 
@@ -80,7 +80,7 @@ def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list
     if media_type == PROTOBUF:
         return protobuf.decode(body), []
     if media_type == YAML:
-        parsed, strict_errors = from_yaml(body)
+        parsed, strict_errors = read_yaml(body)
         return _identified(parsed), strict_errors if duplicates else []
     try:
         parsed = read_json(body)

@@ -16,10 +16,11 @@ from dataclasses import replace
 
 from lifecycle.api import fast_json, status
 from lifecycle.api.fields import FieldSelector, parse_field_selector
-from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.go_yaml import to_yaml_bytes
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.conversion import converted, converted_bookmark
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,
@@ -47,6 +48,8 @@ from lifecycle.apiserver.storage.cacher.cached_object import Cached
 MIN_WATCH_TIMEOUT = 1800.0
 LONGEST = 365 * 86400
 BOOKMARK_PERIOD = 60.0
+JOINED = 32
+"""How many bytes that lie ready are joined while one is read and checked."""
 
 
 class ListEndpoint:
@@ -64,11 +67,12 @@ class ListEndpoint:
         if bool_option(request, "watch") or (
             request.info is not None and request.info.verb == "watch"
         ):
-            return self._watch(request, scope)
+            return await self._watch(request, scope)
         accepted = None if request.accepts_object else negotiate(request)
-        return self.answer(request, scope, await self.page(request, scope), accepted)
+        page = await self.page(request, scope)
+        return await self.answer(request, scope, page, accepted)
 
-    def answer(
+    async def answer(
         self,
         request: Request,
         scope: RequestScope,
@@ -81,24 +85,32 @@ class ListEndpoint:
                 200, obj=self.list_object(scope.resource, page.rows, page.metadata)
             )
         if accepted.kind:
-            return self._converted(request, scope, page, accepted)
-        if accepted.media_type == JSON:
-            return Response(200, {"Content-Type": JSON}, body=self._join(scope, page))
-        if scope.strategy.items_carry_kind:  # YAML of the very same
-            return Response(
-                200,
-                {"Content-Type": YAML},
-                body=to_yaml(fast_json.loads(self._join(scope, page))).encode(),
+            now = self.environment.clock.now()
+            obj = await beside(
+                page.size, self._converted, request, scope, page, accepted, now
             )
+            return Response(
+                200, {"Content-Type": accepted.media_type}, obj=obj, size=page.size
+            )
+        if accepted.media_type == JSON:
+            size = 0 if self._kept(scope, page) else page.size // JOINED
+            body = await beside(size, self._join, scope, page)
+            return Response(200, {"Content-Type": JSON}, body=body)
         obj = self.list_object(scope.resource, page.rows, page.metadata)
-        return Response(200, obj=obj)
+        if scope.strategy.items_carry_kind:  # YAML of the very same
+            head = fast_json.loads(self._head(scope, page) + b"]}")
+            obj = {**head, "items": obj["items"]}
+            body = await beside(page.size, to_yaml_bytes, obj)
+            return Response(200, {"Content-Type": YAML}, body=body)
+        return Response(200, obj=obj, size=page.size)
 
     async def page(self, request: Request, scope: RequestScope, limit: int = 0) -> Page:
         """What a request selects; `limit`: how much of it, if it does not say. Raises
         StatusError 400, 410, 422, 504.
         """
         check_list_options(request, watch=False)
-        criteria, options = criteria_of(request, scope), _list_options(request)
+        criteria = await beside(selector_size(request), criteria_of, request, scope)
+        options = _list_options(request)
         options.limit = options.limit or limit
         return await list_page(
             self.environment.cacher(scope.resource),
@@ -119,19 +131,27 @@ class ListEndpoint:
             "items": [row.obj for row in rows],
         }
 
+    def _kept(
+        self, scope: RequestScope, page: Page
+    ) -> tuple[list[Cached], bytes] | None:
+        """The very same rows, joined for somebody else: nothing in them has changed
+        since.
+        """
+        resource = scope.resource
+        kept = self._joined.get((resource.group, resource.plural, scope.namespace))
+        return kept if page.whole and kept and kept[0] is page.rows else None
+
     def _join(self, scope: RequestScope, page: Page) -> bytes:
         resource = scope.resource
         key = (resource.group, resource.plural, scope.namespace)
         head = self._head(scope, page)
-        if page.whole:
-            kept = self._joined.get(key)
-            # the very same rows: nothing in them has changed since; but elsewhere, so
-            # the revision in front may have moved on
-            if kept is not None and kept[0] is page.rows:
-                if not kept[1].startswith(head):
-                    start = kept[1].index(b',"items":[') + len(b',"items":[')
-                    kept = self._joined[key] = (page.rows, head + kept[1][start:])
-                return kept[1]
+        kept = self._kept(scope, page)
+        if kept is not None:
+            # elsewhere something has, so the revision in front may have moved on
+            if not kept[1].startswith(head):
+                start = kept[1].index(b',"items":[') + len(b',"items":[')
+                kept = self._joined[key] = (page.rows, head + kept[1][start:])
+            return kept[1]
         skip = (
             len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
         )
@@ -156,13 +176,17 @@ class ListEndpoint:
         }
         return fast_json.dumps(head)[:-1] + b',"items":['
 
+    @staticmethod
     def _converted(
-        self, request: Request, scope: RequestScope, page: Page, accepted: Accepted
-    ) -> Response:
+        request: Request,
+        scope: RequestScope,
+        page: Page,
+        accepted: Accepted,
+        now: float,
+    ) -> Object:
         objs = [row.obj for row in page.rows]
         include = request.param("includeObject") or "Metadata"
-        now = self.environment.clock.now()
-        obj = converted(
+        return converted(
             accepted,
             scope.resource,
             objs,
@@ -171,17 +195,16 @@ class ListEndpoint:
             include=include,
             strategy=scope.strategy,
         )
-        return Response(200, {"Content-Type": accepted.media_type}, obj=obj)
 
     # -- watch -------------------------------------------------------------------------
 
-    def _watch(self, request: Request, scope: RequestScope) -> Response:
+    async def _watch(self, request: Request, scope: RequestScope) -> Response:
         accepted = (
             None if request.accepts_object else negotiate(request, streaming=True)
         )
         check_list_options(request, watch=True)
         cacher = self.environment.cacher(scope.resource)
-        criteria = criteria_of(request, scope)
+        criteria = await beside(selector_size(request), criteria_of, request, scope)
         revision, initial = self._start(request)
         bookmarks = bool(bool_option(request, "allowWatchBookmarks"))
         current = self.environment.store.revision
@@ -301,11 +324,16 @@ def _list_options(request: Request) -> ListOptions:
     )
 
 
+def selector_size(request: Request) -> int:
+    """Characters of what has to be parsed, and then asked of each object."""
+    return len(request.param("labelSelector")) + len(request.param("fieldSelector"))
+
+
 def criteria_of(request: Request, scope: RequestScope) -> Criteria:
     """What a list or watch selects. Raises StatusError 400 for selectors that cannot be
     read or fields that cannot be selected by.
     """
-    criteria = Criteria(namespace=scope.namespace)
+    criteria = Criteria(namespace=scope.namespace, size=selector_size(request))
     labels = request.param("labelSelector")
     if labels:
         try:

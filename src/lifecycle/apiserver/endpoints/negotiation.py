@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from lifecycle.api import fast_json, protobuf
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.go_yaml import to_yaml_bytes
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
@@ -160,7 +160,7 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
     ):
         return PROTOBUF, protobuf.encode(obj)
     if media_type == YAML:
-        return YAML, to_yaml(obj).encode()
+        return YAML, to_yaml_bytes(obj)
     if (
         obj.get("kind", "").endswith("List")
         and "items" in obj

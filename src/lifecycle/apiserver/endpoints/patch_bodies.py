@@ -21,7 +21,7 @@ from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.endpoints.yaml_input import from_yaml
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
@@ -107,7 +107,7 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
         strict_errors = ["not JSON"]
     if strict_errors:
         try:
-            patch, strict_errors = from_yaml(body)
+            patch, strict_errors = read_yaml(body)
         except ValueError as error:
             raise ValueError(f"error converting YAML to JSON: {error}") from None
     if not isinstance(patch, dict | None):

@@ -29,7 +29,7 @@ def warning_headers(
     texts = [
         text
         for text in dict.fromkeys(warnings)
-        if text and not any(map(_control, text))
+        if text and (text.isprintable() or not any(map(_control, text)))
     ]
     if sum(map(len, texts)) > total:
         texts = _cut(texts, total, item)
@@ -37,6 +37,7 @@ def warning_headers(
 
 
 def _cut(texts: list[str], total: int, item: int) -> list[str]:
+    """What fits. A large body can be warned of two hundred thousand times."""
     kept: list[str] = []
     uncut = written = 0
     for text in texts:

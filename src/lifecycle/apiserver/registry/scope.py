@@ -18,6 +18,8 @@ from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
 FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
 MAX_MANAGER_LENGTH = 128
+YAML = 8
+"""How much longer it takes to read a byte of it than one of JSON."""
 
 
 @dataclass(slots=True)
@@ -39,12 +41,17 @@ class RequestScope:
     strategy: Strategy = GENERIC
     empties: Collection[Empty] = ()
     """What the object sent has that the normal form leaves out."""
+    size: int = 0
+    """Bytes of what the request is about: whether it is the worker's. See
+    `api.worker`.
+    """
 
 
 def scope_of(request: Request, resource: Resource, strategy: Strategy) -> RequestScope:
     """The scope of a request that the handler chain has worked out already."""
     info = request.info
     assert info is not None
+    media_type = request.headers.get("content-type", "")
     return RequestScope(
         resource=resource,
         namespace=info.namespace if resource.namespaced else "",
@@ -57,6 +64,7 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
         strategy=strategy,
+        size=len(request.body) * (YAML if "yaml" in media_type else 1),
     )
 
 

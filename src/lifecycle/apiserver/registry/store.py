@@ -28,6 +28,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import (
@@ -171,7 +172,7 @@ class ResourceStore:
         elif self.strategy.names_itself and not metadata.get("name"):
             metadata["name"] = environment.names.uid()
         # a Job takes labels from its own name, so the name comes first
-        before_create(self.strategy, obj)
+        await beside(scope.size, before_create, self.strategy, obj)
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
                 obj["metadata"]["name"] = environment.names.generate_name(
@@ -192,8 +193,12 @@ class ResourceStore:
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                causes = causes_as_sent(
-                    self._validate(obj), lambda: self._validate(obj), scope.empties
+                in_cluster = self.validate_in_cluster(obj)
+                causes = await beside(
+                    scope.size,
+                    causes_as_sent,
+                    lambda: in_cluster + self.strategy.validate(obj),
+                    scope.empties,
                 )
             if causes:
                 raise status.invalid(
@@ -203,8 +208,10 @@ class ResourceStore:
                     self.internal_group,
                 )
             check_object_meta(obj, resource)
-            scope.warnings.extend(self.strategy.warnings_on_create(obj))
-            canonicalize(self.strategy, obj)
+            scope.warnings.extend(
+                await beside(scope.size, self.strategy.warnings_on_create, obj)
+            )
+            await beside(scope.size, canonicalize, self.strategy, obj)
             await validate(obj, None)
             if not scope.dry_run:
                 check_no_revision(obj)
@@ -226,9 +233,6 @@ class ResourceStore:
         except BaseException:
             self.undo(obj)
             raise
-
-    def _validate(self, obj: Object) -> list[FieldError]:
-        return self.validate_in_cluster(obj) + self.strategy.validate(obj)
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
         """409 for a name that is taken. Upstream: the end of `Store.Create`,
@@ -294,6 +298,7 @@ class ResourceStore:
                 new["metadata"].pop("resourceVersion", None)
                 return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
+            scope.size = max(scope.size, stored.size)
             new = await change(stored.obj)
             outcome = await self._replace(key, stored, new, scope, validate)
             if outcome is not None:
@@ -354,12 +359,12 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
-        scope.empties = [*scope.empties, *forget_empty_lists(new)]
-        before_update(self.strategy, new, old, scope.subresource, scope.empties)
+        await beside(scope.size, self._before_update, new, old, scope)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
-            causes = causes_as_sent(
-                validate_update(self.strategy, new, old, scope.subresource),
+            causes = await beside(
+                scope.size,
+                causes_as_sent,
                 lambda: validate_update(self.strategy, new, old, scope.subresource),
                 scope.empties,
             )
@@ -371,7 +376,9 @@ class ResourceStore:
                 self.internal_group,
             )
         if not scope.subresource:
-            scope.warnings.extend(self.strategy.warnings_on_update(new, old))
+            scope.warnings.extend(
+                await beside(scope.size, self.strategy.warnings_on_update, new, old)
+            )
         await validate(new, old)
         if is_unchanged(new, old):
             return stored
@@ -384,6 +391,10 @@ class ResourceStore:
             encode_value(new)
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
+
+    def _before_update(self, new: Object, old: Object, scope: RequestScope) -> None:
+        scope.empties = [*scope.empties, *forget_empty_lists(new)]
+        before_update(self.strategy, new, old, scope.subresource, scope.empties)
 
     def _finished_deleting(self, obj: Object) -> bool:
         """Whether a deleted object lost its last finalizer. Upstream:

@@ -35,12 +35,10 @@ from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
-from lifecycle.apiserver.endpoints.yaml_input import reading_ahead
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
-from lifecycle.apiserver.http.json_bodies import reading_json_ahead
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.flagz import PATH as FLAGZ
 from lifecycle.apiserver.non_resource.flagz import Flagz
@@ -198,7 +196,6 @@ def create_server_chain(
     )
 
     serve: Handler = Director(store, resources, extensions, others)
-    serve = reading_json_ahead(reading_ahead(serve))
     front_proxy = FrontProxy(authority.front_proxy if authority is not None else None)
     aggregator = Aggregator(serve, reader, clock, front_proxy, loopback.update_status)
 

@@ -38,7 +38,8 @@ from lifecycle.api.bounded_cache import is_short
 from lifecycle.api.status import PanicError, request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.endpoints.negotiation import finish
+from lifecycle.api.worker import beside
+from lifecycle.apiserver.endpoints.negotiation import finish, is_pretty
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.headers import joined_headers
@@ -54,6 +55,8 @@ IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
 WRITE_TIMEOUT = 60.0
 MAX_HEADER = 1 << 20
+PIECE = 128 * 1024
+"""Bytes that are encrypted and handed to the kernel at once."""
 
 _SETTINGS: dict[str, Any] = {
     "access_log": None,
@@ -203,7 +206,9 @@ class HTTPSServer:
     # -- one request -------------------------------------------------------------------
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
-        request = to_request(incoming)
+        target = incoming._message.path
+        decoded = await beside(len(target), _decoded, target)
+        request = to_request(incoming, *decoded)
         if "%" in incoming._message.path and _BAD_ESCAPE.search(
             incoming._message.path.partition("?")[0]
         ):
@@ -247,7 +252,9 @@ class HTTPSServer:
         *,
         keep_alive: bool,
     ) -> _Written:
-        response = finish(request, response)
+        size = len(response.body or b"") or response.size
+        if not response.verbatim and (response.obj is not None or is_pretty(request)):
+            response = await beside(size, finish, request, response)
         body = response.body or b""
         encoded = "Content-Encoding" in response.headers
         if (
@@ -255,7 +262,7 @@ class HTTPSServer:
             and not encoded
             and "gzip" in request.headers.get("accept-encoding", "")
         ):
-            body = self._compressor.compress(body)
+            body = await beside(len(body), self._compressor.compress, body)
             response.headers["Content-Encoding"] = "gzip"
             response.headers["Vary"] = "Accept-Encoding"
         head = self._head(request, response, f"Content-Length: {len(body)}", keep_alive)
@@ -264,11 +271,11 @@ class HTTPSServer:
         transport = incoming.transport
         if transport is None:
             pass  # nobody is there any more
-        elif len(body) < THRESHOLD:
+        elif len(body) <= PIECE:
             transport.write(head + body)
         else:
-            transport.writelines((head, body))
-            await _drained(incoming)
+            transport.write(head)
+            await _write_in_pieces(incoming, body)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
     async def _stream(
@@ -297,15 +304,13 @@ class HTTPSServer:
                 )
             async for frame in stream:
                 piece = encode(frame)
-                if take is not None:
-                    piece = b"".join((piece, *map(encode, take())))
-                transport = incoming.transport
-                if transport is None or transport.is_closing():
+                while take is not None and len(piece) < PIECE and (more := take(16)):
+                    piece = b"".join((piece, *map(encode, more)))
+                if incoming.transport is None or incoming.transport.is_closing():
                     break
-                transport.write(
-                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
-                )
-                await _drained(incoming)
+                if chunked:
+                    piece = b"%x\r\n%b\r\n" % (len(piece), piece)
+                await _write_in_pieces(incoming, piece)
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
         finally:
@@ -352,12 +357,20 @@ class HTTPSServer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def to_request(incoming: web.BaseRequest) -> Request:
-    """A `wire.Request`, its body still empty. Path and query are decoded once, headers
-    have lower-case names.
-    """
-    target = incoming._message.path
+def _decoded(target: str) -> tuple[str, dict[str, list[str]]]:
+    """Path and query, which may have a megabyte."""
     path, _, query = target.partition("?")
+    return (
+        unquote(path) if "%" in path else path,
+        parse_qs(query, keep_blank_values=True) if query else {},
+    )
+
+
+def to_request(
+    incoming: web.BaseRequest, path: str, query: dict[str, list[str]]
+) -> Request:
+    """A `wire.Request`, its body still empty. Headers have lower-case names."""
+    target = incoming._message.path
     if not is_short(target):
         for cache in _URL_CACHES:
             cache.cache_clear()
@@ -369,8 +382,8 @@ def to_request(incoming: web.BaseRequest) -> Request:
             connection.peer = peer
     return Request(
         method=incoming.method,
-        path=unquote(path) if "%" in path else path,
-        query=parse_qs(query, keep_blank_values=True) if query else {},
+        path=path,
+        query=query,
         headers=joined_headers(incoming.headers.items()),
         peer_certificate=peer[1],
         remote_addr=peer[0],
@@ -386,6 +399,22 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
     return address[0] if address else "", (
         tls.getpeercert(binary_form=True) if tls is not None else None
     )
+
+
+async def _write_in_pieces(incoming: web.BaseRequest, data: bytes) -> None:
+    """Write what may be large: a client that does not read has a piece of it waiting
+    for it, not all, and others have their turn after each. Raises ConnectionError.
+    """
+    rest = memoryview(data)
+    while rest:
+        transport = incoming.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionAbortedError("the client has gone")
+        transport.write(rest[:PIECE])
+        rest = rest[PIECE:]
+        await _drained(incoming)
+        if rest:
+            await asyncio.sleep(0)
 
 
 async def _drained(incoming: web.BaseRequest) -> None:

@@ -22,7 +22,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
@@ -330,9 +330,9 @@ class DaemonSetController:
                 await self._pod_control.delete_pod(
                     pod["metadata"]["name"], namespace, ds
                 )
-            except StatusError as refused:
+            except REQUEST_ERRORS as refused:
                 self._expectations.deletion_observed(key, name)
-                if refused.code != 404:
+                if not (isinstance(refused, StatusError) and refused.code == 404):
                     error = error or refused
         return error
 

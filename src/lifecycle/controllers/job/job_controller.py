@@ -20,7 +20,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
@@ -106,7 +106,7 @@ class JobController:
             update=lambda old, new: self._pod_seen(new),
             delete=self._observe_removal,
         )
-        self._orphans: set[asyncio.Task[bool]] = set()
+        self._orphans: RateLimitingQueue[str] = RateLimitingQueue()
         self._jobs.add_event_handler(
             add=lambda job: self._queue.add(meta_namespace_key(job)),
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
@@ -119,13 +119,21 @@ class JobController:
             await self._pods.informer.wait_for_sync()
             await self._jobs.wait_for_sync()
             for pod in self._pods.informer.indexer.list():
-                self._free_orphan(pod)
-            await run_workers(
-                self._queue, self._sync_job, workers=5, name="job-controller"
-            )
+                self._enqueue_orphan(pod)
+            name = "job-controller"
+            async with asyncio.TaskGroup() as group:
+                group.create_task(
+                    run_workers(self._queue, self._sync_job, workers=5, name=name)
+                )
+                group.create_task(
+                    run_workers(
+                        self._orphans,
+                        self._sync_orphan_pod,
+                        workers=1,
+                        name=f"{name} orphans",
+                    )
+                )
         finally:
-            for task in self._orphans:
-                task.cancel()
             await self._recorder.stop()
 
     def _pod_changed(self, key: str, pod: Object) -> None:
@@ -134,11 +142,11 @@ class JobController:
     def _job_deleted(self, job: Object) -> None:
         self._queue.add(meta_namespace_key(job))
         for pod in self._pods.of(job):
-            self._free_orphan(pod)
+            self._enqueue_orphan(pod)
 
     def _pod_seen(self, pod: Object) -> None:
         if has_finalizer(pod):
-            self._free_orphan(pod)
+            self._enqueue_orphan(pod)
         else:
             self._observe_removal(pod)
 
@@ -148,22 +156,29 @@ class JobController:
             key = f"{meta['namespace']}/{reference['name']}"
             self._tracker.finalizers.finalizer_removal_observed(key, meta["uid"])
 
-    def _free_orphan(self, pod: Object) -> None:
-        """A pod whose Job is gone waits for nobody. Upstream: `syncOrphanPod`."""
+    def _enqueue_orphan(self, pod: Object) -> None:
+        if self._is_orphan(pod):
+            self._orphans.add(meta_namespace_key(pod))
+
+    def _is_orphan(self, pod: Object) -> bool:
+        """Whether it waits for a Job that will not come."""
         if not has_finalizer(pod) or not self._jobs.has_synced:
-            return
+            return False
         reference = get_controller_of(pod)
         if reference is not None:
             if reference["kind"] != "Job":
-                return
+                return False
             owner = self._pods.owner_of(pod["metadata"]["namespace"], reference)
-            if owner is not None and not is_job_finished(owner):
-                return
-        task = asyncio.get_running_loop().create_task(
-            self._tracker.free(pod), name="orphan pod of a Job"
-        )
-        self._orphans.add(task)
-        task.add_done_callback(self._orphans.discard)
+            return owner is None or is_job_finished(owner)
+        return True
+
+    async def _sync_orphan_pod(self, key: str) -> None:
+        """A pod whose Job is gone waits for nobody. Raises what the request does: then
+        it is tried again. Upstream: `syncOrphanPod`.
+        """
+        pod = self._pods.informer.indexer.get_by_key(key)
+        if pod is not None and self._is_orphan(pod):
+            await self._tracker.free(pod)
 
     # The sync.
 
@@ -360,9 +375,9 @@ class JobController:
                 await self._pod_control.delete_pod(
                     pod["metadata"]["name"], pod["metadata"]["namespace"], job
                 )
-            except StatusError as error:
+            except REQUEST_ERRORS as error:
                 self._expectations.deletion_observed(key, meta_namespace_key(pod))
-                if error.code != 404:
+                if not (isinstance(error, StatusError) and error.code == 404):
                     raise
         return len(pods)
 

@@ -182,13 +182,13 @@ class StatusTracker:
             self.finalizers.finalizer_removal_observed(key, uids[number])
 
     async def free(self, pod: Object) -> bool:
-        """Take the finalizer off; whether that was done. A pod that is gone or was
-        changed meanwhile comes again through an event.
+        """Take the finalizer off; whether that was done, or the pod is gone. Raises
+        what the request does: also for 409, since nobody else tries again.
         """
         try:
             await self._remove_finalizer(pod)
         except StatusError as error:
-            if error.code not in (404, 409):
+            if error.code != 404:
                 raise
             return False
         return True

@@ -24,7 +24,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.keyed_worker import run_workers
@@ -180,7 +180,7 @@ class NodeLifecycleController:
         while True:
             try:
                 await self.monitor_node_health()
-            except (StatusError, OSError) as error:  # the next look sees what is left
+            except REQUEST_ERRORS as error:  # the next look sees what is left
                 log.debug("monitoring node health: %s", error)
             await asyncio.sleep(NODE_MONITOR_PERIOD)
 
@@ -256,7 +256,7 @@ class NodeLifecycleController:
                     {"status": {"conditions": [condition]}},
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
-            except (StatusError, OSError) as error:
+            except REQUEST_ERRORS as error:
                 if not isinstance(error, StatusError) or error.code != 404:
                     self._retry.add(node)
                 continue

@@ -16,7 +16,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.pod_conditions import disruption_target
 from lifecycle.controllers.pod_readiness import is_pod_ready, is_pod_terminal
@@ -59,7 +59,7 @@ class PodGCController:
         while True:
             try:
                 await self.gc()
-            except (StatusError, OSError) as error:  # the next look sees what is left
+            except REQUEST_ERRORS as error:  # the next look sees what is left
                 log.debug("pod garbage collection: %s", error)
             await asyncio.sleep(GC_CHECK_PERIOD)
 

@@ -23,7 +23,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
@@ -216,7 +216,7 @@ class TaintEvictionController:
                     self._pods.resource, meta["name"], meta["namespace"]
                 )
                 return
-            except (StatusError, OSError) as error:
+            except REQUEST_ERRORS as error:
                 if isinstance(error, StatusError) and error.code == 404:
                     return
                 await asyncio.sleep(0.01 * 2**attempt)

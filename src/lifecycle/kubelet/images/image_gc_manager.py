@@ -96,11 +96,25 @@ async def image_fs_stats(service: ImageService) -> FsStats:
 
 def amount_to_free(stats: FsStats, policy: ImageGCPolicy) -> int:
     """Bytes; 0 as long as the disk is not full enough."""
-    available = min(stats.available, stats.capacity)
-    usage_percent = 100 - available * 100 // stats.capacity
-    if usage_percent < policy.high_threshold_percent:
+    if usage_percent(stats) < policy.high_threshold_percent:
         return 0
-    return stats.capacity * (100 - policy.low_threshold_percent) // 100 - available
+    left = stats.capacity * (100 - policy.low_threshold_percent) // 100
+    return left - min(stats.available, stats.capacity)
+
+
+def usage_percent(stats: FsStats) -> int:
+    """Whole percents, a broken one rounded up."""
+    return 100 - min(stats.available, stats.capacity) * 100 // stats.capacity
+
+
+def format_size(size: int) -> str:
+    """Bytes as a person reads them: `64.0 MiB`. Upstream: `formatSize`."""
+    amount, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.1f} {unit}" if unit != "B" else f"{size} B"
 
 
 class ImageGCManager:
@@ -184,8 +198,11 @@ class ImageGCManager:
                 break
         if freed < wanted:
             message = (
-                "Failed to garbage collect required amount of images. Attempted to"
-                f" free {wanted} bytes, but only found {freed} bytes eligible to free."
+                "Insufficient free disk space on the node's image filesystem"
+                f" ({usage_percent(stats)}% of {format_size(stats.capacity)} used)."
+                " Failed to free sufficient space by deleting unused images (freed"
+                f" {freed} bytes). Investigate disk usage, as it could be used by"
+                " active images, logs, volumes, or other data."
             )
             self._node_event("Warning", "FreeDiskSpaceFailed", message)
         return removed

@@ -19,7 +19,7 @@ from typing import Any
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.kubelet.pod.pod_manager import PodManager, full_name, is_mirror_pod_of
 from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR
 
@@ -59,15 +59,13 @@ class MirrorClient:
         try:
             await self._client.create(resource("pods"), picture, meta["namespace"])
             return True
-        except StatusError as error:
-            if error.reason == "AlreadyExists":
+        except REQUEST_ERRORS as error:
+            if isinstance(error, StatusError) and error.reason == "AlreadyExists":
                 there = await self._client.get(
                     resource("pods"), meta["name"], meta["namespace"]
                 )
                 return is_mirror_pod_of(there, pod)
-            log.debug(
-                "failed creating a mirror pod for %s: %s", meta["name"], error.message
-            )
+            log.debug("failed creating a mirror pod for %s: %s", meta["name"], error)
             return False
 
     async def delete_mirror_pod(self, name: str, namespace: str, uid: str) -> None:
@@ -76,8 +74,8 @@ class MirrorClient:
             await self._client.delete(
                 resource("pods"), name, namespace, uid=uid, grace_period=0
             )
-        except StatusError as error:
-            log.debug("failed deleting a mirror pod: %s", error.message)
+        except REQUEST_ERRORS as error:
+            log.debug("failed deleting a mirror pod: %s", error)
 
 
 class MirrorPods:

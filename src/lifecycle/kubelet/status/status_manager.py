@@ -29,7 +29,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.kubelet.pod.pod_manager import PodManager
 from lifecycle.kubelet.status.container_fields import (
     with_container_field,
@@ -58,7 +58,17 @@ RETRY_PERIOD = 10.0
 class _Versioned:
     """A pod's newest status, and how far the API server knows it."""
 
-    __slots__ = ("finished", "news", "pod", "sent", "status", "task", "version")
+    __slots__ = (
+        "finished",
+        "news",
+        "pod",
+        "reconciling",
+        "seen",
+        "sent",
+        "status",
+        "task",
+        "version",
+    )
 
     def __init__(self, pod: Object, status: Object) -> None:
         self.pod = pod
@@ -68,6 +78,14 @@ class _Versioned:
         self.finished = False
         self.news = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+        self.seen = pod
+        self.reconciling: asyncio.TimerHandle | None = None
+
+    def forget(self) -> None:
+        """No more of it."""
+        for running in (self.task, self.reconciling):
+            if running is not None:
+                running.cancel()
 
 
 def merge_pod_status(
@@ -197,11 +215,47 @@ class StatusManager:
     def remove_orphaned_status(self, uid: str) -> None:
         """The pod is gone from the API server."""
         known = self._statuses.pop(uid, None)
-        if known is not None and known.task is not None:
-            known.task.cancel()
+        if known is not None:
+            known.forget()
+
+    def reconcile(self, pod: Object) -> None:
+        """The API server shows a pod in another state. If somebody else has overwritten
+        what was sent (the node lifecycle controller makes the pods of a silent node not
+        ready), it is said again, after as long as a failed patch waits: most of what
+        comes here is but the echo of our own. Upstream: `needsReconcile`.
+        """
+        known = self._statuses.get(pod["metadata"]["uid"])
+        if known is None or is_static_pod(pod):
+            return
+        known.seen = pod
+        if known.reconciling is None and self._needs_reconcile(known):
+            known.reconciling = asyncio.get_running_loop().call_later(
+                RETRY_PERIOD, self._reconcile, known
+            )
+
+    def _needs_reconcile(self, known: _Versioned) -> bool:
+        if known.sent != known.version:  # it is about to be written anyway
+            return False
+        old = known.seen.get("status") or {}
+        merged = merge_pod_status(old, known.status, self._may_run(known))
+        return bool(status_patch(known.seen["metadata"]["uid"], old, merged))
+
+    def _reconcile(self, known: _Versioned) -> None:
+        known.reconciling = None
+        if self._needs_reconcile(known):
+            known.version += 1
+            self._wake(known)
+
+    def _may_run(self, known: _Versioned) -> bool:
+        """Whether containers of it may run."""
+        uid = known.pod["metadata"]["uid"]
+        safety = self._pod_deletion_safety
+        return not known.finished and safety.could_have_running_containers(uid)
 
     async def stop(self) -> None:
         """No more requests."""
+        for known in self._statuses.values():
+            known.forget()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -247,12 +301,14 @@ class StatusManager:
             try:
                 if not await self._sync_pod(known):
                     return
-            except (StatusError, OSError, TimeoutError) as error:
+            except REQUEST_ERRORS as error:
                 log.debug(
                     "status of %s not written: %s", known.pod["metadata"]["name"], error
                 )
+                # not `wait_for`: with news at the same moment, it forgets a cancel
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(known.news.wait(), RETRY_PERIOD)
+                    async with asyncio.timeout(RETRY_PERIOD):
+                        await known.news.wait()
                 continue
             known.sent = version
 
@@ -290,13 +346,7 @@ class StatusManager:
                     return False
                 uid = live["metadata"]["uid"]
             old = live.get("status") or {}
-            running = (
-                not known.finished
-                and self._pod_deletion_safety.could_have_running_containers(
-                    metadata["uid"]
-                )
-            )
-            merged = merge_pod_status(old, known.status, running)
+            merged = merge_pod_status(old, known.status, self._may_run(known))
             patch = status_patch(uid, old, merged)
             if patch:
                 live = await self._client.patch(

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 
 MAX_TTL = 24 * 3600.0
 """Seconds after which a token is replaced in any case."""
@@ -69,10 +68,10 @@ class TokenManager:
                 name=account,
                 subresource="token",
             )
-        except StatusError as error:
+        except REQUEST_ERRORS as error:
             if known is not None and self._expires(known) > self._clock.now():
                 return str(known["status"]["token"])
-            raise LookupError(error.message) from None
+            raise LookupError(str(error)) from None
         self._tokens[key] = answer
         return str(answer["status"]["token"])
 

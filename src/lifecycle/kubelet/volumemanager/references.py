@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.kubelet.volume.host_path import check_type_on_paper
 from lifecycle.kubelet.volume.payloads import VolumeError, non_existent_key
 
@@ -70,9 +69,9 @@ class ObjectReferences:
         """
         try:
             return await self.client.get(resource(plural), name, namespace)
-        except StatusError as error:
+        except REQUEST_ERRORS as error:
             raise LookupError(
-                error.message.replace(f"{plural} ", plural[:-1] + " ", 1)
+                str(error).replace(f"{plural} ", plural[:-1] + " ", 1)
             ) from None
 
     async def missing(self, reference: Reference, namespace: str) -> str:

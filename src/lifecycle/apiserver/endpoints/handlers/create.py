@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
 from lifecycle.apiserver.registry.core.pod.binding import bind
@@ -27,11 +28,11 @@ async def create_resource(
     check_write_options(request, "CreateOptions")
     resource = scope.resource
     review = rest.virtual.get((resource.group, resource.plural))
-    obj = rest.read(request, scope, resource.api_version, resource.kind)
+    obj = await rest.read(request, scope, resource.api_version, resource.kind)
     check_namespace(obj, scope)
-    dedup_owner_references(obj, scope.warnings)
+    await beside(scope.size, dedup_owner_references, obj, scope.warnings)
     wipe_object_meta(obj)
-    rest.track(None, obj, scope)
+    await rest.track(None, obj, scope)
     if review is not None:
         return Response(201, obj=await review(request, obj))
     admission = rest.admission(scope)
@@ -48,9 +49,9 @@ async def create_token(
     assert row is not None
     check_write_options(request, "CreateOptions")
     version = f"{row.group}/{row.version}" if row.group else row.version
-    obj = rest.read(request, scope, version, row.kind)
+    obj = await rest.read(request, scope, version, row.kind)
     check_namespace(obj, scope)
-    rest.track(None, obj, scope, version)
+    await rest.track(None, obj, scope, version)
     # NodeRestriction holds kubelets to tokens of their own pods
     await rest.admission(scope).admit(obj, None)
     key = (resource.group, resource.plural, scope.subresource)
@@ -65,7 +66,7 @@ async def create_binding(
     """
     form(request)
     check_write_options(request, "CreateOptions")
-    binding = rest.read(request, scope, "v1", "Binding")
+    binding = await rest.read(request, scope, "v1", "Binding")
     check_namespace(binding, scope)
     if not scope.subresource:  # whoever posts to a collection has no say in its uids
         metadata = binding.get("metadata") or {}
@@ -94,7 +95,7 @@ async def create_eviction(
 ) -> Response:
     """A pod's end, if its budget lets it go."""
     check_write_options(request, "CreateOptions")
-    eviction = rest.read(
+    eviction = await rest.read(
         request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
     )
     check_namespace(eviction, scope)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.bodies import read_delete_options
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
@@ -24,7 +25,7 @@ async def delete_resource(
 ) -> Response:
     """One object less, sooner or later."""
     accepted = form(request)
-    options = _options(request, scope)
+    options = await _options(request, scope)
     validate = rest.admission(scope).validate_delete
     answer, gone = await delete(rest.store(scope), scope, options, validate)
     if answer["kind"] == "Status" or gone is None:
@@ -38,7 +39,7 @@ async def delete_collection(
     """Everything that the selectors match."""
     accepted = form(request)
     page = await rest.lists.page(request, scope, DELETE_COLLECTION_PAGE)
-    options = _options(request, scope)
+    options = await _options(request, scope)
     for row in page.rows:
         metadata = row.obj["metadata"]
         one = replace(
@@ -50,11 +51,11 @@ async def delete_collection(
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
-    return rest.lists.answer(request, scope, page, accepted)
+    return await rest.lists.answer(request, scope, page, accepted)
 
 
-def _options(request: Request, scope: RequestScope) -> DeleteOptions:
-    options = read_delete_options(request)
+async def _options(request: Request, scope: RequestScope) -> DeleteOptions:
+    options = await beside(scope.size, read_delete_options, request)
     preconditions = options.get("preconditions") or {}
     scope.dry_run = bool(options.get("dryRun"))
     return DeleteOptions(

@@ -12,7 +12,6 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +19,13 @@ from lifecycle.api import status
 from lifecycle.api.go_format import go_value
 from lifecycle.api.go_json.as_sent import plain
 from lifecycle.api.go_json.decode import as_go_values
-from lifecycle.api.patch.json_patch import apply_in_steps, apply_json_patch
+from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.schema import as_printed, decode, schema_for
 from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
     cannot_decode,
     check_apply_kind,
@@ -55,7 +55,7 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
-async def patched_document(
+def patched_document(
     body: PatchBody, document: Object, scope: RequestScope
 ) -> tuple[Object, Callable[[], str]]:
     """What a (not apply) patch makes of a document, and how that is shown. Raises
@@ -70,7 +70,7 @@ async def patched_document(
     if body.content_type == MERGE_PATCH:
         result = apply_merge_patch(printed, body.patch)
     else:
-        result = plain(await _apply_json_patch(printed, body.compared()))
+        result = plain(apply_json_patch(printed, body.compared()))
     return _object(result), lambda: body.left_of(printed)
 
 
@@ -78,19 +78,6 @@ def _object(result: Any) -> Object:
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
-
-
-async def _apply_json_patch(document: Object, patch: Any) -> Any:
-    """What a JSON patch makes of a document. Others get a turn every so many
-    operations. Raises StatusError.
-    """
-    applying = apply_in_steps(document, patch)
-    while True:
-        try:
-            next(applying)
-        except StopIteration as end:
-            return end.value
-        await asyncio.sleep(0)
 
 
 def normal(
@@ -127,7 +114,7 @@ async def patch_resource(
 ) -> Response:
     """A change described by a patch. Only an apply creates what is not there."""
     accepted = form(request)
-    body = _read_patch(rest, request, scope)
+    body = await _read_patch(rest, request, scope)
     change = _apply if body.content_type == APPLY_PATCH else _patch
     cached, created = await change(rest, scope, body)
     return rest.answer(request, scope, cached, accepted, 201 if created else 200)
@@ -140,7 +127,7 @@ async def patch_scale(
     has no lists.
     """
     accepted = form(request)
-    body = _read_patch(rest, request, scope)
+    body = await _read_patch(rest, request, scope)
     now = rest.environment.clock.timestamp()
 
     def patched(current: Object) -> Object:
@@ -173,7 +160,9 @@ async def patch_scale(
     return rest.answer_scale(request, scope, scale, accepted)
 
 
-def _read_patch(rest: RestHandler, request: Request, scope: RequestScope) -> PatchBody:
+async def _read_patch(
+    rest: RestHandler, request: Request, scope: RequestScope
+) -> PatchBody:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if content_type not in scope.strategy.patch_types:
         raise rest.unsupported_patch(content_type)
@@ -182,13 +171,22 @@ def _read_patch(rest: RestHandler, request: Request, scope: RequestScope) -> Pat
     if request.obj is not None:
         return PatchBody(content_type, request.obj, [], force)
     try:
-        patch, errors = parse_patch(content_type, request.body)
+        patch, errors = await beside(
+            scope.size, parse_patch, content_type, request.body
+        )
     except status.StatusError:
         if content_type != APPLY_PATCH:
             # a patch is read once there is something to patch
             rest.store(scope).get(scope.namespace, scope.name)
         raise
+    if content_type == JSON_PATCH and any(each.get("op") == "copy" for each in patch):
+        scope.size += MAX_COPIED  # a short one can make much
     return PatchBody(content_type, patch, errors, force, request.body)
+
+
+def _patched(live: Object, body: PatchBody, scope: RequestScope) -> Object:
+    document, left = patched_document(body, live, scope)
+    return normal(document, body, scope, left)
 
 
 async def _patch(
@@ -201,11 +199,10 @@ async def _patch(
             raise status.not_found(
                 scope.resource.plural, scope.name, scope.resource.group
             )
-        document, left = await patched_document(body, live, scope)
-        new = normal(document, body, scope, left)
+        new = await beside(scope.size, _patched, live, body, scope)
         check_identity(new, scope)
         _keep_identity(new, live)
-        rest.track(live, new, scope)
+        await rest.track(live, new, scope)
         await admission.admit(new, live)
         return new
 
@@ -219,10 +216,10 @@ async def _apply(
     resource, applied, admission = scope.resource, body.patch, rest.admission(scope)
     check_apply_kind(applied, scope)
 
-    async def change(live: Object | None) -> Object:
+    def patched(live: Object | None, now: str) -> Object:
         new = apply_patch(
             live, applied, manager=scope.manager, force=body.force,
-            now=rest.environment.clock.timestamp(), subresource=scope.subresource,
+            now=now, subresource=scope.subresource,
             type_=scope.strategy.type,
             reset_fields=scope.strategy.get_reset_fields(scope.subresource),
         )  # fmt: skip
@@ -244,6 +241,11 @@ async def _apply(
         scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields
+        return new
+
+    async def change(live: Object | None) -> Object:
+        now = rest.environment.clock.timestamp()
+        new = await beside(scope.size, patched, live, now)
         if live is None and (uid := new["metadata"].get("uid")):
             why = (
                 f"uid mismatch: the provided object specified uid {uid}, and no "

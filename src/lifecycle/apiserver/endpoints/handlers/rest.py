@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.matching import conversions_from
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body
@@ -67,7 +69,7 @@ class RestHandler:
         """What admission is asked about the request."""
         return RequestAdmission(self.environment.admission, scope)
 
-    def read(
+    async def read(
         self,
         request: Request,
         scope: RequestScope,
@@ -82,28 +84,41 @@ class RestHandler:
         `AcceptsGroupVersion`.
         """
         with span("apiserver", "decode"):
-            check = scope.field_validation != "Ignore"
-            sent, duplicates = parse_body(request, kind, duplicates=check)
-            if (
-                alias
-                and isinstance(sent, dict)
-                and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
-            ):
-                sent = {**sent, "apiVersion": api_version}
-            strategy = scope.strategy
-            if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
-                strategy = strategy_for(api_version, kind)
-            obj, strict = strategy.decode(sent, api_version, kind)
-            scope.empties = getattr(strict, "empties", ())
-            report_strict([*duplicates, *strict], scope)
-            strategy.set_defaults(obj)
-            keep_reset(sent, obj)
-        if "metadata" not in obj or obj["metadata"] is None:
-            obj["metadata"] = {}
+            obj = await beside(
+                scope.size, self._read, request, scope, api_version, kind, alias
+            )
         log_request_object(obj)
         return obj
 
-    def track(
+    def _read(
+        self,
+        request: Request,
+        scope: RequestScope,
+        api_version: str,
+        kind: str,
+        alias: str,
+    ) -> Object:
+        check = scope.field_validation != "Ignore"
+        sent, duplicates = parse_body(request, kind, duplicates=check)
+        if (
+            alias
+            and isinstance(sent, dict)
+            and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
+        ):
+            sent = {**sent, "apiVersion": api_version}
+        strategy = scope.strategy
+        if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
+            strategy = strategy_for(api_version, kind)
+        obj, strict = strategy.decode(sent, api_version, kind)
+        scope.empties = getattr(strict, "empties", ())
+        report_strict([*duplicates, *strict], scope)
+        strategy.set_defaults(obj)
+        keep_reset(sent, obj)
+        if "metadata" not in obj or obj["metadata"] is None:
+            obj["metadata"] = {}
+        return obj
+
+    async def track(
         self,
         live: Object | None,
         new: Object,
@@ -111,15 +126,18 @@ class RestHandler:
         api_version: str = "",
     ) -> None:
         """Book the fields that are new to the request's manager."""
-        update_managed_fields(
-            live, new, manager=scope.manager,
+        book = partial(
+            update_managed_fields,
+            manager=scope.manager,
             api_version=api_version or scope.resource.api_version,
-            subresource=scope.subresource, now=self.environment.clock.timestamp(),
+            subresource=scope.subresource,
+            now=self.environment.clock.timestamp(),
             type_=scope.strategy.type,
             reset_fields=scope.strategy.get_reset_fields(scope.subresource),
             conversions=conversions_from(scope.resource),
             empties=scope.empties,
-        )  # fmt: skip
+        )
+        await beside(scope.size, book, live, new)
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
         """What is said of a patch of a type that the resource does not take."""

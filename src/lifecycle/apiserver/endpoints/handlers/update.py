@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from lifecycle.api.schema.empties import moved
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
 from lifecycle.apiserver.registry import scales
@@ -26,9 +27,11 @@ async def update_resource(
     """A whole new version of an object."""
     accepted = form(request)
     check_write_options(request, "UpdateOptions")
-    obj = rest.read(request, scope, scope.resource.api_version, scope.resource.kind)
+    obj = await rest.read(
+        request, scope, scope.resource.api_version, scope.resource.kind
+    )
     check_identity(obj, scope)
-    dedup_owner_references(obj, scope.warnings)
+    await beside(scope.size, dedup_owner_references, obj, scope.warnings)
     unconditional = not obj["metadata"].get("resourceVersion")
     admission = rest.admission(scope)
 
@@ -37,7 +40,7 @@ async def update_resource(
     async def change(live: Object | None) -> Object:
         new = {**obj, "metadata": dict(obj["metadata"])}
         scope.empties = moved(empties, (obj, new), (obj["metadata"], new["metadata"]))
-        rest.track(live, new, scope)
+        await rest.track(live, new, scope)
         await admission.admit(new, live)
         return new
 
@@ -54,6 +57,6 @@ async def update_scale(
     """Another number of replicas."""
     accepted = form(request)
     check_write_options(request, "UpdateOptions")
-    new = rest.read(request, scope, scales.VERSION, scales.KIND)
+    new = await rest.read(request, scope, scales.VERSION, scales.KIND)
     scale = await scales.update_scale(rest.store(scope), scope, new)
     return rest.answer_scale(request, scope, scale, accepted)

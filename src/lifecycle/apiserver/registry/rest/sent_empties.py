@@ -15,14 +15,14 @@ from lifecycle.api.wire import Object
 
 
 def causes_as_sent(
-    errors: list[FieldError],
     validate: Callable[[], list[FieldError]],
     empties: Collection[Empty],
 ) -> list[Object]:
-    """The errors as causes, worded with what was left out. What else differs by it is
-    not believed: empty or not there is the same to every rule but those that say so
-    (`FieldError.of_empty`).
+    """The errors that `validate` finds as causes, worded with what was left out. What
+    else differs by it is not believed: empty or not there is the same to every rule but
+    those that say so (`FieldError.of_empty`).
     """
+    errors = validate()
     if empties:
         with restored(empties):
             again = _of_the_same(validate(), errors)

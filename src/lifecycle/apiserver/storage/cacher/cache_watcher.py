@@ -14,9 +14,10 @@ Upstream: `apiserver/pkg/storage/cacher/cache_watcher.go` (`cacheWatcher`,
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from lifecycle.api.fields import FieldSelector
@@ -44,6 +45,8 @@ class Criteria:
     labels: Selector | None = None
     fields: FieldSelector | None = None
     node_name: str = ""
+    size: int = field(default=0, compare=False)
+    """Characters of the selectors: what it costs to ask one object."""
 
     @property
     def everything(self) -> bool:
@@ -191,11 +194,10 @@ class CacheWatcher:
                 self._waiter = None
         return self._frames.popleft()
 
-    def take(self) -> list[WatchFrame]:
-        """All frames that are waiting, without waiting for more."""
-        frames = list(self._frames)
-        self._frames.clear()
-        return frames
+    def take(self, most: int = sys.maxsize) -> list[WatchFrame]:
+        """Frames that are waiting, without waiting for more."""
+        frames = self._frames
+        return [frames.popleft() for _ in range(min(most, len(frames)))]
 
     async def aclose(self) -> None:
         """The client is gone."""

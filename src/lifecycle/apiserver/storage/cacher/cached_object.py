@@ -30,6 +30,11 @@ class Cached:
         self._json: bytes | None = None
 
     @property
+    def size(self) -> int:
+        """Bytes of its JSON, about; 0 if nobody has asked for it yet."""
+        return len(self._json or self._value or b"")
+
+    @property
     def json(self) -> bytes:
         """The object as JSON, with kind and apiVersion first."""
         if self._json is None:

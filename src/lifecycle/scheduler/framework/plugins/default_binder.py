@@ -7,9 +7,8 @@ Upstream: `pkg/scheduler/framework/plugins/defaultbinder/default_binder.go`, v1.
 from __future__ import annotations
 
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import BindPlugin
 from lifecycle.scheduler.framework.status import SKIP, Status, as_status
@@ -50,6 +49,6 @@ class DefaultBinder(BindPlugin):
                 name=metadata["name"],
                 subresource="binding",
             )
-        except StatusError as error:
+        except REQUEST_ERRORS as error:
             return as_status(error, self.name)
         return None

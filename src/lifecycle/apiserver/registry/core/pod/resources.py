@@ -8,8 +8,8 @@ Upstream: `pkg/apis/core/validation/validation.go` (`validateResourceRequirement
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.field_errors import (
     NOT_FOUND,
     FieldError,
@@ -147,13 +147,13 @@ def validate_quantity(name: str, amount: str, path: str) -> list[FieldError]:
     """Not negative; whole where halves make no sense."""
     return (
         list(_quantity_errors(name, amount, path))
-        if not _plainly_fine(name, amount)
+        if not _plainly_fine(amount, name)
         else []
     )
 
 
-@lru_cache(4096)
-def _plainly_fine(name: str, amount: str) -> bool:
+@short_lru_cache(4096)
+def _plainly_fine(amount: str, name: str) -> bool:
     return not _quantity_errors(name, amount, "")
 
 

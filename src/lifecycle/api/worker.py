@@ -1,0 +1,68 @@
+"""Work that grows with what a client sent is done beside the event loop.
+
+One loop answers everybody. To read a body of 3 MiB, check it and say what is wrong with
+it takes seconds, and nobody else is to wait for that. So there is one worker, a thread,
+which takes such work piece by piece: a large body's reading, a patch, the checks of the
+kind, a large answer's encoding. It gets functions that know nothing but their
+arguments: what a request brought along, and stored objects, which nobody changes. What
+the server decides by – its caches, its informers, its store – stays the loop's alone,
+so the order of things is the same with the worker and without it.
+
+One worker and not many: Python computes in one thread at a time, and with two of them
+the loop has every other turn. A large request waits for other large ones, a small one
+for nobody.
+
+On virtual time nothing may happen meanwhile, and a browser tab has no other thread:
+there the work is done at once.
+
+Upstream: Go's runtime, which interrupts a goroutine after 10 ms (`runtime/proc.go`,
+`forcePreemptNS`); `apiserver/pkg/server/filters/timeout.go`, where each request has a
+goroutine of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
+from typing import TypeVar, TypeVarTuple
+
+from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
+
+LARGE = 16 << 10
+"""Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
+that are fewer take some fifty milliseconds, most take one. What costs more or less a
+byte than that is counted as more or less.
+"""
+
+TURN = 0.001
+"""Seconds after which the worker lets go of the interpreter if the loop wants it. An
+answer takes a dozen turns: each read, each write and each look at the sockets is one.
+"""
+
+T = TypeVar("T")
+Args = TypeVarTuple("Args")
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
+    return ThreadPoolExecutor(1, "worker")
+
+
+async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
+    """What `work(*args)` returns or raises; worked out by the worker if `size` is more
+    than `LARGE`, here and now if not.
+
+    `work` must not touch what belongs to the loop, and whoever waits must not change
+    the arguments. Cancelled while it waits for its turn, it is not begun.
+    """
+    if size <= LARGE or IN_A_TAB:
+        return work(*args)
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, VirtualTimeLoop):
+        return work(*args)
+    return await loop.run_in_executor(_worker(), copy_context().run, work, *args)

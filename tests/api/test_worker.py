@@ -1,0 +1,84 @@
+"""Large work is done beside the loop, and on virtual time here and now."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.worker import LARGE, beside
+
+_said: ContextVar[str] = ContextVar("said", default="")
+
+
+def test_the_loop_goes_on_while_the_worker_works() -> None:
+    async def scene() -> None:
+        going_on = threading.Event()
+
+        def work() -> str:
+            assert going_on.wait(20)  # only the loop can set it
+            return threading.current_thread().name
+
+        working = asyncio.create_task(beside(LARGE + 1, work))
+        await asyncio.sleep(0)
+        going_on.set()
+        assert (await working).startswith("worker")
+
+    asyncio.run(scene())
+
+
+def test_there_is_one_worker_that_takes_one_thing_at_a_time() -> None:
+    async def scene() -> None:
+        running, most = 0, 0
+
+        def work() -> None:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            sum(range(100_000))
+            running -= 1
+
+        await asyncio.gather(*(beside(LARGE + 1, work) for _ in range(5)))
+        assert most == 1
+
+    asyncio.run(scene())
+
+
+def test_small_work_and_all_work_on_virtual_time_is_done_at_once() -> None:
+    async def here(size: int) -> bool:
+        return await beside(size, threading.current_thread) is threading.current_thread()
+
+    assert asyncio.run(here(LARGE))
+    assert not asyncio.run(here(LARGE + 1))
+    assert run_virtual(here(LARGE + 1))
+
+
+def test_the_worker_raises_what_the_work_raises_and_knows_its_context() -> None:
+    def work() -> None:
+        raise ValueError(_said.get())
+
+    async def scene() -> None:
+        _said.set("by the caller")
+        with pytest.raises(ValueError, match="by the caller"):
+            await beside(LARGE + 1, work)
+
+    asyncio.run(scene())
+
+
+def test_what_is_cancelled_before_its_turn_is_not_begun() -> None:
+    async def scene() -> None:
+        free, begun = threading.Event(), []
+        blocking = asyncio.create_task(beside(LARGE + 1, free.wait, 20))
+        waiting = asyncio.create_task(beside(LARGE + 1, begun.append, 1))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        free.set()
+        assert await blocking
+        await beside(LARGE + 1, sum, ())
+        assert not begun
+
+    asyncio.run(scene())
