@@ -40,3 +40,8 @@ NO_INTEGER = 'p: Invalid value: "number": p in body must be of type integer: "nu
 )
 def test_an_integer_is_one_that_its_format_can_hold(value, schema, said):
     assert [str(error) for error in validate_value(value, schema, "p")] == said
+
+
+def test_what_is_supported_is_shown_as_json():
+    [error] = validate_value("red", {"enum": [["a", ">"], "<", 1.0]}, "p")
+    assert str(error) == 'p: Unsupported value: "red": supported values: "[\\"a\\",\\"\\\\u003e\\"]", "<", "1"'

@@ -24,6 +24,7 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.formats import FORMATS
@@ -290,10 +291,7 @@ def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
         type(value) is type(each) and value == each for each in allowed
     ):
         return []
-    names = [
-        each if isinstance(each, str) else fast_json.dumps(each).decode()
-        for each in allowed
-    ]
+    names = [each if isinstance(each, str) else marshal(each) for each in allowed]
     return [not_supported(path or NO_PATH, value, names, plain=True)]
 
 

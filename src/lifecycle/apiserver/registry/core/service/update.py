@@ -123,9 +123,4 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
         "externalTrafficPolicy"
     ):
         spec.pop("externalTrafficPolicy", None)
-    if (
-        before.get("type") == "ExternalName"
-        and spec.get("type") != "ExternalName"
-        and spec.get("externalName") == before.get("externalName")
-    ):
-        spec.pop("externalName", None)
+    # an external name stays: the client is warned that it is ignored
