@@ -47,14 +47,6 @@ FOUND: dict[str, tuple[list[Action], list[Fault]]] = {
         ],
         [Fault(0.0, "lose", SCHEDULER, 20.0, 1.0)],
     ),
-    "a status with news at the moment when its pod is gone is forgotten": (
-        [
-            Action(0.0, "daemon_set", "db", PLAIN),
-            Action(10.0, "roll_out", "db", (("template", 1),)),
-            delete("db", 10.9),
-        ],
-        [Fault(9.9, "refuse", KUBELETS[0], 4.0, 1.0, 503), Fault(9.9, "slow", "store", 20.0, 0.2)],
-    ),
     "a scheduler that dies takes its watches with it": ([deployment()], [Fault(1.0, "kill", SCHEDULER, 1.0)] * 3),
 }
 
