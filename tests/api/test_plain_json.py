@@ -45,6 +45,13 @@ def test_the_same_bytes_are_written(value: Any, ordered: bool, indented: bool, e
     assert plain_json.dumps(value, option=option(plain_json)) == orjson.dumps(value, option=option(orjson))
 
 
+@pytest.mark.parametrize(
+    "number", [6.1e-05, 1e-05, -1.5e-05, 9.999e-06, 1e-06, -1.234e-07, 1e-10, 5e-324, 0.0001, 1e15, 1e16, 1.7e308]
+)
+def test_the_same_numbers_need_an_exponent(number: float) -> None:
+    assert plain_json.dumps([number, f"{number}"]) == orjson.dumps([number, f"{number}"])
+
+
 @given(values)
 def test_what_one_writes_the_other_reads(value: Any) -> None:
     text = orjson.dumps(value)

@@ -18,7 +18,11 @@ OPT_INDENT_2 = 1
 OPT_NON_STR_KEYS = 1 << 2
 OPT_SORT_KEYS = 1 << 5
 
-_STRING_OR_EXPONENT = re.compile(r'"(?:[^"\\]|\\.)*"|(\d)e-0+(\d+)')
+_STRING_OR_EXPONENT = re.compile(
+    r'"(?:[^"\\]|\\.)*"|(\d)(?:\.(\d+))?e-0(\d)', re.DOTALL
+)
+"""A string, or a small number's first digit, the others, and its exponent."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -121,10 +125,13 @@ def _part(value: Any) -> Any:
 
 
 def _short_exponent(match: re.Match[str]) -> str:
-    digit, exponent = match.groups()
+    """As orjson writes it: five places need no exponent, others one digit of it."""
+    digit, more, exponent = match.groups()
     if digit is None:  # a string, whatever it holds
         return match[0]
-    return f"{digit}e-{exponent}"
+    if exponent == "5":
+        return f"0.0000{digit}{more or ''}"
+    return f"{digit}{'.' + more if more else ''}e-{exponent}"
 
 
 def _without_nan(value: Any) -> Any:
