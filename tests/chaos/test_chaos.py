@@ -69,6 +69,6 @@ def test_found(name: str) -> None:
 
 
 def test_what_runs_away_is_stopped_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "TOO_MUCH", 300)
+    monkeypatch.setattr(history, "TOO_MUCH", 100)
     scenario = Scenario(1, (("a0", deployment(6)),), ())
-    assert any(problem.startswith("it runs away: ") for problem in judge(scenario))
+    assert any("it runs away: " in problem for problem in judge(scenario))
