@@ -22,15 +22,20 @@ BUSYBOX = tuple(f"{E2E}/{name}" for name in ("busybox:1.37.0-1", "busybox:1.36.1
 NGINX = tuple(f"{E2E}/{name}" for name in ("nginx:1.27-0", "nginx:1.15-4"))
 PAUSE = ("registry.k8s.io/pause:3.10.2",)
 PAGE = "/usr/share/nginx/html"
-TOOLS = {"curl": "curl", "dig": "dig", "nc.openbsd": "nc"}
-"""What the original has besides a shell, and what it is called there; Debian has them in `curl`, `bind9-dnsutils` and
-`netcat-openbsd`.
+TOOLS = {
+    "curl": "/usr/local/bin/curl",
+    "dig": "/usr/local/bin/dig",
+    "nc.openbsd": "/usr/local/bin/nc",
+    "bash-static": "/bin/sh",
+}
+"""What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `netcat-openbsd` and
+`bash-static`: the original's shell hands on variables whose names are none (`data-1`), Debian's busybox drops them.
 """
 
 
 def libraries_of(program: Path) -> list[Path]:
-    """The files that a program's loader opens. Raises CalledProcessError if it is not one that has a loader."""
-    said = subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout
+    """The files that a program's loader opens; none for a static one."""
+    said = subprocess.run(["ldd", str(program)], check=False, capture_output=True, text=True).stdout
     found = [word for line in said.splitlines() for word in line.split() if word.startswith("/")]
     return [Path(name) for name in found]
 
@@ -43,11 +48,11 @@ def missing_tools() -> list[str]:
 def tools() -> dict[str, Path]:
     """Where each tool and each of its libraries goes, and where it is."""
     files: dict[str, Path] = {}
-    for name, called in TOOLS.items():
+    for name, place in TOOLS.items():
         found = shutil.which(name)
         if found is None:
             continue
-        files[f"/usr/local/bin/{called}"] = Path(found)
+        files[place] = Path(found)
         files |= {str(library): library.resolve() for library in libraries_of(Path(found))}
     return files
 
