@@ -13,8 +13,9 @@ from typing import Any
 import live_cells
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from sphinx import addnodes
 
-from lifecycle.playground.lessons import LESSONS
+from lifecycle.playground.lessons import LESSONS, Lesson
 from lifecycle.playground.scenario import format_scenario
 
 PAGE = "book/playground"
@@ -23,16 +24,16 @@ ARCHIVES = ("package.tar.xz", "pyodide.asm.wasm", "python_stdlib.zip")
 SPEEDS = [0.1, 1, 10, 60, 600]
 
 WORDS = {
+    "static": (
+        "A cluster can be started here. It needs JavaScript, and a page that is served"
+        " (make serve): one that was opened from a file may not load Python."
+    ),
     "begin": "Start a cluster here",
     "again": "Start again",
     "loading": "Loading Python and the book's Kubernetes",
     "ready": "The cluster is ready. Type a command, or press a button.",
     "failed": "That did not work:",
     "noWorker": "the worker did not start",
-    "file": (
-        "A page opened from a file may not load Python. Serve the site (make serve) and"
-        " open it there."
-    ),
     "old": "This browser has no WebAssembly, so no cluster can run here.",
     "clock": "Time in the cluster",
     "time": "The cluster's time",
@@ -87,12 +88,11 @@ BREAKS = (
 
 
 class Playground(Directive):
-    """`{playground}`: the place that the script fills, and the lessons below it."""
+    """`{playground}`: the place that the script fills; until then it says what it needs."""
 
     def run(self) -> list[nodes.Node]:
         """The parts of the page."""
-        without = "<noscript>A cluster needs JavaScript.</noscript>"
-        place = f'<div id="playground">{without}</div>'
+        place = f'<div id="playground"><p>{escape(WORDS["static"])}</p></div>'
         return [nodes.raw("", place, format="html")]
 
 
@@ -101,14 +101,26 @@ class Lessons(Directive):
 
     def run(self) -> list[nodes.Node]:
         """A list."""
-        items = "".join(
-            f'<li><a class="play-lesson" href="#{escape(address)}">'
-            f"{escape(lesson.title)}</a>: {escape(lesson.look)} "
-            f'<a href="{lesson.chapter}.html">Its chapter</a></li>'
-            for lesson in LESSONS
-            for address in (format_scenario(lesson.scenario),)
+        return [nodes.bullet_list("", *map(self._item, LESSONS))]
+
+    def _item(self, lesson: Lesson) -> nodes.list_item:
+        address = escape(format_scenario(lesson.scenario))
+        start = f'<a class="play-lesson" href="#{address}">{escape(lesson.title)}</a>'
+        chapter = addnodes.pending_xref(
+            "",
+            nodes.inline(),
+            refdomain="std",
+            reftype="doc",
+            reftarget=f"/book/{lesson.chapter}",
+            refdoc=self.state.document.settings.env.docname,
+            refexplicit=False,
+            refwarn=True,
         )
-        return [nodes.raw("", f"<ul>{items}</ul>", format="html")]
+        words = nodes.Text(f": {lesson.look} (")
+        line = nodes.paragraph(
+            "", "", nodes.raw("", start, format="html"), words, chapter, nodes.Text(")")
+        )
+        return nodes.list_item("", line)
 
 
 def described(base: str, files: dict[str, int]) -> str:

@@ -137,7 +137,6 @@ function type(line) {
 }
 
 function whyNot() {
-  if (location.protocol === "file:") return words.file;
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return words.old;
   return "";
 }
