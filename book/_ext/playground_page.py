@@ -88,7 +88,7 @@ BREAKS = (
 
 
 class Playground(Directive):
-    """`{playground}`: the place that the script fills; until then it says what it needs."""
+    """`{playground}`: the place that the script fills. Until then it says how."""
 
     def run(self) -> list[nodes.Node]:
         """The parts of the page."""
