@@ -151,9 +151,9 @@ def initializers_agreement(
 
 def _opening(table: AgreementTable) -> str:
     return (
-        "No cluster has initializers any more; what does their job, a policy that"
-        " refuses and a webhook that cannot be reached, was asked of a real API server"
-        f" and of ours: {table.outcome('answers')}."
+        "No cluster has initializers any more. Policies and webhooks do their job, and"
+        " under them a real API server and ours were sent the same objects:"
+        f" {table.outcome('answers')}."
     )
 
 

@@ -53,7 +53,8 @@ def news_agreement(
 def _opening(table: AgreementTable) -> str:
     looks = [row for row in table.computed if row.input.startswith("GET")]
     return (
-        "Pods that a real scheduler could not place, and then something changed:"
-        f" {len(looks)} times somebody looked where they are and what they are told,"
-        f" there and with ours; of all that was asked, {table.outcome('answers')}."
+        "Pods wait for a node, and then something changes in the cluster."
+        f" {len(looks)} times somebody looked: has the pod a node now, and if not, what"
+        " is it told? Asked of a real scheduler's cluster and of ours,"
+        f" {table.outcome('answers')}."
     )

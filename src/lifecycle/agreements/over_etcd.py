@@ -62,7 +62,7 @@ def over_etcd_agreement(recording: Recording) -> AgreementTable:
 
 def _opening(table: AgreementTable) -> str:
     return (
-        f"{len(table.computed)} requests, one right after the other, to a real API"
-        " server over etcd, and in turn to two of ours over another; the real one"
-        f" refused {refusals(table)}: {table.outcome('answers')}."
+        f"{len(table.computed)} requests about resizing pods, one right after the"
+        " other, to a real API server over etcd, which refused"
+        f" {refusals(table)} of them; and the same to ours: {table.outcome('answers')}."
     )
