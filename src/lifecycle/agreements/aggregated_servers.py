@@ -35,8 +35,8 @@ def aggregation_agreement(programs: ProgramAnswers | None = None) -> AgreementTa
         f"{servers[0].program}, asked directly",
         lambda table: (
             f"{len(servers)} API servers are added, and each is out of reach for"
-            " another reason. What the real API server says of it, and answers to those"
-            f" who ask, and what ours does: {table.outcome('answers')}."
+            " another reason. The real API server and ours are asked the same about"
+            f" each: {table.outcome('answers')}."
         ),
     )
     ours = on_bare_server(lambda target: _ask(target, [s.answer for s in servers]))

@@ -25,7 +25,7 @@ def small_print_agreement(
 
 def _opening(table: AgreementTable) -> str:
     return (
-        f"{len(table.computed)} requests that hit a rule which most never meet, sent to"
-        f" a real API server and to ours; the real one refused {refusals(table)}:"
-        f" {table.outcome('answers')}, words included."
+        f"{len(table.computed)} requests about rules that most requests never touch,"
+        f" sent to a real API server and to ours. The real one refused"
+        f" {refusals(table)}. Down to the words: {table.outcome('answers')}."
     )

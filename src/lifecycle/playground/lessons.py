@@ -24,7 +24,8 @@ LESSONS = (
     Lesson(
         "journey",
         "The journey",
-        "One command becomes a Deployment, a ReplicaSet, three pods on two nodes.",
+        "One command becomes a Deployment, a ReplicaSet and three pods on two nodes;"
+        " the third node is the control plane's, and takes none of them.",
         "wrap-up/the-whole-journey",
         Scenario(steps=(CREATE,)),
     ),
