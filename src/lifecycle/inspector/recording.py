@@ -25,7 +25,6 @@ from lifecycle.inspector.client_namespace import ClientNamespace
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange, Question
 from lifecycle.inspector.node import RecordedNode
-from lifecycle.inspector.parsed_files import ParsedFiles
 from lifecycle.inspector.provenance import Provenance
 from lifecycle.inspector.recorded_transport import RecordedTransport
 
@@ -88,15 +87,17 @@ class Recording:
                     f"{self.name} has no scenario {scenario!r}; it has:"
                     f" {', '.join(self.scenarios())}"
                 )
-            try:
-                self._cache[scenario] = PARSED.get(
-                    _exchanges, file.read_bytes(), scenario
-                )
-            except _NoExchangeError as error:
-                raise InspectorError(
-                    f"line {error.number} of {file} is no recorded exchange:"
-                    f" {error.__cause__!r}"
-                ) from None
+            exchanges = []
+            for number, line in enumerate(file.read_bytes().splitlines(), 1):
+                try:
+                    exchanges.append(
+                        Exchange.from_line(scenario, fast_json.loads(line))
+                    )
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InspectorError(
+                        f"line {number} of {file} is no recorded exchange: {error!r}"
+                    ) from None
+            self._cache[scenario] = tuple(exchanges)
         return self._cache[scenario]
 
     def moments(self, scenario: str) -> list[str]:
@@ -268,28 +269,6 @@ class Recording:
     def _lines(self, file: Path) -> Iterator[dict[str, Any]]:
         if not file.is_file():
             raise InspectorError(f"{self.name} has no {file.parent.name}/{file.name}")
-        yield from PARSED.get(_json_lines, file.read_bytes())
-
-
-PARSED = ParsedFiles()
-"""The recordings that this process has read."""
-
-
-class _NoExchangeError(Exception):
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-def _exchanges(content: bytes, scenario: str) -> tuple[Exchange, ...]:
-    exchanges = []
-    for number, line in enumerate(content.splitlines(), 1):
-        try:
-            exchanges.append(Exchange.from_line(scenario, fast_json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
-            raise _NoExchangeError(number) from error
-    return tuple(exchanges)
-
-
-def _json_lines(content: bytes) -> tuple[dict[str, Any], ...]:
-    return tuple(map(fast_json.loads, content.splitlines()))
+        with file.open("rb") as stream:
+            for line in stream:
+                yield fast_json.loads(line)

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,6 @@ def scenario_names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
-@cache
 def load_scenario(name: str) -> Scenario:
     """Read `scenarios/<name>.yaml`. Raises InspectorError naming the ones there are."""
     file = _FOLDER / f"{name}.yaml"
