@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_token_is_told_in_upstreams_words(claims: dict[str,
             ours = guards(AuthenticationOptions(configuration=configured(provider)))
             with pytest.raises(AuthenticationError) as wrong:
                 await whose(ours, f"Bearer {provider.token(time.time(), **claims)}")
-            assert str(wrong.value) == f"oidc: {why}"
+            assert str(wrong.value) == f"[invalid bearer token, oidc: {why}]"
 
     on_a_loop(scenario)
 
@@ -158,7 +158,7 @@ def test_expressions_map_and_judge() -> None:
                 claims = {key: value for key, value in {**good, **changed}.items() if value is not None}
                 with pytest.raises(AuthenticationError) as wrong:
                     await whose(ours, f"Bearer {provider.token(time.time(), **claims)}")
-                assert str(wrong.value) == message
+                assert str(wrong.value) == f"[invalid bearer token, {message}]"
 
     on_a_loop(scenario)
 

@@ -46,8 +46,6 @@ UNEXPLAINED = {
         "/body/items/kubelet no-image/status/containerStatuses/0/state/waiting/reason",
         "/body/items/kubelet no-image/status/containerStatuses/0/state/waiting/message",
         "/body/message",  # why there is no log of no-image
-        # the back-off of a pod that never settles was told more often than a look allows for
-        "/body/items/kubelet post-start-http.<hash> BackOff Back-off restarting failed container c in pod post-/count",
         "/body",  # the environment of the pod env: hollow kubelets list no Services
     },
 }
