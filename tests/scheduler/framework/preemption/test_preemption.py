@@ -9,7 +9,7 @@ import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.status import internal_error
+from lifecycle.api.status import StatusError, internal_error, not_found
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -243,13 +243,22 @@ class Telling:
     async def delete(self, _: Any, name: str, namespace: str) -> None:
         self.told.append(name)
         await self.answer.wait()
-        if self.broken:
-            raise internal_error("no")
+        if self.broken is not None:
+            raise self.broken
 
 
-@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize(
+    ("broken", "told", "comes_back"),
+    [
+        (None, ["one", "other"], False),
+        (internal_error("no"), ["one"], True),
+        # the news of a deletion by somebody else may be older than the attempt: it will wake nobody
+        (not_found("pods", "one"), ["one", "other"], True),
+    ],
+    ids=["told", "fails", "gone"],
+)
 def test_a_preemptor_stays_out_of_the_queue_until_the_last_victim_is_told_and_comes_back_if_telling_fails(
-    broken: bool,
+    broken: StatusError | None, told: list[str], comes_back: bool
 ) -> None:
     async def main() -> None:
         handle = Telling(broken)
@@ -264,9 +273,9 @@ def test_a_preemptor_stays_out_of_the_queue_until_the_last_victim_is_told_and_co
         assert (handle.told, plugin.pre_enqueue(preemptor.pod)) == (["one"], status)
         handle.answer.set()
         await asyncio.sleep(1)
-        assert handle.told == (["one"] if broken else ["one", "other"])
+        assert handle.told == told
         assert plugin.pre_enqueue(preemptor.pod) is None
-        assert handle.activated == ([preemptor.key] if broken else [])
+        assert handle.activated == ([preemptor.key] if comes_back else [])
 
     run_virtual(main())
 

@@ -4,7 +4,9 @@ Each victim first gets the condition `DisruptionTarget`, so that whoever owns it
 that it did not fail, and is then deleted. A less important pod that the node was kept
 for loses its nomination: it should look elsewhere. Upstream does all this beside the
 scheduling loop (since v1.33): the preemptor is kept out of the queue meanwhile, and the
-deletion of the last victim brings it back. If telling fails, it comes back at once.
+deletion of the last victim brings it back. If telling fails, it comes back at once; so
+it does when a victim was gone already, for the news of that may have come while the
+preemptor was still kept out.
 
 Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`,
 `PreemptPod`, `IsPodRunningPreemption`, `getLowerPriorityNominatedPods`), v1.36.
@@ -82,9 +84,13 @@ class Executor:
             for victim in victims:
                 if victim is victims[-1]:
                     self._preempting[preemptor.uid] = victim
-                if not await self._preempt_pod(client, preemptor, victim, node):
+                try:
+                    await self._preempt_pod(client, preemptor, victim, node)
+                except (StatusError, OSError) as error:
+                    log.debug("%s not preempted: %s", victim.key, error)
                     ok = False
-                    break
+                    if not _is_gone(error):
+                        break
         finally:
             del self._preempting[preemptor.uid]
         if not ok:
@@ -109,24 +115,19 @@ class Executor:
 
     async def _preempt_pod(
         self, client: Client, preemptor: PodInfo, victim: PodInfo, node: str
-    ) -> bool:
-        """Whether the victim goes, or is gone."""
+    ) -> None:
+        """Have the victim go. Raises StatusError, OSError."""
         pod = victim.pod
         waiting = self._handle.get_waiting_pod(victim.uid)
         if waiting is not None:  # it has not even been bound
             waiting.preempt(self._plugin_name, "preempted")
         else:
-            try:
-                await self._evict(client, pod)
-            except (StatusError, OSError) as error:
-                log.debug("%s not preempted: %s", victim.key, error)
-                return _is_gone(error)
+            await self._evict(client, pod)
         recorder = self._handle.event_recorder
         if recorder is not None:
             text = f"Preempted by pod {preemptor.uid} on node {node}"
             about = {"kind": "Pod", "apiVersion": "v1", **pod}
             recorder.event(about, "Normal", "Preempted", text)
-        return True
 
     async def _evict(self, client: Client, pod: Object) -> None:
         metadata = pod["metadata"]
