@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -276,6 +277,30 @@ def test_a_preemptor_stays_out_of_the_queue_until_the_last_victim_is_told_and_co
         assert handle.told == told
         assert plugin.pre_enqueue(preemptor.pod) is None
         assert handle.activated == ([preemptor.key] if comes_back else [])
+
+    run_virtual(main())
+
+
+def test_a_preemptor_stays_out_until_the_news_of_its_last_victim_is_here() -> None:
+    async def main() -> None:
+        handle = Telling(None)
+        handle.answer.set()
+        victims = [PodInfo(running(name, "n", 1, "2")) for name in ("one", "other")]
+        known: dict[str, Any] = {victim.key: victim.pod for victim in victims}
+        indexer = SimpleNamespace(get_by_key=known.get)
+        handle.informers = SimpleNamespace(informer=lambda _: SimpleNamespace(indexer=indexer))  # type: ignore[assignment]
+        plugin = DefaultPreemption(handle)  # type: ignore[arg-type]
+        preemptor = PodInfo(important())
+        plugin._executor.prepare(preemptor, Candidate("n", victims, 0))
+        await asyncio.sleep(1)
+        assert handle.told == ["one", "other"]
+        assert plugin.pre_enqueue(preemptor.pod) is not None, "the cache still counts them"
+        del known[victims[0].key]
+        assert plugin.pre_enqueue(preemptor.pod) is not None
+        other = known[victims[1].key]
+        known[victims[1].key] = {**other, "metadata": {**other["metadata"], "uid": "its successor"}}
+        assert plugin.pre_enqueue(preemptor.pod) is None
+        assert handle.activated == [], "the news itself brings it back"
 
     run_virtual(main())
 

@@ -41,6 +41,10 @@ class Executor:
         self._tasks = BackgroundTasks()
         self._preempting: dict[str, PodInfo | None] = {}
         """Uid of the preemptor → the last victim, once it is only about that one."""
+        self._unheard: dict[str, PodInfo] = {}
+        """The same of preemptions that are over, while the news of that is on its way:
+        until then the cache counts the victim, and a try would be in vain.
+        """
 
     async def close(self) -> None:
         """Stop what is under way."""
@@ -63,19 +67,28 @@ class Executor:
         """Whether victims of the pod are still being told. Of the last one the news may
         be here before the answer: then it is told.
         """
-        if uid not in self._preempting:
-            return False
-        last = self._preempting[uid]
+        if uid in self._preempting:
+            last = self._preempting[uid]
+            return last is None or not self._is_seen_going(last)
+        if uid in self._unheard and self._is_seen_going(self._unheard[uid]):
+            del self._unheard[uid]
+        return uid in self._unheard
+
+    def _is_seen_going(self, victim: PodInfo) -> bool:
         informers = self._handle.informers
-        if last is None or informers is None:
-            return True
-        now = informers.informer(resource("pods")).indexer.get_by_key(last.key)
-        return now is not None and not now["metadata"].get("deletionTimestamp")
+        if informers is None:
+            return False
+        now = informers.informer(resource("pods")).indexer.get_by_key(victim.key)
+        return (
+            now is None
+            or now["metadata"]["uid"] != victim.uid  # another one of its name
+            or bool(now["metadata"].get("deletionTimestamp"))
+        )
 
     async def _run(
         self, client: Client, preemptor: PodInfo, victims: list[PodInfo], node: str
     ) -> None:
-        ok = True
+        ok, deleted = True, False
         try:
             nominated = self._handle.nominator.nominated_pods_for_node(node)
             for other in nominated:
@@ -85,16 +98,18 @@ class Executor:
                 if victim is victims[-1]:
                     self._preempting[preemptor.uid] = victim
                 try:
-                    await self._preempt_pod(client, preemptor, victim, node)
+                    deleted = await self._preempt_pod(client, preemptor, victim, node)
                 except (StatusError, OSError) as error:
                     log.debug("%s not preempted: %s", victim.key, error)
                     ok = False
                     if not _is_gone(error):
                         break
         finally:
-            del self._preempting[preemptor.uid]
+            last = self._preempting.pop(preemptor.uid)
         if not ok:
             self._handle.pod_activator.activate(preemptor.key)
+        elif deleted and last is not None and self._handle.informers is not None:
+            self._unheard[preemptor.uid] = last
 
     async def _clear_nomination(self, client: Client, info: PodInfo) -> bool:
         """Whether it could be said, or did not need to."""
@@ -115,8 +130,8 @@ class Executor:
 
     async def _preempt_pod(
         self, client: Client, preemptor: PodInfo, victim: PodInfo, node: str
-    ) -> None:
-        """Have the victim go. Raises StatusError, OSError."""
+    ) -> bool:
+        """Have the victim go; whether by a deletion. Raises StatusError, OSError."""
         pod = victim.pod
         waiting = self._handle.get_waiting_pod(victim.uid)
         if waiting is not None:  # it has not even been bound
@@ -128,6 +143,7 @@ class Executor:
             text = f"Preempted by pod {preemptor.uid} on node {node}"
             about = {"kind": "Pod", "apiVersion": "v1", **pod}
             recorder.event(about, "Normal", "Preempted", text)
+        return waiting is None
 
     async def _evict(self, client: Client, pod: Object) -> None:
         metadata = pod["metadata"]
