@@ -25,7 +25,7 @@ LESSONS = (
         "journey",
         "The journey",
         "One command becomes a Deployment, a ReplicaSet and three pods on two nodes;"
-        " the third node is the control plane's, and takes none of them.",
+        " the third node belongs to the control plane, and takes none of them.",
         "wrap-up/the-whole-journey",
         Scenario(steps=(CREATE,)),
     ),
