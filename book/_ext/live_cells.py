@@ -158,9 +158,13 @@ def copy_tab(app: Any, exception: Exception | None) -> None:
     folder: Path | None = getattr(app, "live_cells_tab", None)
     if exception is not None or folder is None:
         return
+    static = Path(app.outdir) / "_static"
+    for older in static.glob("tab-*"):  # of a build before the sources changed
+        if older.name != address(folder):
+            shutil.rmtree(older)
     shutil.copytree(
         folder,
-        Path(app.outdir) / "_static" / address(folder),
+        static / address(folder),
         dirs_exist_ok=True,
         ignore=shutil.ignore_patterns("complete"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -16,6 +17,7 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
+import live_cells
 import playground_page
 
 
@@ -56,3 +58,12 @@ def test_each_lesson_is_an_address_and_names_its_chapter(page: BeautifulSoup) ->
         chapter = line.select("a")[1]
         assert chapter["href"] == f"{lesson.chapter}.html"
         assert chapter.get_text().startswith("Told in ")
+
+
+def test_what_pages_load_replaces_what_an_older_build_left(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "python.zip").write_text(name)
+        live_cells.copy_tab(SimpleNamespace(outdir=tmp_path / "site", live_cells_tab=folder), None)
+    assert [path.name for path in (tmp_path / "site" / "_static").iterdir()] == ["tab-new"]
