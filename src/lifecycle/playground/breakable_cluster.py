@@ -16,7 +16,6 @@ from lifecycle.api.wire import UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
-from lifecycle.cluster.nodes import NodeShape, kind_nodes
 from lifecycle.playground.link import Link
 
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
@@ -43,7 +42,6 @@ class BreakableCluster(Cluster):
 
     def __init__(self, config: ClusterConfig) -> None:
         super().__init__(config)
-        self.shapes: list[NodeShape] = config.node_shapes or kind_nodes(config.nodes)
         self.broken: set[Broken] = set()
         self._links: dict[str, Link] = {}
 
@@ -62,7 +60,7 @@ class BreakableCluster(Cluster):
     @property
     def parts(self) -> dict[str, list[str]]:
         """What can break, by kind."""
-        nodes = [shape.name for shape in self.shapes]
+        nodes = list(self._shapes)
         return {
             "component": list(COMPONENTS),
             "node": nodes,
@@ -91,7 +89,7 @@ class BreakableCluster(Cluster):
         if kind == "link":
             self.link(name).mend()
         elif kind == "node":
-            self.join(next(shape for shape in self.shapes if shape.name == name))
+            self.join(self._shapes[name])
         else:
             self.start_component(COMPONENTS[name])
         self.broken.discard(part)
