@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +11,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.book.test_site import HTML, opened
-from tests.conftest import ROOT, unavailable
+from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -27,32 +22,6 @@ CHAPTER = "book/control-loops/deployments.html"
 LAB = "labs/deployments.html"
 NEEDS_SOCKETS = "book/services/dns.html"
 PATIENCE = 180
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Says nothing about requests."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    if not (HTML / "index.html").exists():
-        unavailable("the site is not built yet: run `make book`")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(HTML)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    with opened(chromium, tmp_path_factory.mktemp("chromium")) as driver:
-        yield driver
 
 
 def bar(browser: webdriver.Chrome, attribute: str) -> str | None:

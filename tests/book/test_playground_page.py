@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import sys
-import threading
-from collections.abc import Iterator
 
 import pytest
 from selenium import webdriver
@@ -15,9 +11,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.book.test_live_cells import Quiet
-from tests.book.test_site import HTML, opened
-from tests.conftest import ROOT, unavailable
+from tests.book.test_site import HTML
+from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -76,25 +71,6 @@ class Page:
 
     def pods(self, looks: str) -> int:
         return len(self.root.find_elements(By.CSS_SELECTOR, f'.play-tree [data-looks="{looks}"]'))
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    if not (HTML / "index.html").exists():
-        unavailable("the site is not built yet: run `make book`")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(HTML)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    with opened(chromium, tmp_path_factory.mktemp("chromium")) as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module")
