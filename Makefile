@@ -9,10 +9,10 @@ HTML   := _build/html/index.html
 # Python to keep nothing compiled; here it is kept in __pycache__, which git ignores and `make clean` takes away.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz chaos conformance slides pdf epub linkcheck ja catalogues behind clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos conformance clients slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (try: make PYTHON=python3.12 $(MAKECMDGOALS))"; exit 1; }
@@ -30,7 +30,7 @@ test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py  # the site: `make book`
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py  # the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`
 	$(BIN)/pytest -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks
@@ -64,20 +64,30 @@ mutants: $(READY) ## break the code in places: which share do the tests notice? 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
 	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep) $(if $(FIELDS),--fields '$(FIELDS)')
 
-chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds; what fails is shrunk: N=1000 SEED=1 SECONDS=3600 KEEP="a0 f1"
+fuzz-http: $(READY) ## odd requests to our API server on a socket; what it answers with a 5xx is asked of a real one (KUBE_BIN): N=100000 SEED=1 SECONDS=3600 KEEP=1
+	$(BIN)/python -m tests.fuzz_http --n $(or $(N),100000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep)
+
+chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds; what fails is shrunk: N=1000 SEED=1 SECONDS=3600 KEEP="a0 f1"; then the storage under faults, is it linearizable? HISTORIES=600 seconds
 	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))
+	$(if $(KEEP),,$(BIN)/python -m tests.linearizability --seed $(or $(SEED),1) --seconds $(or $(HISTORIES),600))
 
 conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
 
+clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, lightkube, kubernetes_asyncio, client-node
+	$(BIN)/pytest -n0 tests/clients
+
 slides: $(READY) ## the teacher's slides again, from the built site (`make book` makes them too)
 	PYTHONPATH=book/_ext $(BIN)/python -m slides
 
-pdf: $(READY) ## the built site as one PDF (run `make book` first)
-	$(BIN)/python book/to_pdf.py
+pdf: $(READY) ## the built site as one PDF, checked (run `make book` first)
+	PYTHONPATH=book/_ext $(BIN)/python book/to_pdf.py
+	$(BIN)/pytest tests/book/test_pdf_file.py
 
-epub: $(READY) ## the book for an e-reader
+epub: $(READY) ## the book for an e-reader, checked (quick after `make book`, whose results it takes)
+	rm -rf _build/epub  # whatever lies there goes into the archive
 	$(BIN)/jupyter-book build . --builder custom --custom-builder epub
+	$(BIN)/pytest tests/book/test_epub_file.py
 	@echo "the book: $(CURDIR)/_build/epub/what-happens-when-kubernetes.epub"
 
 linkcheck: $(READY) ## follow the links that leave the book

@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME…]`: run the measurements, write `results/results.json` and a picture.
 
-Names: journey, requests, fanout, scale, building, linux (real containers: needs root). Without a name, all of them.
+Names: journey, requests, fanout, scale, building, linux (real containers: needs root),
+live_page (a Chromium and the built site). Without a name, all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from benchmarks.measure import Result
 from benchmarks.picture import draw
 
-NAMES = ("journey", "requests", "fanout", "scale", "building", "linux")
+NAMES = ("journey", "requests", "fanout", "scale", "building", "linux", "live_page")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 

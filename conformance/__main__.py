@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from conformance.images import fill, missing_tools
-from conformance.results import by_area, keep, results_of
-from conformance.suite import ALONE, CONFORMANCE, SuiteError, cluster, command, find_programs, run
+from conformance.results import by_area, keep, read, results_of, words_pattern
+from conformance.suite import ALONE, CONFORMANCE, SuiteError, cluster, command, ending_on_signals, find_programs, run
 from lifecycle.cri.images.library import ImageLibrary
 
 
@@ -21,12 +21,21 @@ from lifecycle.cri.images.library import ImageLibrary
 @click.option("--nodes", default=3, show_default=True, help="Machines, the control plane included.")
 @click.option("--focus", default=CONFORMANCE, show_default=True, help="Run the tests whose names match.")
 @click.option("--skip", default=ALONE, show_default=True, help="Leave these out; empty for none.")
+@click.option("--again", is_flag=True, help="Only those that results.json says failed.")
 @click.option("--procs", default=8, show_default=True, help="Tests side by side.")
 @click.option("--keep/--no-keep", "keeps", default=True, show_default=True, help="Whether results.json is renewed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where logs stay; by default nowhere.")
-def main(runtime: str, nodes: int, focus: str, skip: str, procs: int, keeps: bool, out: Path | None) -> None:
+def main(
+    runtime: str, nodes: int, focus: str, skip: str, again: bool, procs: int, keeps: bool, out: Path | None
+) -> None:
     """Kubernetes' conformance tests against `lifecycle up`."""
-    with tempfile.TemporaryDirectory(prefix="conformance-") as temporary:
+    failed: list[str] = []
+    if again:
+        failed = [each.name for each in read(runtime) if not each.passed]
+        if not failed:
+            sys.exit(f"conformance: results.json has no test that failed on {runtime}")
+        focus = "|".join(map(words_pattern, failed))
+    with ending_on_signals(), tempfile.TemporaryDirectory(prefix="conformance-") as temporary:
         folder = out or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         folder = folder.resolve()
@@ -35,15 +44,15 @@ def main(runtime: str, nodes: int, focus: str, skip: str, procs: int, keeps: boo
             if missing := missing_tools():
                 click.echo(f"not installed, so the image lacks them: {', '.join(missing)}", err=True)
             images = Path(temporary) / "images"
-            drafts = Path(temporary) / "drafts"
-            drafts.mkdir()
-            fill(ImageLibrary(images), programs.agnhost, drafts)
+            fill(ImageLibrary(images), programs.agnhost)
             with cluster(runtime, nodes, folder, images) as kubeconfig:
                 argv = command(programs, kubeconfig, folder, focus=focus, skip=skip, procs=procs)
                 report = run(argv, folder / "tests.log")
         except (SuiteError, OSError, ValueError) as error:
             sys.exit(f"conformance: {error}")
         results = results_of(json.loads(report.read_text()), datetime.now(UTC).date().isoformat())
+        if again:  # a name can be the beginning of another's
+            results = [each for each in results if each.name in failed]
     if keeps:
         keep(runtime, results)
     for result in results:

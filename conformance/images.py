@@ -6,30 +6,42 @@ and, where they are installed, `curl` and `dig` with the libraries they need.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from lifecycle.cri.images.from_files import image_from
+from conformance.effective_uid import effective_uid_image
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cri.images.library import ImageLibrary
-from lifecycle.cri.images.oci_image import BuiltImage
-from lifecycle.cri.images.small_images import pause_image
+from lifecycle.cri.images.oci_image import BuiltImage, File, PackedLayer, build, pack
+from lifecycle.cri.images.small_images import PATH, find_busybox, pause_image, shell_files
 
 E2E = "registry.k8s.io/e2e-test-images"
-AGNHOST = tuple(f"{E2E}/{name}" for name in ("agnhost:2.63.0", "agnhost:2.55", "kitten:1.8", "nautilus:1.8"))
-"""Images whose program is agnhost under one name or another."""
+AGNHOST = tuple(f"{E2E}/{name}" for name in ("agnhost:2.63.0", "agnhost:2.55"))
+DEMOS = {name: f"{E2E}/{name}:1.8" for name in ("kitten", "nautilus")}
+"""Web servers that say in `data.json` which of the two they are."""
 BUSYBOX = tuple(f"{E2E}/{name}" for name in ("busybox:1.37.0-1", "busybox:1.36.1-1", "glibc-dns-testing:2.0.0"))
 NGINX = tuple(f"{E2E}/{name}" for name in ("nginx:1.27-0", "nginx:1.15-4"))
+NONEWPRIVS = (f"{E2E}/nonewprivs:1.4",)
 PAUSE = ("registry.k8s.io/pause:3.10.2",)
+FAST = 1
+"""How layers are compressed: they never leave this machine."""
 PAGE = "/usr/share/nginx/html"
 TOOLS = {
     "curl": "/usr/local/bin/curl",
     "dig": "/usr/local/bin/dig",
+    "getent": "/usr/local/bin/getent",
     "nc.openbsd": "/usr/local/bin/nc",
-    "bash-static": "/bin/sh",
+    "bash-static": "/usr/local/bin/sh",
 }
-"""What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `netcat-openbsd` and
-`bash-static`: the original's shell hands on variables whose names are none (`data-1`), Debian's busybox drops them.
+"""What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `libc-bin`,
+`netcat-openbsd` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none (`data-1`), which
+Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so `/bin/sh` is
+busybox.
 """
 
 
@@ -57,35 +69,85 @@ def tools() -> dict[str, Path]:
     return files
 
 
-def agnhost_image(agnhost: Path) -> BuiltImage:
-    """`agnhost`, which pauses unless it is told something else."""
-    return image_from(agnhost, shell=True, entrypoint=("/agnhost",), command=("pause",), files=tools())
+@dataclass(frozen=True)
+class Base:
+    """The layers that most images share: packed once, they are not small."""
+
+    shell: PackedLayer
+    tools: PackedLayer
+
+    def image(self, layer: Mapping[str, File] | PackedLayer, *command: str, entrypoint: str = "") -> BuiltImage:
+        """A shell, its tools, and what one image has besides."""
+        config: dict[str, Any] = {"Env": [PATH], "WorkingDir": "/", "Cmd": list(command)}
+        if entrypoint:
+            config["Entrypoint"] = [entrypoint]
+        return build([self.shell, self.tools, layer], config)
 
 
-def busybox_image(folder: Path) -> BuiltImage:
-    """A shell and its tools, nothing else. `folder` is empty."""
-    (folder / "etc").mkdir()
-    (folder / "etc" / "os-release").write_text('NAME="busybox of this machine"\n')
-    return image_from(folder, shell=True, command=("sh",), files=tools())
+def without_nc(files: dict[str, File]) -> dict[str, File]:
+    """A busybox that leaves `nc` to whoever comes first in PATH. Raises ValueError if it is built otherwise.
+
+    The shell of Debian's busybox takes its own applets before it looks into PATH, and its `nc` knows no UDP, which a test of
+    host ports speaks. So the applet has another name, one that keeps its place in the sorted table.
+    """
+    program = files["bin/busybox"]
+    if program.content.count(b"\0nc\0netstat\0") != 1:
+        raise ValueError("this busybox has no applet nc where it is looked for")
+    renamed = program.content.replace(b"\0nc\0netstat\0", b"\0nd\0netstat\0")
+    kept = {path: file for path, file in files.items() if Path(path).name != "nc"}
+    return kept | {"bin/busybox": replace(program, content=renamed)}
 
 
-def nginx_image(folder: Path) -> BuiltImage:
-    """A web server on port 80 with nginx's page where nginx has it: busybox's. `folder` is empty."""
-    page = folder / PAGE.strip("/") / "index.html"
-    page.parent.mkdir(parents=True)
-    page.write_text("<title>Welcome to nginx!</title>\n")
-    return image_from(folder, shell=True, command=("httpd", "-f", "-p", "80", "-h", PAGE), files=tools())
+def base() -> Base:
+    """Raises ValueError where there is no static busybox, OSError."""
+    busybox = find_busybox()
+    if busybox is None:
+        raise ValueError("the images need a static busybox (Debian: busybox-static)")
+    files = tools()
+    shell = shell_files(busybox)
+    if TOOLS["nc.openbsd"] in files:
+        shell = without_nc(shell)
+    installed = {place.strip("/"): File(path.read_bytes(), 0o755) for place, path in files.items()}
+    return Base(pack(shell, FAST), pack(installed, FAST))
 
 
-def fill(library: ImageLibrary, agnhost: Path, drafts: Path) -> list[str]:
-    """Put them all into a library; their names. `drafts` is a folder to work in. Raises OSError, ValueError."""
-    empty, served = drafts / "empty", drafts / "served"
-    empty.mkdir()
-    served.mkdir()
-    made = {
-        AGNHOST: agnhost_image(agnhost),
-        BUSYBOX: busybox_image(empty),
-        NGINX: nginx_image(served),
+def agnhost_files(agnhost: Path, certificate: tuple[bytes, bytes]) -> dict[str, File]:
+    """`agnhost` under both of its names, with a folder for uploads.
+
+    A certificate and its key lie at the root: `porter` serves TLS with them, and probes of `test-webserver` ask for the first.
+    """
+    return {
+        "agnhost": File(agnhost.read_bytes(), 0o755),
+        "agnhost-2": File(link="agnhost", mode=0o777),
+        "uploads/": File(mode=0o755),
+        **{name: File(content) for name, content in zip(("localhost.crt", "localhost.key"), certificate, strict=True)},
+    }
+
+
+def demo_image(common: Base, agnhost: PackedLayer, name: str) -> BuiltImage:
+    """`agnhost`, which serves its root by itself; there lies a `data.json` with the demo's name. `/etc/os-release` says what the
+    original's says: a test mounts the image and looks whether it reads that.
+    """
+    files = {
+        "data.json": File(json.dumps({"image": f"{name}.jpg"}).encode()),
+        "etc/os-release": File(b'NAME="Alpine Linux"\n'),
+    }
+    config = {"Env": [PATH], "WorkingDir": "/", "Entrypoint": ["/agnhost"], "Cmd": ["test-webserver"]}
+    return build([common.shell, common.tools, agnhost, files], config)
+
+
+def fill(library: ImageLibrary, agnhost: Path) -> list[str]:
+    """Put them all into a library; their names. Raises OSError, ValueError."""
+    certificate = CertificateAuthority().serving_certificate(("localhost",), ("127.0.0.1",))
+    common, program = base(), pack(agnhost_files(agnhost, certificate), FAST)
+    release = {"etc/os-release": File(b'NAME="busybox of this machine"\n')}
+    page = {f"{PAGE.strip('/')}/index.html": File(b"<title>Welcome to nginx!</title>\n")}
+    made: dict[tuple[str, ...], BuiltImage] = {
+        AGNHOST: common.image(program, "pause", entrypoint="/agnhost"),
+        **{(name,): demo_image(common, program, demo) for demo, name in DEMOS.items()},
+        BUSYBOX: common.image(release, "sh"),
+        NGINX: common.image(page, "httpd", "-f", "-p", "80", "-h", PAGE),
+        NONEWPRIVS: effective_uid_image(),
         PAUSE: pause_image(),
     }
     named = {name: image for names, image in made.items() for name in names}

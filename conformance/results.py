@@ -12,7 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 KEPT = Path(__file__).with_name("results.json")
+REASONS = KEPT.with_name("reasons.yaml")
 RAN = ("passed", "failed", "panicked", "timedout", "interrupted", "aborted")
 _AREA = re.compile(r"\[(sig-[a-z-]+)\]")
 _MARKS = re.compile(r"\s*\[(?:Conformance|NodeConformance|sig-[a-z-]+)\]")
@@ -57,11 +60,22 @@ def _result(spec: dict[str, Any], day: str) -> Result:
     )
 
 
+def words_pattern(name: str) -> str:
+    """A pattern that finds a test by its kept name in its whole one, which has marks in between."""
+    return r"\s+(\[[^]]*\]\s+)*".join(map(re.escape, name.split()))
+
+
 def read(runtime: str, kept: Path = KEPT) -> list[Result]:
     """What is kept of a runtime, in order; empty if it never ran."""
     if not kept.exists():
         return []
     return [Result(**each) for each in json.loads(kept.read_text()).get(runtime, ())]
+
+
+def reasons(runtime: str, kept: Path = REASONS) -> dict[str, str]:
+    """Why a test does not pass, by its name, as far as somebody has written it down."""
+    groups = (yaml.safe_load(kept.read_text()) or {}).get(runtime) or ()
+    return {name: group["because"] for group in groups for name in group["tests"]}
 
 
 def keep(runtime: str, new: Iterable[Result], kept: Path = KEPT) -> list[Result]:

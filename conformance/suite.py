@@ -8,9 +8,10 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,6 +19,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 CONFORMANCE = r"\[Conformance\]"
 ALONE = r"\[Serial\]|\[Disruptive\]"
 """Tests that want a cluster for themselves."""
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+GRACE = 20.0
+"""Seconds for ginkgo to end its tests, once it is told to."""
 
 _TOTAL = re.compile(r"Will run (\d+) of \d+ specs")
 _FAILED = "• [FAILED]"
@@ -53,6 +58,36 @@ def find_programs() -> Programs:
 
 
 @contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end what stands inside as an exception does, so that everything is cleaned up. One is enough: what comes
+    meanwhile is not listened to.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {each: signal.signal(each, end) for each in ENDING}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _end(process: subprocess.Popen[str], number: int, seconds: float) -> None:
+    """A signal to a process and all of its group (0: none any more), then the last one after `seconds`."""
+    with suppress(ProcessLookupError):
+        if number:
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        os.killpg(process.pid, signal.SIGKILL)  # also who outlived its parent
+    process.wait()
+
+
+@contextmanager
 def cluster(runtime: str, nodes: int, folder: Path, images: Path) -> Iterator[Path]:
     """A cluster of ours in a process of its own; its kubeconfig. Raises SuiteError if it does not become ready."""
     kubeconfig = folder / "kubeconfig"
@@ -74,11 +109,7 @@ def cluster(runtime: str, nodes: int, folder: Path, images: Path) -> Iterator[Pa
             yield kubeconfig
         finally:
             process.send_signal(signal.SIGINT)
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            _end(process, 0, 60)
 
 
 def command(programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip: str, procs: int) -> list[str]:
@@ -106,27 +137,39 @@ def command(programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip
 def run(argv: list[str], log: Path) -> Path:
     """Run them to the end, whatever they find; the report. Raises SuiteError if there is none."""
     report = Path(next(a for a in argv if a.startswith("--output-dir=")).partition("=")[2]) / "report.json"
-    columns: tuple[Any, ...] = (TextColumn("conformance"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with (
-        log.open("w") as kept,
-        Progress(*columns, TextColumn("{task.fields[failed]} failed")) as progress,
-        subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        ) as process,
-    ):
-        task, failed = progress.add_task("", total=None, failed=0), 0
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                kept.write(line)
-                if total := _TOTAL.search(line):
-                    progress.update(task, total=int(total[1]))
-                elif line.startswith((_DONE, "S")):
-                    failed += line.startswith(_FAILED)
-                    progress.update(task, advance=line.count(_DONE), failed=failed)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGTERM)
-            raise
+    process = subprocess.Popen(
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",  # tests repeat what a server sent them, whatever it was
+        start_new_session=True,
+    )
+    try:
+        _follow(process, log)
+    except BaseException:
+        _end(process, signal.SIGTERM, GRACE)
+        raise
+    process.wait()
     if not report.exists():
         raise SuiteError(f"ginkgo wrote no report: see {log}")
     return report
+
+
+def _follow(process: subprocess.Popen[str], log: Path) -> None:
+    """Keep what ginkgo says, and draw how far it is, until it says no more."""
+    columns: tuple[Any, ...] = (TextColumn("conformance"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    assert process.stdout is not None
+    with (
+        process.stdout,
+        log.open("w", buffering=1) as kept,
+        Progress(*columns, TextColumn("{task.fields[failed]} failed"), refresh_per_second=1) as progress,
+    ):
+        task, failed = progress.add_task("", total=None, failed=0), 0
+        for line in process.stdout:
+            kept.write(line)
+            if total := _TOTAL.search(line):
+                progress.update(task, total=int(total[1]))
+            elif line.startswith((_DONE, "S")):
+                failed += line.startswith(_FAILED)
+                progress.update(task, advance=line.count(_DONE), failed=failed)

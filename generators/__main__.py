@@ -14,6 +14,8 @@ from generators import (
     programs,
     protobuf,
     published,
+    seccomp,
+    served_version,
     step_times,
     types,
     vxlan_echo,
@@ -50,6 +52,12 @@ FROM_RECORDINGS: dict[str, Callable[[Path, str], Tables]] = {
     "likeness": lambda recording, _: [
         (f"cluster/{likeness.FILE}", likeness.generate(recording))
     ],
+    "served-version": lambda recording, _: [
+        (
+            f"apiserver/emulation/{OLDER}.tsv",
+            served_version.generate(recording.with_name(f"bare-{OLDER[1:]}")),
+        )
+    ],
     "step-times": lambda recording, _: [
         (
             step_times.FILE,
@@ -59,7 +67,10 @@ FROM_RECORDINGS: dict[str, Callable[[Path, str], Tables]] = {
         )
     ],
 }
+OLDER = "v1.20.2"
+"""The version of another recording, beside that of today's."""
 ONCE = "vxlan-echo"
+PROFILE, NUMBERS = "seccomp", "syscall-numbers"
 ASKED = "programs"
 
 
@@ -80,11 +91,23 @@ def _tables(
     recording: Path,
     version: str,
     binaries: Path | None,
+    profile: Path | None,
 ) -> Tables:
     if table == "all":
         return repeatable(kubernetes, recording, version)
     if table == ONCE:
         return [("cni/overlay/captured-vxlan-echo.json", vxlan_echo.generate())]
+    if table == NUMBERS:
+        headers = Path("/usr/include")
+        return [("cri/sandbox/syscall_numbers.tsv", seccomp.numbers(headers))]
+    if table == PROFILE:
+        if profile is None:
+            raise click.UsageError(
+                f"{table} is made from a published profile: --profile PATH names a"
+                " seccomp/default.json of moby/profiles"
+            )
+        rules = seccomp.rules(profile.read_bytes(), "moby/profiles at cd3bed8")
+        return [("cri/seccomp.tsv", rules)]
     if table == ASKED:
         if binaries is None:
             raise click.UsageError(
@@ -110,7 +133,9 @@ def _tables(
 @click.command()
 @click.argument(
     "table",
-    type=click.Choice(["all", *FROM_KUBERNETES, *FROM_RECORDINGS, ONCE, ASKED]),
+    type=click.Choice(
+        ["all", *FROM_KUBERNETES, *FROM_RECORDINGS, ONCE, ASKED, PROFILE, NUMBERS]
+    ),
 )
 @click.option(
     "--kubernetes",
@@ -136,6 +161,11 @@ def _tables(
     envvar="KUBE_BIN",
     help="Kubernetes' own programs, to be asked.",
 )
+@click.option(
+    "--profile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Docker's default seccomp profile.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table differs.")
 def main(
     table: str,
@@ -143,13 +173,16 @@ def main(
     version: str,
     recording: Path,
     binaries: Path | None,
+    profile: Path | None,
     check: bool,
 ) -> None:
     """Make data files of the package again. TABLE is one table, or all that can be
     repeated: without --kubernetes, those that are made from recordings.
     """
     differ = False
-    for name, content in _tables(table, kubernetes, recording, version, binaries):
+    for name, content in _tables(
+        table, kubernetes, recording, version, binaries, profile
+    ):
         file = PACKAGE / name
         same = file.is_file() and file.read_bytes() == content
         differ = differ or not same

@@ -11,8 +11,11 @@ tables and the checks of claims only.
     candidates    where a module can be broken
     sample        which of all those places are tried: seeded, by size of module
     coverage_map  which tests run which line
+    measuring     how that is learnt, in the process that runs them
     workshop      a copy of `src` in which one file is broken at a time
+    grafting      a broken function in a process that has loaded its module already
     nursery       a process that has loaded all libraries, and forks for each mutant
     trial         one mutant: broken, tested, mended
+    unrun         what no test runs: `--unrun` lists it
     report        the figures, and the survivors as a table
 """

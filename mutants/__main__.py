@@ -13,6 +13,7 @@ from mutants.quoted import quoted_lines
 from mutants.report import Score, keep, with_reasons
 from mutants.sample import Lines, sample
 from mutants.trial import Outcome, trial
+from mutants.unrun import unrun
 from mutants.workshop import Workshop
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -22,11 +23,12 @@ KEPT = CHECKOUT / "_build" / "mutants"
 QUOTED = "quoted"
 EVIDENCE = (
     "tests/agreements",
-    "tests/claims",
+    "mutants/questions",
     "tests/dns/test_recorded_answers.py",
     "tests/proxy/test_recorded_rules.py",
 )
 """Who is asked about quoted code: the agreement tables and the checks of claims."""
+LOADED = "mutants.questions.loaded"
 COMPARISON = "tests/compare"
 """Who is asked as well, if it is the comparison itself that is quoted."""
 ABOUT_THE_JUDGES = frozenset(
@@ -62,15 +64,23 @@ def modules_and_tests(room: str) -> tuple[Lines, list[str]]:
     return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}"]
 
 
+def measured(room: str, lines: Lines, tests: list[str]) -> CoverageMap:
+    """Who runs what in a room."""
+    click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
+    quoted = room == QUOTED
+    return measure(PACKAGE.parent, tests, KEPT / room, modules=lines if quoted else (), loaded=LOADED if quoted else "")
+
+
 def score(room: str, count: int, seed: int, minutes: float) -> Score:
     """Try mutants of one room until `count` of them are done or the time is over."""
     lines, tests = modules_and_tests(room)
+    quoted = room == QUOTED
+    loaded = LOADED if quoted else ""
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
-    click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
-    coverage: CoverageMap = measure(PACKAGE.parent, tests, KEPT / room)
-    tables = coverage.without(COMPARISON) if room == QUOTED else coverage
-    with Workshop(CHECKOUT, coverage.imports) as workshop:
+    coverage = measured(room, lines, tests)
+    tables = coverage.without(COMPARISON) if quoted else coverage
+    with Workshop(CHECKOUT, coverage.imports, loaded) as workshop:
         end = time.monotonic() + 60 * minutes
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns) as progress:
@@ -81,7 +91,11 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
                     break
                 of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
                 outcome = trial(candidate, workshop, coverage if of_comparison else tables)
-                if not outcome.noticed:
+                if outcome.noticed:
+                    progress.console.print(
+                        f"{outcome.module}:{outcome.line} {outcome.by}", markup=False, soft_wrap=True
+                    )
+                else:
                     survivor = f"survives: {outcome.module}:{outcome.line}\n  {outcome.before}\n  {outcome.after}"
                     progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here
                 outcomes.append(outcome)
@@ -96,12 +110,19 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
 @click.option(
     "--minutes", default=15.0, show_default=True, help="how long at most per room, after the first run of its tests"
 )
-def main(names: tuple[str, ...], count: int, seed: int, minutes: float) -> None:
+@click.option("--unrun", "only_unrun", is_flag=True, help="break nothing: list what no test runs")
+def main(names: tuple[str, ...], count: int, seed: int, minutes: float, only_unrun: bool) -> None:
     """Without a room: all of them, and the code that chapters quote."""
     known = [*rooms(), QUOTED]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
+    if only_unrun:
+        for room in names or known:
+            lines, tests = modules_and_tests(room)
+            coverage = measured(room, lines, tests)
+            click.echo(unrun(lines, coverage).text(CHECKOUT))
+        return
     scores = []
     for room in names or known:
         result = score(room, count, seed, minutes)

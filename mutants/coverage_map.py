@@ -5,47 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import coverage
-import pytest
+from mutants.measuring import Measured
+from mutants.nursery import Nursery
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 AT_IMPORT = ""
 """coverage's context for what runs before the first test: module level code."""
+HOURS = 10_000.0
+"""Nobody is hurried while nothing is broken."""
 SOMEWHERE = 0
 """In place of a line's number: the module has changed since it was measured."""
 
 
-class _Contexts:
-    """A pytest plug-in: each test, with its set-up and its end, is a context of its own."""
-
-    def __init__(self, measuring: coverage.Coverage) -> None:
-        self.measuring = measuring
-        self.seconds: dict[str, float] = {}
-        self.failed: list[str] = []
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.measuring.switch_context(nodeid)
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-        if report.failed:
-            self.failed.append(report.nodeid)
-
-
 @dataclass(frozen=True)
 class CoverageMap:
-    """`tests`: module → line → the tests that run it. `seconds`: how long a test takes. `imports`: others' modules."""
+    """`tests`: module → line → the tests that run it. `seconds` of the processor that a test takes. `imports`: others' modules.
+    `apart`: no test had another one's scenes to look at, so each is known to run all that it depends on."""
 
     tests: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
     imports: tuple[str, ...] = ()
+    apart: bool = False
 
     def without(self, folder: str) -> CoverageMap:
         """The same without the tests of a folder."""
@@ -54,7 +40,7 @@ class CoverageMap:
             for module, lines in self.tests.items()
         }
         seconds = {n: s for n, s in self.seconds.items() if not n.startswith(f"{folder}/")}
-        return CoverageMap(kept, seconds, self.imports)
+        return replace(self, tests=kept, seconds=seconds)
 
     def quickest(self, nodeids: Iterable[str]) -> list[str]:
         """Tests in the order in which they are asked."""
@@ -80,10 +66,20 @@ class CoverageMap:
         return self.quickest(nodeids - {AT_IMPORT})
 
 
-def measure(source: Path, tests: list[str], folder: Path, cwd: Path | None = None) -> CoverageMap:
+def measure(
+    source: Path,
+    tests: list[str],
+    folder: Path,
+    cwd: Path | None = None,
+    *,
+    modules: Iterable[Path] = (),
+    loaded: str = "",
+) -> CoverageMap:
     """Run the tests in a process of their own; `folder` keeps what was learnt, and only changed test files run again.
 
-    Where a module has changed since, the numbers of its lines are not believed.
+    `modules`: only of these is anything learnt, which takes less time. `loaded`: each file in another process, which is a
+    fork of one that has loaded this module, so that what two files would have remembered together is run by both. Where a
+    module has changed since, the numbers of its lines are not believed.
 
     Raises:
         ChildProcessError: a test fails without any mutant; nothing could be learnt from it.
@@ -94,15 +90,34 @@ def measure(source: Path, tests: list[str], folder: Path, cwd: Path | None = Non
     document = json.loads(kept.read_text()) if kept.exists() else {}
     now = {str(file): _digest(file) for name in tests for file in test_files(cwd / name)}
     known = {name: part for name, part in document.items() if part["digest"] == now.get(name)}
-    if new := sorted(now.keys() - known.keys()):
-        file = folder / "new.json"
-        command = [sys.executable, "-m", "mutants.coverage_map", str(source), str(file), *new]
-        environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}"}
-        if subprocess.run(command, stdout=subprocess.DEVNULL, cwd=cwd, env=environment, check=False).returncode:
-            raise ChildProcessError(f"the tests in {' '.join(tests)} must pass before anything is broken")
-        known |= _by_file(json.loads(file.read_text()), cwd, {name: now[name] for name in new})
-        kept.write_text(json.dumps(known))
-    return _together(known.values())
+    new = sorted(now.keys() - known.keys())
+    groups = [[name] for name in new] if loaded else [new] if new else []
+    only = [str(module) for module in modules] or [f"{source}/*"]
+    environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}"}
+    failing = []
+    with Nursery([loaded] if loaded else [], cwd, environment) as nursery:
+        for group in groups:
+            document = _run(nursery, Measured(only, str(folder / "new.json")), group)
+            if document is None:
+                failing += group
+                continue
+            known |= _by_file(document, cwd, {name: now[name] for name in group})
+            (half := kept.with_suffix(".half")).write_text(json.dumps(known))
+            half.replace(kept)  # whole, whenever somebody ends this
+    if failing:
+        raise ChildProcessError(f"the tests in {' '.join(failing)} must pass before anything is broken")
+    return replace(_together(known.values()), apart=bool(loaded))
+
+
+def _run(nursery: Nursery, measured: Measured, files: list[str]) -> dict[str, Any] | None:
+    """What one process has to say that runs these files; None if a test fails."""
+    arguments = ["-n0", "-p", "no:cacheprovider", "-p", "no:lifecycle", "--assert=plain", "--no-header", *files]
+    printed = Path(measured.file).with_suffix(".txt")
+    if nursery.ask(arguments, printed, seconds=HOURS, measured=measured):
+        print(printed.read_text()[-2000:], file=sys.stderr)
+        return None
+    document: dict[str, Any] = json.loads(Path(measured.file).read_text())
+    return document
 
 
 def test_files(path: Path) -> list[Path]:
@@ -154,37 +169,3 @@ def _together(parts: Iterable[dict[str, Any]]) -> CoverageMap:
                 number = int(line) if measured["digest"] == digests[module] else SOMEWHERE
                 lines.setdefault(number, []).extend(nodeids)
     return CoverageMap(tests, seconds, tuple(imports))
-
-
-def _main() -> int:
-    source, file, *tests = sys.argv[1:]
-    measuring = coverage.Coverage(data_file=None, source=[source], config_file=False)
-    contexts = _Contexts(measuring)
-    measuring.start()
-    arguments = ["-n0", "-p", "no:cacheprovider", "--assert=plain", "--no-header", *tests]
-    code = pytest.main(arguments, plugins=[contexts])
-    measuring.stop()
-    data = measuring.get_data()
-    by_line = {module: data.contexts_by_lineno(module) for module in data.measured_files()}
-    document = {"tests": by_line, "seconds": contexts.seconds, "imports": _of_others()}
-    Path(file).write_text(json.dumps(document))
-    for nodeid in contexts.failed:
-        print("fails unbroken:", nodeid, file=sys.stderr)
-    return int(code)
-
-
-def _of_others() -> list[str]:
-    """What is loaded and does not come from the checkout."""
-    return [
-        name
-        for name, module in list(sys.modules.items())
-        if name != "__main__"
-        and not str(getattr(module, "__file__", None) or "").startswith(
-            (str(CHECKOUT / "src"), str(CHECKOUT / "tests"))
-        )
-        and name.split(".")[0] not in ("lifecycle", "tests", "mutants")
-    ]
-
-
-if __name__ == "__main__":
-    sys.exit(_main())

@@ -18,14 +18,23 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mutants.grafting import Graft, apply
+from mutants.measuring import Measured, measure
+
 TOO_LONG = -1
 """In place of an exit code: the clock ended it."""
-PATIENCE = 4
-"""Whoever waits may do so this much longer than whoever computes: the machine may be busy with something else."""
+NOT_LOADED = 99
+"""In place of an exit code: what was to be broken is not there."""
+PATIENCE = 2
+"""So many times the seconds that it may compute, somebody may neither compute nor want to: it waits for what never comes."""
+
+SETTLED = 30.0
+"""For whoever bounds each test: so much of that, if all tests together may take longer."""
 
 
 class Nursery:
@@ -43,11 +52,41 @@ class Nursery:
         self.process.stdin.write(json.dumps(document) + "\n")
         self.process.stdin.flush()
 
-    def ask(self, arguments: list[str], output: Path, seconds: float) -> int:
-        """pytest's exit code with these arguments, or a negative number; `seconds` are those of the processor."""
+    def ask(
+        self,
+        arguments: list[str],
+        output: Path,
+        seconds: float,
+        limits: Mapping[str, float] | None = None,
+        graft: Graft | None = None,
+        measured: Measured | None = None,
+    ) -> int:
+        """pytest's exit code with these arguments, or a negative number; `seconds` are those of the processor, and `limits`
+        bounds some tests one by one. `graft` breaks what the process has loaded; `measured` notes who runs what.
+
+        Raises:
+            LookupError: the process has not loaded what the graft breaks.
+        """
         assert self.process.stdout is not None
-        self._send({"arguments": arguments, "output": str(output), "seconds": seconds})
-        return int(self.process.stdout.readline())
+        question = {
+            "arguments": arguments,
+            "output": str(output),
+            "seconds": seconds,
+            "limits": dict(limits or {}),
+            "graft": graft and asdict(graft),
+            "measured": measured and asdict(measured),
+        }
+        self._send(question)
+        code = int(self.process.stdout.readline())
+        if code == NOT_LOADED:
+            raise LookupError(f"{graft} changes nothing that is loaded")
+        return code
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End of questions, end of the process."""
@@ -63,7 +102,24 @@ def _load(names: list[str]) -> None:
                 importlib.import_module(name)
 
 
-def _answer(arguments: list[str], output: str, seconds: float) -> int:
+class _Clock:
+    """A pytest plug-in: who computes for ever is not waited for until all the others have had their time.
+
+    The signal ends the process, and that is an answer.
+    """
+
+    def __init__(self, limits: Mapping[str, float]) -> None:
+        self.limits = limits
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if nodeid in self.limits:
+            signal.setitimer(signal.ITIMER_PROF, self.limits[nodeid])
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _answer(arguments: list[str], output: str, seconds: float, limits: Any, **more: Any) -> int:
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -72,27 +128,52 @@ def _answer(arguments: list[str], output: str, seconds: float) -> int:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        import pytest
-
         code = 1
         try:
-            code = int(pytest.main(arguments))
+            code = _ask(arguments, limits, **more)
         finally:
             sys.stdout.flush()
             os._exit(code)  # nothing of the parent's is to be tidied up here
-    end = time.monotonic() + PATIENCE * seconds
-    code = TOO_LONG
-    while time.monotonic() < end:
+    return _wait(pid, PATIENCE * (min(seconds, SETTLED) if limits else seconds))
+
+
+def _ask(arguments: list[str], limits: Any, graft: Any, measured: Any) -> int:
+    import pytest
+
+    if graft is not None:
+        try:
+            apply(Graft(graft["file"], graft["text"], tuple((name, line) for name, line in graft["places"])))
+        except LookupError:
+            return NOT_LOADED
+    plugins: list[Any] = [_Clock(limits)]
+    if measured is not None:
+        return measure(Measured(**measured), arguments, plugins)
+    return int(pytest.main(arguments, plugins=plugins))
+
+
+def _wait(pid: int, patience: float) -> int:
+    """Until it ends, or does nothing any more; how busy the machine is with something else makes no difference."""
+    code, worked, since = TOO_LONG, "", time.monotonic()
+    while time.monotonic() - since < patience:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             break
-        time.sleep(0.02)
+        if (now := _work(pid)) != worked:
+            worked, since = now, time.monotonic()
+        time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)  # also what the tests have started and left
     if code == TOO_LONG:
         os.waitpid(pid, 0)
     return code
+
+
+def _work(pid: int) -> str:
+    """What the kernel has noted of a process and its children: another text as soon as it has computed anything. Who stands
+    in the queue for a processor has not stopped, so this is the time of the day there."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return str(time.monotonic()) if fields[0] == "R" else " ".join(fields[11:15])
 
 
 def _main() -> None:

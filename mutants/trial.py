@@ -17,10 +17,13 @@ FIRST = 40
 LONGEST = 120.0
 """But not those that take longer than this: what they have to say of a line, their tests have said one by one."""
 
+SETTLING = 20.0
+"""Seconds of the processor for loading the package, and what a test loads because no other has done so before it."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """`before` and `after`: the changed lines. `reason`: why an equivalent mutant cannot be noticed."""
+    """`before` and `after`: the changed lines. `reason`: why an equivalent mutant cannot be noticed. `by`: the first test that noticed."""
 
     module: str
     line: int
@@ -29,6 +32,7 @@ class Outcome:
     after: str
     noticed: bool
     reason: str = ""
+    by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -38,23 +42,28 @@ class Outcome:
 def trial(candidate: Candidate, workshop: Workshop, coverage: CoverageMap) -> Outcome:
     """Ask the tests that run the changed statement; if all pass, the whole files in which these tests stand.
 
-    What runs only when its module is imported is asked about by whoever uses the module. A statement of a function that
-    no test runs cannot be noticed by any.
+    If tests were measured so that each ran all that it needs (`coverage.apart`), the files have nothing to add. What runs
+    only when its module is imported is asked about by whoever uses the module. A statement of a function that no test
+    runs cannot be noticed by any.
     """
     text = candidate.mutated()
     assert text is not None
     source = candidate.module.read_text()
     lines = lines_of_statement(source, candidate.line)
     tests = coverage.of_lines(candidate.module, lines)
-    passed = True
+    passed, by = True, ""
     if tests or not lines or not coverage.is_current(candidate.module):
         tests = tests or coverage.of_module(candidate.module)
-        files = list(dict.fromkeys(nodeid.split("::")[0] for nodeid in tests))
         with workshop.broken(candidate.module, text):
-            passed = _pass(workshop, coverage, tests[:FIRST]) and _pass_files(workshop, coverage, files)
+            if coverage.apart:
+                passed = _pass(workshop, coverage, tests)
+            else:
+                files = list(dict.fromkeys(nodeid.split("::")[0] for nodeid in tests))
+                passed = _pass(workshop, coverage, tests[:FIRST]) and _pass_files(workshop, coverage, files)
+        by = "" if passed else workshop.who_noticed()
     before, after = changed_lines(source, text)
     name = str(candidate.module.relative_to(workshop.checkout))
-    return Outcome(name, candidate.line, candidate.operator, before, after, noticed=not passed)
+    return Outcome(name, candidate.line, candidate.operator, before, after, noticed=not passed, by=by)
 
 
 def lines_of_statement(source: str, line: int) -> range:
@@ -90,8 +99,9 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 def _pass(workshop: Workshop, coverage: CoverageMap, nodeids: list[str]) -> bool:
     if not nodeids:
         return True
-    usual = sum(coverage.seconds.get(nodeid, 0.0) for nodeid in nodeids)
-    return workshop.tests_pass(nodeids, seconds=20 + 3 * usual)
+    usual = {nodeid: coverage.seconds.get(nodeid, 0.0) for nodeid in nodeids}
+    limits = {nodeid: SETTLING + 4 * seconds for nodeid, seconds in usual.items()}
+    return workshop.tests_pass(nodeids, seconds=SETTLING + 3 * sum(usual.values()), limits=limits)
 
 
 def _pass_files(workshop: Workshop, coverage: CoverageMap, files: list[str]) -> bool:

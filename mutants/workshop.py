@@ -7,23 +7,27 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from mutants.grafting import Graft, graft_of
 from mutants.nursery import Nursery
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 class Workshop:
-    """A copy of the package, and the way to run tests over it; `imports`: what these tests load of others.
+    """A copy of the package, and the way to run tests over it; `imports`: what these tests load of others. `loaded`: a module
+    that loads them all; what can be grafted is then asked about without loading anything again.
 
     Use as a context manager: the end removes it.
     """
 
-    def __init__(self, checkout: Path, imports: Iterable[str] = ()) -> None:
+    def __init__(self, checkout: Path, imports: Iterable[str] = (), loaded: str = "") -> None:
         self.checkout = checkout
         self.imports = imports
+        self.loaded = loaded
+        self.graft: Graft | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.source = self.folder / "src"
         shutil.copytree(checkout / "src", self.source, ignore=shutil.ignore_patterns("*.egg-info"))
@@ -34,15 +38,17 @@ class Workshop:
     @functools.cached_property
     def nursery(self) -> Nursery:
         """Started when it is first asked."""
-        environment = os.environ | {
-            "PYTHONPATH": f"{self.source}{os.pathsep}{CHECKOUT}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        return Nursery(self.imports, self.checkout, environment)
+        return Nursery(self.imports, self.checkout, _environment(self.source))
+
+    @functools.cached_property
+    def warm(self) -> Nursery:
+        """The other one, which has loaded the checkout."""
+        return Nursery([self.loaded], self.checkout, _environment(self.checkout / "src"))
 
     def __exit__(self, *_: object) -> None:
-        if "nursery" in self.__dict__:
-            self.nursery.close()
+        for name in ("nursery", "warm"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
@@ -50,13 +56,16 @@ class Workshop:
         """The copy of `module` has this text for as long as the block runs."""
         copy = self.source / module.relative_to(self.checkout / "src")
         copy.write_text(text)
+        self.graft = graft_of(str(module), module.read_text(), text) if self.loaded else None
         try:
             yield
         finally:
+            self.graft = None
             shutil.copy2(module, copy)  # with its time, or its compiled form would be the mutant's
 
-    def tests_pass(self, nodeids: list[str], seconds: float) -> bool:
-        """Whether these tests pass over the copy; the first that fails ends it, and so does the time.
+    def tests_pass(self, nodeids: list[str], seconds: float, limits: Mapping[str, float] | None = None) -> bool:
+        """Whether these tests pass over the copy; the first that fails ends it, and so does the time: `seconds` for all
+        of them, `limits` for some of them each, both of the processor.
 
         A test that cannot even be collected any more has noticed, too.
 
@@ -66,8 +75,26 @@ class Workshop:
         for file in {nodeid.split("::")[0] for nodeid in nodeids}:
             if not (self.checkout / file).exists():
                 raise FileNotFoundError(self.checkout / file)
-        listed, output = self.folder / "tests.txt", self.folder / "output.txt"
+        listed = self.folder / "tests.txt"
         listed.write_text("\n".join(nodeids))
         # asserts as they stand: nobody reads the explanation, and rewriting them takes longer than many tests
-        arguments = ["-x", "-n0", "-q", "-p", "no:cacheprovider", "--assert=plain", f"@{listed}"]
-        return self.nursery.ask(arguments, output, seconds) == 0
+        arguments = ["-x", "-n0", "-q", "-p", "no:cacheprovider", "-p", "no:lifecycle", "--assert=plain", f"@{listed}"]
+        if self.graft is not None:
+            with contextlib.suppress(LookupError):  # not loaded, so it has to be
+                return self.warm.ask(arguments, self.output, seconds, limits, self.graft) == 0
+        return self.nursery.ask(arguments, self.output, seconds, limits) == 0
+
+    @property
+    def output(self) -> Path:
+        """What pytest printed the last time."""
+        return self.folder / "output.txt"
+
+    def who_noticed(self) -> str:
+        """The test that failed last, or how it ended if none did."""
+        lines = self.output.read_text(errors="replace").splitlines()
+        failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        return (failed or lines or ["the clock"])[-1]
+
+
+def _environment(source: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -19,8 +19,8 @@ def main(out: Path) -> None:
         fill(out)
     except PyodideError as error:
         sys.exit(str(error))
-    for file in sorted(out.iterdir()):
-        click.echo(f"{file.stat().st_size / 1e6:6.2f} MB  {file.name}")
+    for file in sorted(file for file in out.rglob("*") if file.is_file()):
+        click.echo(f"{file.stat().st_size / 1e6:6.2f} MB  {file.relative_to(out)}")
 
 
 if __name__ == "__main__":

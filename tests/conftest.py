@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import importlib.util
+import logging
 import os
 import shutil
-from collections import OrderedDict
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -12,7 +15,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadFileScheduling
 
 # how long an example takes is the machine's business, and measured in benchmarks
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,88 +23,26 @@ settings.load_profile("untimed")
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 
-THE_HOST = (
-    "tests/cli/run/test_proxy_alone.py",
-    "tests/cni/",
-    "tests/cri/",
-    "tests/cluster/test_linux_end_to_end.py",
-    "tests/kubelet/test_with_real_runtime.py",
-    "tests/live/test_real_kubelet.py",
-    "tests/proxy/test_nftables.py",
-    "tests/proxy/test_real_iptables.py",
-    "labs/cni-and-pod-networking.ipynb",
-    "labs/cri-and-pause.ipynb",
-    "labs/inter-host-networking.ipynb",
-    "labs/kube-proxy.ipynb",
-)
-"""Tests that make links, rules and containers on this machine; some look whether anything is left behind, so they take turns."""
 
-
-HOST_LABS = tuple(f"[{Path(path).stem}]" for path in THE_HOST if path.startswith("labs/"))
-"""How tests are called that run a lab's cells in their own process."""
-
-LONG = (
-    "the host",
-    "tests/tab/",
-    "tests/notebooks/test_labs_ask.py",
-    "tests/agreements/test_every_row_can_go_red.py",
-    "tests/mutants/",
-    "tests/live/",
-    "tests/cluster/",
-    "tests/faults/",
-    "tests/book/",
-    "tests/cli/",
-    "tests/compare/",
-    "tests/claims/",
-    "labs/",
-)
-"""What takes long is begun first, longest first: whoever is ready last keeps the others waiting. How long something takes cannot be
-seen by the number of its tests, by which they would be sorted otherwise."""
-
-BY_TEST = ("tests/notebooks/test_labs_ask.py", "tests/mutants/test_mutants.py")
-"""Long files whose tests have nothing in common that is expensive to make: each may go to another worker."""
-
-BY_TABLE = "tests/agreements/test_every_row_can_go_red.py"
-"""A long file in which the tests of one table share the table of unbroken components."""
-
-
-class LongestFirst(OrderedDict[str, dict[str, bool]]):
-    """What is still to be given to a worker."""
-
-    def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
-        """The next one, whichever end is asked for."""
-        scope = min(self, key=place)
-        return scope, self.pop(scope)
-
-
-def place(scope: str) -> int:
-    """Whose turn it is: among equals, those with more tests are there first."""
-    return next((number for number, long in enumerate(LONG) if scope.startswith(long)), len(LONG))
-
-
-class ByFile(LoadFileScheduling):
-    """Workers share the tests file by file, so that a fixture is set up once; what is about the host goes to one worker."""
-
-    def __init__(self, config: pytest.Config, log: Any) -> None:
-        super().__init__(config, log)
-        self.workqueue = LongestFirst()
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):
-            return "the host"
-        if nodeid.startswith(BY_TABLE):
-            return f"{BY_TABLE} {nodeid.partition('[')[2].partition('-')[0].rstrip(']')}"
-        return nodeid if nodeid.startswith(BY_TEST) else str(super()._split_scope(nodeid))
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Called when there are workers (`pytest -n 2`)."""
+    from tests.sharing_out import ByFile
+
     return ByFile(config, log)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """`-n auto` is one worker more than there are cores: the one that has what is about the host mostly waits for containers."""
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What is here now stays until the end: the garbage collector need not look through it again and again, nor so often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 SOME_KEYS = 12
@@ -111,7 +51,10 @@ SOME_KEYS = 12
 @pytest.fixture(scope="session", autouse=True)
 def _keys_from_a_bunch() -> Iterator[None]:
     """To make an RSA key takes longer than to start most of the servers that are given one. Each test process makes a bunch, and its
-    servers take them in turn: no two that meet have the same."""
+    servers take them in turn: no two that meet have the same. In a browser tab there are none."""
+    if importlib.util.find_spec("cryptography") is None:
+        yield
+        return
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     make, bunch, turn = rsa.generate_private_key, list[rsa.RSAPrivateKey](), count()
@@ -127,6 +70,27 @@ def _keys_from_a_bunch() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rsa, "generate_private_key", taken)
         yield
+
+
+def shared_state() -> dict[str, Any]:
+    """What all tests of a process have in common and some of them change."""
+    loggers = (logging.getLogger(), logging.getLogger("asyncio"), logging.getLogger("lifecycle"))
+    return {
+        "log levels": {logger.name: logger.level for logger in loggers},
+        "the root logger's handlers": list(logging.getLogger().handlers),
+        "the environment": {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"},
+        "the working directory": Path.cwd(),
+        "sys.path": list(sys.path),
+    }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared_state_is_put_back() -> Iterator[None]:
+    """Which file's tests come after this one's is chance: what one leaves behind would fail another only now and then."""
+    before = shared_state()
+    yield
+    after = shared_state()
+    assert after == before, {key: (before[key], after[key]) for key in before if before[key] != after[key]}
 
 
 def must_run() -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import BY_TABLE, BY_TEST, HOST_LABS, LONG, ROOT, THE_HOST, ByFile, LongestFirst
+from tests.conftest import ROOT
+from tests.sharing_out import BY_TABLE, BY_TEST, HOST_LABS, LONG, THE_HOST, ByFile, LongestFirst
 
 
 class Sharing(ByFile):

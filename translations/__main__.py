@@ -9,7 +9,7 @@ import click
 import yaml
 
 from translations.catalogue import behind, languages, names, read, update
-from translations.messages import CHECKOUT, configuration, current_messages, file_of
+from translations.messages import BUTTONS, CHECKOUT, TITLES, configuration, current_messages, file_of
 
 LANGUAGE = click.argument("language", type=click.Choice(sorted(languages())))
 
@@ -60,7 +60,7 @@ def print_config(language: str) -> None:
 def _existing(chosen: list[str]) -> list[str]:
     for name in chosen:
         try:
-            _ = name == "toc" or file_of(name)
+            _ = name in (TITLES, BUTTONS) or file_of(name)
         except FileNotFoundError as error:
             raise click.ClickException(str(error)) from None
     return chosen

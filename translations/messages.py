@@ -5,6 +5,7 @@ No cell runs. Code, and what cells show, is no message: it is the same in every 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import tempfile
@@ -19,6 +20,8 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 CHECKOUT = Path(__file__).resolve().parents[1]
 TITLES = "toc"
 """The catalogue of titles, which is no page's: a chapter has a translated title before it has a translated text."""
+BUTTONS = "live"
+"""The catalogue of what the scripts of live pages and of the playground say."""
 
 
 def configuration() -> dict[str, Any]:
@@ -100,9 +103,19 @@ def _titles_below(entries: list[dict[str, Any]]) -> list[str]:
     return found
 
 
+def words_of_scripts() -> list[str]:
+    """What stands on buttons and in the lines beside them."""
+    source = importlib.util.spec_from_file_location("live_words", CHECKOUT / "book" / "_ext" / "live_words.py")
+    assert source is not None
+    assert source.loader is not None
+    module = importlib.util.module_from_spec(source)
+    source.loader.exec_module(module)
+    return list(dict.fromkeys(module.messages()))
+
+
 def current_messages(names: list[str]) -> dict[str, list[str]]:
     """What each named catalogue should translate today."""
-    found = messages_of([name for name in names if name != TITLES])
-    if TITLES in names:
-        found[TITLES] = titles()
+    of_no_page = {TITLES: titles, BUTTONS: words_of_scripts}
+    found = messages_of([name for name in names if name not in of_no_page])
+    found |= {name: messages() for name, messages in of_no_page.items() if name in names}
     return found

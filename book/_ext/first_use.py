@@ -1,6 +1,8 @@
 """A word of the glossary is a link where a page uses it first, and only there.
 
-Headings, code and links stay as they are; so does the glossary itself.
+Headings, code and links stay as they are; so does the glossary itself. A word that a
+page uses in another meaning is written `[word]{.plain}` where it comes first; that page
+has no link for it.
 """
 
 from __future__ import annotations
@@ -67,19 +69,34 @@ class FirstUse(SphinxTransform):
         pattern = pattern_in(Path(self.env.doc2path(GLOSSARY)))
         if pattern is None:
             return
-        used: set[str] = set()
-        for text in list(self.document.findall(nodes.Text)):
-            if isinstance(text.parent, nodes.TextElement) and not _left_alone(text):
-                _link(text, pattern, used, self.env.docname)
+        link_first_uses(self.document, pattern, self.env.docname)
+
+
+def link_first_uses(
+    document: nodes.document, pattern: re.Pattern[str], page: str
+) -> None:
+    """Put the links into a page's tree."""
+    used: set[str] = set()
+    for text in list(document.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.TextElement) or _left_alone(text):
+            continue
+        if "plain" in text.parent["classes"]:
+            used.update(hit[1] for hit in pattern.finditer(str(text)))
+        else:
+            _link(text, pattern, used, page)
 
 
 def _left_alone(node: nodes.Node) -> bool:
     up: nodes.Node | None = node
     while up is not None:
-        if isinstance(up, LEFT_ALONE):
+        if isinstance(up, LEFT_ALONE) or _is_heading_of_a_card(up):
             return True
         up = up.parent
     return False
+
+
+def _is_heading_of_a_card(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Element) and "sd-card-title" in node["classes"]
 
 
 def _link(

@@ -12,54 +12,21 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nbformat
+from live_words import ABSENT, KEPT, LIVE, STAYS, said, translator
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = "live"
-KEPT = CHECKOUT / "_build" / "tab"
+MADE = CHECKOUT / "_build" / "tab"
 """Made once, and again when one of its sources has changed."""
 
-WORDS = {
-    "region": "Run this page",
-    "begin": "Run this page here",
-    "again": "Try again",
-    "loading": "Loading Python and the book's Kubernetes",
-    "ready": "Ready. Every cell has a Run button now; it runs those before it first.",
-    "running": "Running …",
-    "done": "Done in",
-    "all": "Run all cells",
-    "restart": "Start afresh",
-    "run": "Run",
-    "edit": "Edit",
-    "editor": "The cell's code; Shift+Enter runs it",
-    "stop": "Stop",
-    "stopped": "Stopped. What the cells had made is gone; the next run begins afresh.",
-    "failed": "That did not work:",
-    "same": "The same as recorded.",
-    "other": "Not the same as recorded: the lines that differ are marked.",
-    "file": (
-        "A page opened from a file may not load Python. Serve the site (make serve) and"
-        " open it there; to read it needs nothing."
-    ),
-    "old": "This browser has no WebAssembly, so cells cannot run here; all else reads.",
-}
-
-NEEDS_A_MACHINE = (
-    "This page's cells need a machine (sockets, processes or compiled libraries), so"
-    " they cannot run in a browser; run them from a checkout."
-)
 
 _FENCE = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _OPTIONS = re.compile(r"\A(?:---\n(.*?)^---\n|((?::[^\n]*\n)+)\n?)", re.DOTALL | re.M)
-_NEEDS_A_MACHINE = re.compile(
-    r"^\s*(?:from|import) (?:subprocess|socket|kubernetes|aiohttp|cryptography)\b"
-    r"|lifecycle\.cluster\.(?:linux|packet_laboratory|one_node)"
-    r"|lifecycle\.up\(|lifecycle\.cni\b|webhook_server|outside_services|lookup_server",
-    re.MULTILINE,
-)
 
 
 class Cell(NamedTuple):
@@ -86,25 +53,22 @@ def cells_of(path: Path) -> list[Cell]:
     return cells
 
 
-def can_run(cells: list[Cell]) -> bool:
-    """Whether a page's cells ask for nothing that a tab lacks: no machine, no socket.
-    Pictures are drawn by a library that has no build for it; such a cell says so, and
-    its recorded picture stays.
+def described(
+    cells: list[Cell],
+    base: str,
+    files: dict[str, int],
+    say: Callable[[str], str] = str,
+) -> str:
+    """What the script of a page reads, as JSON that may stand in HTML; words are
+    translated by `say`.
     """
-    return bool(cells) and not any(
-        _NEEDS_A_MACHINE.search(cell.source) for cell in cells
-    )
-
-
-def described(cells: list[Cell], base: str, files: dict[str, int]) -> str:
-    """What the script of a page reads, as JSON that may stand in HTML."""
     shown = 0
     told = []
     for cell in cells:
         told.append({"source": cell.source, "place": None if cell.removed else shown})
         shown += not cell.removed
-    why = "" if can_run(cells) else NEEDS_A_MACHINE
-    page = {"cells": told, "base": base, "files": files, "words": WORDS, "why": why}
+    words = said({**LIVE, **KEPT, **ABSENT, "stays": STAYS}, say)
+    page = {"cells": told, "base": base, "files": files, "words": words}
     return json.dumps(page).replace("</", "<\\/")
 
 
@@ -113,9 +77,9 @@ def tab_folder() -> Path:
     sys.path.insert(0, str(CHECKOUT))
     from tab.bundle import fill, sources_digest
 
-    folder = KEPT / sources_digest()
+    folder = MADE / sources_digest()
     if not (folder / "complete").exists():
-        shutil.rmtree(KEPT, ignore_errors=True)
+        shutil.rmtree(MADE, ignore_errors=True)
         fill(folder)
         (folder / "complete").touch()
     return folder
@@ -135,7 +99,7 @@ def address(folder: Path) -> str:
 def add_live_cells(
     app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Give a page its description and the script, if its cells can run."""
+    """Give a page its description and the scripts, if it has cells."""
     folder: Path | None = getattr(app, "live_cells_tab", None)
     if folder is None or doctree is None:
         return
@@ -145,10 +109,11 @@ def add_live_cells(
     files = {
         file.name: file.stat().st_size
         for file in sorted(folder.iterdir())
-        if file.suffix in (".xz", ".wasm", ".zip")
+        if file.suffix in (".zst", ".wasm", ".zip")
     }
-    body = described(cells, f"../{address(folder)}/", files)
+    body = described(cells, f"../{address(folder)}/", files, translator(app))
     app.add_js_file(None, body=body, id="live-page", type="application/json")
+    app.add_js_file(f"{FOLDER}/from-a-file.js", loading_method="defer")
     app.add_js_file(f"{FOLDER}/live.mjs", type="module")
     app.add_css_file(f"{FOLDER}/live.css")
 

@@ -1,5 +1,8 @@
 """Where the pages' links *Edit it* and *Report a mistake* lead: to the place that this
 clone came from, if that is a web address. `BOOK_REPOSITORY` says another one.
+
+`BOOK_SITE` is the address at which the site will be published. A card in a social
+network needs it: its picture has to be named in full.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ def tell(app: Any, config: Any) -> None:
     """Hand it to the pages."""
     remote = os.environ.get("BOOK_REPOSITORY") or origin(Path(app.confdir))
     config.html_context["repository_url"] = web_address(remote)
+    site = os.environ.get("BOOK_SITE", "")
+    config.ogp_site_url = f"{site.rstrip('/')}/" if site else ""
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -19,13 +19,16 @@ from generators.programs import (
     admitted,
     aggregated,
     api_server,
+    audited,
     collected,
     controllers,
     cpus,
     credentials,
     decisions,
     flags,
+    forwarded,
     identity,
+    kubeconfigs,
     kubectl,
     leaders,
     mounted,
@@ -77,6 +80,15 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             f"{newest}/aggregated.jsonl",
             lines(aggregated.answers(plane), "added servers", ours),
         )
+        about = "who asks, by an added server"
+        yield (
+            f"{newest}/forwarded.jsonl",
+            lines(forwarded.answers(plane), about, ours),
+        )
+        yield (
+            f"{newest}/audited.jsonl",
+            lines(audited.answers(plane), "the audit log", ours),
+        )
         for name, asked, about in ASKED_OF_A_NODE if os.geteuid() == 0 else ():
             answers = asked(server, programs)
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
@@ -104,6 +116,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
                 yield (
                     f"{folder}/telling.jsonl",
                     lines(telling.answers(typed), "what they send and tell", which),
+                )
+                yield (
+                    f"{folder}/kubeconfigs.jsonl",
+                    lines(kubeconfigs.answers(typed), "kubeconfig files", which),
                 )
                 about = "the published schemas"
                 yield (

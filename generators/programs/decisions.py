@@ -31,6 +31,14 @@ SCALED: tuple[tuple[str, tuple[int, ...], int, int, Any], ...] = (
     ("one is empty", (0, 5), 5, 9, 1),
     ("a small share is rounded", (20, 1), 20, 23, 1),
     ("a large one and three small ones", (10, 2, 2, 1), 12, 30, "30%"),
+    ("the older one is smaller, down", (3, 8), 10, 4, 1),
+    ("the largest in the middle, down", (2, 9, 4), 14, 6, 2),
+    ("the largest in the middle, up", (2, 9, 4), 14, 23, 2),
+    ("two equal ones and a larger one, down", (3, 3, 7), 12, 5, "10%"),
+    ("two equal ones and a larger one, up", (3, 3, 7), 12, 20, "10%"),
+    ("a remainder, down", (5, 7), 11, 8, 1),
+    ("a remainder, up", (5, 7), 11, 14, 1),
+    ("a surge of everything", (2, 5), 6, 13, "100%"),
 )
 """What is asked, the sizes of the ReplicaSets from old to new, the Deployment's size
 before and after, `maxSurge`.

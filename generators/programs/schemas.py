@@ -151,6 +151,44 @@ CASES: tuple[tuple[str, Object, Object | None, Object], ...] = (
         {"spec": {"n": 2, "theirs": True}},
         _shirt({"colors": [{"name": "blue"}], "n": 3}),
     ),
+    (
+        "objects, lists and texts that somebody has made others of",
+        _shirt({"a": {"x": 1}, "b": "t", "c": [1], "d": {"k": 1}, "e": {"k": 1}}),
+        {"spec": {"a": "text", "b": {"y": 1}, "c": "none", "d": [1], "e": None}},
+        _shirt({"a": {"x": 2}, "b": "u", "c": [1, 2], "d": {"k": 1}, "e": {"k": 1}}),
+    ),
+    (
+        "objects, lists and texts that I make others of",
+        _shirt({"a": {"x": 1}, "b": "t", "c": [1], "d": {}, "e": [], "f": 1}),
+        {"spec": {"a": {"theirs": 1}}},
+        _shirt({"a": "text", "b": {"y": 1}, "c": {"z": 1}, "d": [1], "e": ""}),
+    ),
+    (
+        "objects in objects",
+        _shirt({"a": {"b": {"c": 1, "d": 1}}, "x": {"y": {"z": 1}}}),
+        {"spec": {"a": {"b": {"e": 1}}, "x": {"y": {"theirs": 1}}}},
+        _shirt({"a": {"b": {"c": 2}}, "x": {}}),
+    ),
+    (
+        "another strategy keeps nothing of the one before",
+        _deployment({}, strategy={"rollingUpdate": {"maxSurge": 2}}),
+        None,
+        _deployment({}, strategy={"type": "Recreate"}),
+    ),
+    (
+        "a value comes from elsewhere, and an amount is written in another way",
+        _deployment({"env": _env(A="1"), "resources": {"limits": {"cpu": "1"}}}),
+        None,
+        _deployment({"env": [{"name": "A", "valueFrom": {"fieldRef": {
+            "fieldPath": "metadata.name"}}}],
+            "resources": {"limits": {"cpu": "1000m"}}}),
+    ),
+    (
+        "what somebody has taken away comes again",
+        _config_map({"a": "1", "b": "1"}, labels={"l": "1"}),
+        {"data": {"a": None}, "metadata": {"labels": None}},
+        _config_map({"a": "1"}, labels={"l": "1"}),
+    ),
 )  # fmt: skip
 
 

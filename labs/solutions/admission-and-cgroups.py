@@ -116,7 +116,7 @@ MISTAKES = [
     Mistake(
         "pressure",
         blind_to_tolerations,
-        "Who tolerates the taint of memory pressure has said that it may be tight.",
+        "A pod that tolerates memory pressure has said that memory may be tight.",
         seen=lambda said: not said["tolerant, memory short"],
     ),
 ]

@@ -27,7 +27,7 @@ MISTAKES = [
     Mistake(
         "admitted",
         {"PodSecurity warning on a workload": False},
-        "A Deployment is warned about. Refused are its pods, later.",
+        "There is only a warning about a Deployment. Its pods are refused later.",
     ),
     Mistake(
         "admitted",

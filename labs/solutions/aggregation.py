@@ -129,7 +129,7 @@ MISTAKES = [
     Mistake(
         "servers",
         {("GET", "/apis/metrics.k8s.io/v1beta1"): "kube-apiserver"},
-        "What that group has can only be told by the server that has it.",
+        "Only the added server knows what is in that group.",
     ),
     Mistake(
         "belief",

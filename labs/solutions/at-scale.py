@@ -49,7 +49,7 @@ MISTAKES = [
     Mistake(
         "nodes",
         {10000: 100},
-        "Five per cent at least, and that is more.",
+        "At least five percent, and that is more.",
     ),
     Mistake(
         "hum",

@@ -137,7 +137,7 @@ MISTAKES = [
     Mistake(
         "levels",
         {("delete", "pods", "bank"): "Metadata"},
-        "No rule fits, and what no rule fits is not kept.",
+        "No rule fits, so nothing is kept.",
     ),
     Mistake(
         "rules",
@@ -190,7 +190,7 @@ MISTAKES = [
     Mistake(
         "suspects",
         everything_that_was_complete,
-        "Who reads, and who only reports a status, has changed nothing.",
+        "A request that reads, or only reports a status, has changed nothing.",
         seen=lambda came: came["how many"] > 40,
     ),
     Mistake(

@@ -15,7 +15,7 @@ your_codes = {
 }
 your_recognised = {
     "mine": "cleaner",
-    "other claims, my signature": 401,
+    "other fields, my signature": 401,
     "no signature wanted": 401,
     "signed with a key of my own": 401,
 }
@@ -69,7 +69,7 @@ MISTAKES = [
     Mistake(
         "codes",
         {"no credentials": 401},
-        "Who shows nothing is let in as `system:anonymous`, and that one may not.",
+        "A request without credentials comes from `system:anonymous`, who may not.",
     ),
     Mistake(
         "codes",
@@ -88,7 +88,7 @@ MISTAKES = [
     ),
     Mistake(
         "recognised",
-        {"other claims, my signature": "owner"},
+        {"other fields, my signature": "owner"},
         "The signature is over what was changed.",
     ),
     Mistake(
@@ -105,7 +105,7 @@ MISTAKES = [
     Mistake(
         "passwords",
         NothingIsWrong,
-        "Who shows no password shows nothing wrong: the first `None` has to stay.",
+        "Without a password nothing is wrong: the first `None` has to stay.",
         seen=lambda users: users["nothing"] == 401,
     ),
     Mistake(

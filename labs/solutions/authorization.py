@@ -37,7 +37,7 @@ MISTAKES = [
     Mistake(
         "rights",
         {("delete", "", "pods", ""): False},
-        "It preempts: who has to make room is deleted, by the scheduler itself.",
+        "It preempts: the scheduler itself deletes the pods that have to make room.",
     ),
     Mistake(
         "rights",
@@ -65,12 +65,12 @@ MISTAKES = [
     Mistake(
         "climb",
         {"everything": 201},
-        "Who could grant what they do not have would have everything at once.",
+        "If you could grant what you do not have, you would soon have everything.",
     ),
     Mistake(
         "climb",
         {"what she has": 403},
-        "What she holds herself, she may give.",
+        "She may give away what she holds herself.",
     ),
     Mistake(
         "authorizer",

@@ -70,7 +70,7 @@ MISTAKES = [
     Mistake(
         "fate",
         "Pending",
-        "So it is after ten seconds. Who looks after pods whose node is missing?",
+        "That is true after ten seconds. Who looks after pods whose node is missing?",
     ),
     Mistake(
         "fate",

@@ -56,7 +56,7 @@ MISTAKES = [
     Mistake(
         "networks",
         {"by name": "bridge"},
-        "Who looks for a name looks through the lists first.",
+        "A search for a name looks through the lists first.",
     ),
     Mistake(
         "kept",

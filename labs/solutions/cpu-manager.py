@@ -88,7 +88,7 @@ MISTAKES = [
     Mistake(
         "cpus",
         {"late": [0, 7]},
-        "What is kept for the system is never given away, whoever asks.",
+        "A CPU that is kept for the system is never given away.",
     ),
     Mistake(
         "starts",
@@ -108,19 +108,19 @@ MISTAKES = [
     Mistake(
         "updates",
         never_quiet,
-        "Whoever was told is left in peace.",
+        "A container that was told already is left in peace.",
         seen=lambda said: said[1] != [],
     ),
     Mistake(
         "updates",
         believes_too_much,
-        "Who refused has not been told. Try again in the next round.",
+        "A container that refused has not been told. Try again in the next round.",
         seen=lambda said: "mail" not in said[3],
     ),
     Mistake(
         "updates",
         of_no_cpu,
-        "No CPU at all is nothing that anybody could be told.",
+        "A container cannot be told to use no CPU at all.",
         seen=lambda said: said[7] != [],
     ),
 ]

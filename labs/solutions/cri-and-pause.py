@@ -53,7 +53,7 @@ MISTAKES = [
     Mistake(
         "answers",
         {"remove no-such-sandbox": "NotFound"},
-        "What should be gone is gone: to the one who asks, that is a success.",
+        "It should be gone, and it is: for the caller that is a success.",
     ),
     Mistake(
         "answers",
@@ -68,7 +68,7 @@ MISTAKES = [
     Mistake(
         "reading",
         {"pause": 0},
-        "The pause container bears the name of nobody: it holds the whole pod.",
+        "The pause container is none of the spec's: it holds the whole pod together.",
     ),
     Mistake(
         "order",

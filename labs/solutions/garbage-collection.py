@@ -88,7 +88,7 @@ MISTAKES = [
     Mistake(
         "order",
         ["nginx:1.25", "nginx:1.26", "busybox"],
-        "What was never seen in use goes before all others.",
+        "An image that was never seen in use goes before all others.",
     ),
     Mistake(
         "order",
@@ -115,7 +115,7 @@ MISTAKES = [
     Mistake(
         "leftovers",
         of_gone_pods_as_well,
-        "Of a pod that is gone nothing is kept.",
+        "Nothing is kept of a pod that is gone.",
         seen=lambda said: "job 1" not in said["3 of each, 1 dead, job gone"],
     ),
 ]

@@ -116,7 +116,7 @@ MISTAKES = [
     Mistake(
         "resized",
         nothing_goes,
-        "What was taken away has to be missing, so that validation can complain.",
+        "A field that was taken away has to be missing. Then validation can complain.",
         seen=lambda said: "resources" in said["resources less"][0],
     ),
 ]

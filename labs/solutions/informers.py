@@ -95,7 +95,7 @@ MISTAKES = [
     Mistake(
         "revision",
         "the same",
-        "Something else than a pod was written after the newest pod.",
+        "Something other than a pod was written after the newest pod.",
     ),
     Mistake(
         "requests",
@@ -125,7 +125,7 @@ MISTAKES = [
     Mistake(
         "order",
         ["a", "b", "c"],
-        "What is added during the work on it must be looked at once more.",
+        "A key that is added while it is worked on has to be looked at once more.",
     ),
     Mistake(
         "informer",

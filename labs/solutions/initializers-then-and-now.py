@@ -48,7 +48,7 @@ MISTAKES = [
     Mistake(
         "view",
         {"list": 1},
-        "Who does not ask for the uninitialized is not shown any.",
+        "A list shows uninitialized objects only to those who ask for them.",
     ),
     Mistake(
         "initializer",

@@ -84,7 +84,7 @@ MISTAKES = [
     Mistake(
         "watches",
         {6: False},
-        "What is newer than the compaction is all there.",
+        "Everything that is newer than the compaction is still there.",
     ),
     Mistake(
         "key",
@@ -102,7 +102,7 @@ MISTAKES = [
     Mistake(
         "leases",
         {"one a second": 1000},
-        "Many keys may hang on one lease: who comes within its minute shares it.",
+        "Many keys may hang on one lease: Events of the same minute share it.",
     ),
     Mistake(
         "leases",

@@ -65,7 +65,7 @@ MISTAKES = [
             "FORWARD",
             "POSTROUTING",
         ],
-        "First the Service throws its dice (`SVC`), then a pod is chosen (`SEP`).",
+        "First the Service draws a lot (`SVC`), then a pod is chosen (`SEP`).",
     ),
     Mistake(
         "ends",

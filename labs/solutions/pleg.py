@@ -133,13 +133,13 @@ MISTAKES = [
     Mistake(
         "look",
         gone_is_one_thing,
-        "What is gone and was not over has died first.",
+        "A container that is gone and was not over has died first.",
         seen=has_no_double,
     ),
     Mistake(
         "look",
         the_new_ones_first,
-        "What was there before comes first.",
+        "The containers that were there before come first.",
         seen=lambda said: not (is_short(said) or has_no_double(said)),
     ),
 ]

@@ -93,12 +93,12 @@ MISTAKES = [
     Mistake(
         "rooms",
         {("you", "POST", "/apis/apps/v1/namespaces/shop/deployments"): "exempt"},
-        "Only members of `system:masters` never wait, and you are none.",
+        "Only members of `system:masters` never wait, and you are not one.",
     ),
     Mistake(
         "rooms",
         {("a kubelet", "GET", "/api/v1/namespaces/shop/secrets/db"): "node-high"},
-        "That room is for what says that the node lives.",
+        "That room is for requests that say that the node is alive.",
     ),
     Mistake(
         "rooms",
@@ -165,7 +165,7 @@ MISTAKES = [
     Mistake(
         "schema",
         schema(8000, ["*"], clusterScope=True),
-        "What it writes stays where it was.",
+        "Its writes stay where they were.",
         seen=lambda rooms: rooms["the loop writes"] == "catch-all",
     ),
 ]

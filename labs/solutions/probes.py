@@ -79,7 +79,7 @@ MISTAKES = [
     Mistake(
         "fate",
         {"startup": {"restarted": False, "ready": False}},
-        "What never begins is killed like what is stuck.",
+        "A container that never starts is killed, like one that is stuck.",
     ),
     Mistake(
         "fate",

@@ -63,6 +63,6 @@ MISTAKES = [
     Mistake(
         "left",
         {"Foreground": {"chicken", "egg"}},
-        "So it would be if the collector did not look for circles.",
+        "That would be so if the collector did not look for circles.",
     ),
 ]

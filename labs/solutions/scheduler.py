@@ -56,12 +56,12 @@ MISTAKES = [
     Mistake(
         "numbers",
         {10000: 0},
-        "The share does not fall to nothing: it stops at five per cent.",
+        "The share does not fall to nothing: it stops at five percent.",
     ),
     Mistake(
         "numbers",
         {1000: 500},
-        "Half, less one per cent for each 125 nodes.",
+        "Half, less one percent for each 125 nodes.",
     ),
     Mistake(
         "score",

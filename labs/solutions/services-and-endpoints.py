@@ -100,7 +100,7 @@ MISTAKES = [
     Mistake(
         "conditions",
         {"after 5 s": {"ready", "serving", "terminating"}},
-        "It still serves, but a pod that goes is never called ready.",
+        "It still serves, but a pod that leaves is never called ready.",
     ),
     Mistake(
         "conditions",
@@ -110,7 +110,7 @@ MISTAKES = [
     Mistake(
         "conditions",
         {"before": {"ready"}},
-        "Who is ready serves, too.",
+        "A pod that is ready serves, too.",
     ),
     Mistake(
         "refusals",
@@ -125,7 +125,7 @@ MISTAKES = [
     Mistake(
         "endpoint",
         ready_while_it_goes,
-        "Who is leaving serves on, but is not ready.",
+        "A pod that is leaving goes on serving, but is not ready.",
         seen=lambda said: said["Running ready=True leaving 10.244.1.2"]["ready"],
     ),
     Mistake(

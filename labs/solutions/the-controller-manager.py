@@ -7,7 +7,7 @@ your_running = {
     "*,-job-controller": False,
     "-deployment-controller": False,
     "deployment-controller,job-controller": True,
-    "-job-controller,job-controller": True,
+    "-job-controller,job-controller": False,
 }
 your_writers = {
     ("create", "replicasets", ""): "deployment-controller",
@@ -96,12 +96,12 @@ MISTAKES = [
     Mistake(
         "running",
         {"-deployment-controller": True},
-        "Nobody has said that the others shall run: there is no star.",
+        "Nobody has said that the others should run: there is no star.",
     ),
     Mistake(
         "running",
-        {"-job-controller,job-controller": False},
-        "What is named outright runs.",
+        {"-job-controller,job-controller": True},
+        "Two words about one controller: the first one counts.",
     ),
     Mistake(
         "writers",

@@ -106,7 +106,7 @@ MISTAKES = [
     Mistake(
         "closing_time",
         watches_are_refused,
-        "Who watches only reads.",
+        "A watch only reads.",
         seen=lambda codes: codes["watch while closed"] == 503,
     ),
     Mistake(

@@ -91,7 +91,7 @@ MISTAKES = [
     Mistake(
         "trace",
         {("Authorization", "MyOwnScheme secret"): "MyOwnScheme <masked>"},
-        "Of an unknown scheme nobody knows which word is the secret.",
+        "In an unknown scheme nobody knows which word is the secret.",
     ),
     Mistake(
         "trace",

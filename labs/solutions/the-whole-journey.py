@@ -40,7 +40,7 @@ MISTAKES = [
     Mistake(
         "stages",
         {4: "validation", 5: "mutating admission"},
-        "What mutates may spoil something: it is validated afterwards.",
+        "A mutation may spoil something: validation comes afterwards.",
     ),
     Mistake(
         "stages",
@@ -70,7 +70,7 @@ MISTAKES = [
     Mistake(
         "standstill",
         {"phase": "Running"},
-        "Without a node nothing of it can run.",
+        "Without a node, none of its containers can run.",
     ),
     Mistake(
         "standstill",

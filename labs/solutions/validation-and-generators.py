@@ -68,7 +68,7 @@ MISTAKES = [
     Mistake(
         "objectors",
         {"run web --image=Nginx:1.27": "the server"},
-        "`run` parses the image reference itself, and a capital letter is none.",
+        "`run` parses the image reference itself, and a capital letter is not allowed.",
     ),
     Mistake(
         "objectors",

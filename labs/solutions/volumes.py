@@ -112,7 +112,7 @@ MISTAKES = [
     Mistake(
         "phases",
         {"there is none, and it is optional": "Pending"},
-        "Whoever says *optional* starts without it.",
+        "A pod that says *optional* starts without it.",
     ),
     Mistake(
         "files",

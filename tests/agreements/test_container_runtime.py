@@ -34,5 +34,11 @@ def test_mounts_in_another_order_would_be_seen(monkeypatch: pytest.MonkeyPatch) 
     assert container_runtime_agreement(open_recording()).unexplained
 
 
+def test_a_container_without_its_filter_of_system_calls_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oci_spec, "seccomp_of", lambda *_: None)
+    table = container_runtime_agreement(open_recording())
+    assert any("/linux/seccomp" in difference.path for _, difference in table.unexplained)
+
+
 def test_a_recording_without_nodes_has_nothing_to_compare() -> None:
     assert container_runtime_agreement(open_recording("bare-1.20.2")).rows == []

@@ -10,6 +10,7 @@ import pytest
 from lifecycle.agreements.services import services_agreement, slices_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service import store as registry
+from lifecycle.apiserver.server.repair_ip_addresses import RepairIPAddresses
 from lifecycle.client.indexer import Indexer
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
@@ -28,12 +29,13 @@ def test_every_recorded_answer_is_ours(name: str) -> None:
 
 
 def test_an_address_outside_the_lock_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that forgets to record what it gave out."""
+    """A server that forgets to record what it gave out, and never looks again."""
 
     async def nothing(self: Any, addresses: Any, service: Object) -> list[str]:
         return []
 
     monkeypatch.setattr(registry.ServiceAddresses, "take", nothing)
+    monkeypatch.setattr(RepairIPAddresses, "start", lambda _: None)
     assert different(services_agreement(open_recording())) == {"GET /apis/networking.k8s.io/v1/ipaddresses"}
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_names
 from lifecycle.api.schema import decode, find_duplicate_fields, internal_value, schema_for
+from lifecycle.api.schema.duplicates import in_order_of_text
 from lifecycle.api.schema.gotypes import alias_of, is_struct, json_fields
 from lifecycle.api.schema.scalars import base64_bytes, duration, micro_time, time
 from lifecycle.api.status import StatusError
@@ -246,3 +247,15 @@ def test_a_micro_time_has_six_digits(text: str, rest: str, part: str) -> None:
         micro_time(text)
     layout = "2006-01-02T15:04:05.000000Z07:00"
     assert str(refused.value) == f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
+
+
+def test_unknown_and_duplicate_fields_are_told_in_the_order_of_the_text() -> None:
+    body = b'{"z": [{"a": 1, "a": 2, "b": 1}], "spec": {"unknown": 1, "replicas": 1, "replicas": 2}}'
+    text = [
+        'duplicate field "z[0].a"',
+        'unknown field "z[0].b"',
+        'unknown field "spec.unknown"',
+        'duplicate field "spec.replicas"',
+    ]
+    assert in_order_of_text(body, [text[0], text[3], text[2], text[1]]) == text
+    assert in_order_of_text(b"a: 1", text) == text  # YAML's are in order

@@ -84,3 +84,24 @@ def test_without_cluster_dns_the_node_helps_out_and_the_pod_is_told() -> None:
 
 def test_an_empty_configuration_is_an_empty_file() -> None:
     assert DNSConfig().resolv_conf() == ""
+
+
+def test_the_nodes_file_is_read_line_by_line_and_its_last_search_line_counts() -> None:
+    text = (
+        "; nameserver 192.0.2.9\n# nameserver 192.0.2.8\n\nnameserver\n  nameserver 192.0.2.1 extra\nnameserver 192.0.2.2\n"
+        "search a.example. . b.example\nsearch c.example d.example.\ndomain x.example\n"
+        "options ndots:2 rotate\noptions timeout:1 ndots:3"
+    )
+    assert parse_resolv_conf(text) == DNSConfig(
+        ("192.0.2.1", "192.0.2.2"), ("c.example", "d.example"), ("ndots:3", "rotate", "timeout:1")
+    )
+    assert parse_resolv_conf("search .\n").searches == (".",)
+    assert parse_resolv_conf("search a.example # b\n").searches == ("a.example", "#", "b"), "a comment is a whole line"
+    assert parse_resolv_conf("search a.example\nsearch\n").searches == ()
+    assert parse_resolv_conf("") == DNSConfig()
+
+
+def test_a_file_has_only_the_lines_that_say_something() -> None:
+    assert DNSConfig().resolv_conf() == ""
+    assert DNSConfig(searches=("a", "b")).resolv_conf() == "search a b\n"
+    assert DNSConfig(("1", "2"), (), ("x", "y")).resolv_conf() == "nameserver 1\nnameserver 2\noptions x y\n"

@@ -254,6 +254,18 @@ def test_malformed_bytes_are_refused_with_a_reason(data: bytes, message: str) ->
         decode(data)
 
 
+def test_an_object_that_is_cut_short_ends_unexpectedly_except_between_its_parts() -> None:
+    whole = encode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"k": "v"}})
+    reasons: list[str] = []
+    for length in range(len(MAGIC) + 1, len(whole)):
+        try:
+            assert decode(whole[:length])["kind"] == "ConfigMap"
+        except ValueError as error:
+            reasons.append(str(error))
+    assert set(reasons) == {"unexpected EOF"}
+    assert len(whole) - len(MAGIC) - 1 - len(reasons) == 3, "behind its type, its bytes and their encoding it may end"
+
+
 def test_values_of_the_wrong_type_are_refused_with_a_reason() -> None:
     with pytest.raises(ValueError, match="Pod cannot be encoded to protobuf"):
         encode({"kind": "Pod", "apiVersion": "v1", "spec": {"priority": "high"}})

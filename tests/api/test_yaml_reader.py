@@ -34,6 +34,9 @@ def test_a_key_given_twice_is_noticed():
     [
         ("a: *x", "unknown anchor 'x' referenced"),
         ("a: .inf", "json: unsupported value: +Inf"),
+        ("a: -.inf", "json: unsupported value: -Inf"),
+        ("a: +.Inf", "json: unsupported value: +Inf"),
+        ("a: .NaN", "json: unsupported value: NaN"),
         ("a: b: c", "mapping values are not allowed in this context"),
         ("a: &x [*x]", "anchor value contains itself"),
         ("a: !!binary '*'", "!!binary value contains invalid base64 data"),
@@ -44,3 +47,16 @@ def test_what_is_no_yaml_or_cannot_be_said_in_json(text, complaint):
     with pytest.raises(ValueError, match=r"yaml|json") as wrong:
         read_yaml(text.encode())
     assert complaint in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("y Y yes Yes YES true True TRUE on On ON", True),
+        ("n N no No NO false False FALSE off Off OFF", False),
+    ],
+)
+def test_the_words_of_yaml_1_1_are_yes_and_no(words: str, value: bool) -> None:
+    for word in words.split():
+        assert read_yaml(f"a: {word}".encode())[0] == {"a": value}, word
+    assert read_yaml(b"a: oN")[0] == {"a": "oN"}

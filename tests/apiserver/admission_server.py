@@ -41,14 +41,24 @@ class Asker:
         kind: str = "application/json",
         **query: str,
     ) -> Response:
-        body = fast_json.dumps(obj) if obj is not None else b""
-        request = Request(
-            method, path, {key: [value] for key, value in query.items()}, {"content-type": kind, "user-agent": "test"},
-            body, accepts_object=True, user=user,
-        )  # fmt: skip
+        request = self.request(method, path, {key: [value] for key, value in query.items()}, obj, user=user, kind=kind)
         response = await self.server.handler(request)
         self.warnings = request.warnings
         return response
+
+    @staticmethod
+    def request(
+        method: str,
+        path: str,
+        query: dict[str, list[str]],
+        obj: Any = None,
+        *,
+        user: UserInfo = ROOT,
+        kind: str = "application/json",
+    ) -> Request:
+        body = fast_json.dumps(obj) if obj is not None else b""
+        headers = {"content-type": kind, "user-agent": "test"}
+        return Request(method, path, query, headers, body, accepts_object=True, user=user)
 
     async def create(self, obj: Object, **query: Any) -> Response:
         row = resource_for_kind(obj["apiVersion"], obj["kind"])

@@ -23,8 +23,8 @@ Answer = tuple[int, dict[str, str], bytes]
 class Site:
     """`async with Site() as site`: a server, and ways to talk to it. On leaving, nothing may have gone wrong inside."""
 
-    def __init__(self) -> None:
-        self.server = create_server_chain(MemoryStore(), token=TOKEN)
+    def __init__(self, **options: Any) -> None:
+        self.server = create_server_chain(MemoryStore(), token=TOKEN, **options)
         self.port = 0
         self.troubles: list[str] = []
 

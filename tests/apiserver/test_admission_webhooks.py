@@ -14,6 +14,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
 from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.apiserver.webhook.go_dial_errors import go_error
 from lifecycle.apiserver.webhook.service_resolver import EndpointResolver
 from tests.apiserver.admission_server import Asker, config_map, play, rules, started, webhooks
@@ -198,6 +199,7 @@ class Nearby:
 
     def __init__(self) -> None:
         self.reader: ObjectReader = StaticReader()
+        self.egress = EgressSelector()
         self.found: list[tuple[str, int]] = []
 
     def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import ANONYMOUS, Object, Request, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
-from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator, read_token_file
+from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.jwt import ES256, RS256, SigningKey, TokenFormatError
 from lifecycle.apiserver.authn.service_account import ISSUER, ServiceAccountTokens, split_username
@@ -109,15 +109,6 @@ def test_an_unknown_token_is_not_anonymous() -> None:
     assert asyncio.run(authenticator.authenticate_request(request)).user.name == "jane"
     with pytest.raises(AuthenticationError):
         asyncio.run(Authenticator(tokens, allow_anonymous=False).authenticate_request(Request("GET", "/")))
-
-
-def test_a_token_file_lists_users(tmp_path: Any) -> None:
-    path = tmp_path / "tokens.csv"
-    path.write_text('abc,jane,1,"devs,ops"\n\nxyz,joe,2\n')
-    assert read_token_file(path) == {"abc": UserInfo("jane", ("devs", "ops"), "1"), "xyz": UserInfo("joe", (), "2")}
-    path.write_text("abc,jane\n")
-    with pytest.raises(ValueError, match="at least 3 columns"):
-        read_token_file(path)
 
 
 # -- service accounts -------------------------------------------------------------------------------------------------

@@ -187,6 +187,8 @@ PATCHES = [
     patched(422, ' "" is invalid: patch: Invalid value: "map[nope:1]": strict decoding error: unknown field "nope"', "strategic-merge", {"nope": 1}, "?fieldValidation=Strict"),
     patched(422, 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch', "merge", {}, "?force=true"),
     patched(422, 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch', "apply", config_map("a")),
+    patched(400, "error decoding YAML: error converting YAML to JSON: yaml: found invalid Unicode character escape code", "apply",
+            b'{"a": "\\ud83d\\ude00"}', "?fieldManager=m"),
     patched(400, "error decoding YAML: error converting YAML to JSON: yaml: line 2: did not find expected node content", "apply", b"\na: [", "?fieldManager=m"),
     patched(400, "invalid object type: /, Kind=", "apply", {}, "?fieldManager=m"),
     patched(500, "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata: expected map, got &{x}", "apply", {**config_map("a"), "metadata": "x"}, "?fieldManager=m"),
@@ -198,6 +200,9 @@ PATCHES = [
 ]  # fmt: skip
 
 ALL_FORMS = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+REVIEW = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
 STREAMS = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 FORMS = [
     read(406, f"406: Not Acceptable\n\nAvailable representations: {ALL_FORMS}, {STREAMS}", CONFIG_MAPS, Accept="text/html"),
@@ -209,6 +214,8 @@ FORMS = [
     read(406, "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)", CONFIG_MAPS, Accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"),
     read(406, "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)", f"{CONFIG_MAPS}/a", Accept="application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
     read(400, "Unable to convert to Table as requested: includeObject: Invalid value: \"x\": must be 'Metadata', 'Object', 'None', or empty", f"{CONFIG_MAPS}?includeObject=x", Accept="application/json;as=Table;g=meta.k8s.io;v=v1"),
+    Case(406, f"only the following media types are accepted: {ALL_FORMS}", "POST", REVIEWS, REVIEW, {"Accept": AS_TABLE}),
+    Case(201, "SelfSubjectAccessReview", "POST", REVIEWS, REVIEW, {"Accept": f"{AS_TABLE}, application/json"}),
     read(406, f"only the following media types are accepted: {STREAMS}", f"{CONFIG_MAPS}?watch=true", Accept="application/yaml, text/html;q=0.5"),
     read(200, "ConfigMap", f"{CONFIG_MAPS}/a", Accept="application/poetry, */*;q=0.1"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import Request
+from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.apiextensions.cel_rules import validate_rules
 from lifecycle.apiserver.apiextensions.defaulting import set_schema_defaults
 from lifecycle.apiserver.apiextensions.pruning import prune
@@ -307,5 +307,36 @@ def test_discovery_and_openapi_tell_of_it_while_it_is_established() -> None:
         await site.ask("DELETE", f"{DEFINITIONS}/crontabs.stable.example.com")
         await asyncio.sleep(0.1)
         assert (await site.ask("GET", group, wire=True)).status == 404
+
+    on_server(scene)
+
+
+def test_a_schema_that_takes_everything_says_nothing_to_old_clients() -> None:
+    async def scene(site: Site) -> Object:
+        free = definition()
+        free["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+        }
+        await site.define(free)
+        v2 = (await site.ask("GET", "/openapi/v2", wire=True)).obj
+        shown: Object = v2["definitions"]["com.example.stable.v1.CronTab"]
+        return shown
+
+    shown = on_server(scene)
+    assert shown.pop("x-kubernetes-group-version-kind")
+    assert shown == {"type": "object"}
+
+
+def test_a_definition_that_comes_back_with_another_scope_is_served_in_that() -> None:
+    everywhere = CRONTABS.replace("namespaces/default/", "")
+
+    async def scene(site: Site) -> None:
+        for scope, path in (("Namespaced", CRONTABS), ("Cluster", everywhere), ("Namespaced", CRONTABS)):
+            await site.define(definition(scope=scope))
+            created = await site.ask("POST", path, crontab())
+            assert created.status == 201, created.message
+            await site.ask("DELETE", f"{DEFINITIONS}/crontabs.stable.example.com")
+            await asyncio.sleep(1)
 
     on_server(scene)

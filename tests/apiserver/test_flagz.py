@@ -15,6 +15,7 @@ from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.non_resource.flagz import Flagz, flag_string
 from lifecycle.apiserver.server.flags import server_flags
+from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 from tests.apiserver.asked_server import Asked, asked
 
 OBJECT = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz"
@@ -84,12 +85,15 @@ def test_flags_are_what_the_options_say() -> None:
         AuthorizationOptions(modes=("AlwaysAllow",)),
         AdmissionOptions(enable=["AlwaysPullImages"], disable=["LimitRanger"]),
         AuditOptions(Path("/policy"), Path("/log"), rotation=rotation),
+        EncryptionOptions(Path("/encryption"), automatic_reload=True),
         ["//a$", "//b$"],
         90,
     )
     printed = {name: flag_string(value) for name, value in flags.items()}
     assert {
         "token-auth-file": "/tokens",
+        "encryption-provider-config": "/encryption",
+        "encryption-provider-config-automatic-reload": "true",
         "anonymous-auth": "false",
         "authorization-mode": "[AlwaysAllow]",
         "enable-admission-plugins": "[NodeRestriction,AlwaysPullImages]",

@@ -12,6 +12,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
+from lifecycle.apiserver.endpoints.connect_options import proxied_path
 from lifecycle.apiserver.endpoints.proxy import Location, locate, proxy, split_scheme_name_port
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
@@ -136,6 +137,11 @@ def asked(method: str, rest: str, query: str = "", path: str = "", body: bytes =
     return Request(method, PREFIX + rest, headers=HEADERS, body=body, target=target, info=info)
 
 
+async def through(request: Request, location: Location, nodes: dict[str, Node]) -> Response:
+    assert request.info is not None
+    return await proxy(request, location, nodes, proxied_path(request.info))
+
+
 @pytest.mark.parametrize(
     ("rest", "query", "expected"),
     [
@@ -152,7 +158,7 @@ def asked(method: str, rest: str, query: str = "", path: str = "", body: bytes =
 def test_method_path_query_headers_and_body_go_through(rest: str, query: str, expected: str) -> None:
     async def main() -> None:
         node = Node(Response(200, {"X-B": "c"}, body=b"ok"))
-        response = await proxy(asked("POST", rest, query, body=b"data"), PLACE, {"n": node})
+        response = await through(asked("POST", rest, query, body=b"data"), PLACE, {"n": node})
         [(scheme, ip, port, request)] = node.asked
         assert (scheme, ip, port) == ("http", "10.244.1.2", 8080)
         assert (request.method, request.target, request.body) == ("POST", expected, b"data")
@@ -166,10 +172,10 @@ def test_method_path_query_headers_and_body_go_through(rest: str, query: str, ex
 def test_a_page_without_a_slash_at_its_end_leads_to_the_one_with_it() -> None:
     async def main() -> None:
         for method in ("GET", "HEAD"):
-            response = await proxy(asked(method, "", "a=b"), PLACE, {})
+            response = await through(asked(method, "", "a=b"), PLACE, {})
             assert (response.status, response.headers) == (301, {"Location": f"{PREFIX}/?a=b"})
         node = Node(Response(200, body=b""))
-        await proxy(asked("PUT", ""), PLACE, {"n": node})
+        await through(asked("PUT", ""), PLACE, {"n": node})
         assert node.asked[0][3].target == "/"
 
     run_virtual(main())
@@ -180,8 +186,19 @@ def test_a_page_without_a_slash_at_its_end_leads_to_the_one_with_it() -> None:
 )
 def test_a_redirect_stays_below_the_proxy(to: str, expected: str) -> None:
     async def main() -> None:
-        response = await proxy(asked("GET", "/a"), PLACE, {"n": Node(Response(302, {"Location": to}, body=b""))})
+        response = await through(asked("GET", "/a"), PLACE, {"n": Node(Response(302, {"Location": to}, body=b""))})
         assert response.headers["Location"] == expected
+
+    run_virtual(main())
+
+
+def test_the_links_of_a_page_stay_below_the_proxy() -> None:
+    async def main() -> None:
+        page = Response(
+            200, {"Content-Type": "text/html"}, body=b'<a href="/other">x</a> <a href="http://10.244.1.2:8080/">y</a>'
+        )
+        response = await through(asked("GET", "/a"), PLACE, {"n": Node(page)})
+        assert response.body == f'<a href="{PREFIX}/other">x</a> <a href="{PREFIX}/">y</a>'.encode()
 
     run_virtual(main())
 
@@ -200,7 +217,7 @@ def test_a_redirect_stays_below_the_proxy(to: str, expected: str) -> None:
 def test_where_nobody_answers_the_service_is_unavailable(port: str, node: str, why: str) -> None:
     async def main() -> None:
         with pytest.raises(StatusError) as refused:
-            await proxy(asked("GET", "/"), Location(node, "", "10.244.1.2", port), {"n": Node()})
+            await through(asked("GET", "/"), Location(node, "", "10.244.1.2", port), {"n": Node()})
         assert refused.value.code == 503
         assert refused.value.message.startswith(f"error trying to reach service: {why}")
 

@@ -20,6 +20,8 @@ from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.authz.reconcile import reconciled
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.strategy import STRATEGY as CSR_STRATEGY
+from lifecycle.apiserver.registry.rest.update import before_update
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
@@ -348,6 +350,15 @@ def test_a_signing_request_says_who_asked() -> None:
     assert "system:authenticated" in made["spec"]["groups"]
     assert made["status"] == {}
     assert refusal.endswith('spec.request: Invalid value: "bm9uc2Vuc2U=": PEM block type must be CERTIFICATE REQUEST')
+
+
+def test_a_write_of_a_requests_status_or_approval_changes_its_annotations_and_not_its_spec() -> None:
+    for subresource in ("status", "approval"):
+        old = {"metadata": {"name": "c"}, "spec": {"signerName": "a"}}
+        new: Object = {"metadata": {"name": "c", "annotations": {"patched": "true"}}, "spec": {"signerName": "b"}}
+        before_update(CSR_STRATEGY, new, old, subresource)
+        assert new["metadata"]["annotations"] == {"patched": "true"}
+        assert new["spec"] == {"signerName": "a"}
 
 
 def test_a_change_can_raise_warnings_too() -> None:

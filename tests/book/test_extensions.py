@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
+from docutils.utils import new_document
+from sphinx import addnodes
 
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from first_use import pattern_of, terms_of
-from repository import web_address
+from first_use import link_first_uses, pattern_of, terms_of
+from repository import tell, web_address
 from upstream_index import symbols_after
 
 GLOSSARY = (ROOT / "book" / "glossary.md").read_text()
@@ -49,6 +52,30 @@ def test_a_term_is_a_whole_word(sentence: str, term: str | None) -> None:
     assert pattern_of([]) is None
 
 
+def _links(*paragraphs: nodes.paragraph) -> list[str]:
+    """The terms that a page of these paragraphs links."""
+    page = new_document("page")
+    page.extend(paragraphs)
+    pattern = pattern_of(["watch cache", "condition", "watch"])
+    assert pattern is not None
+    link_first_uses(page, pattern, "page")
+    return [link["reftarget"] for link in page.findall(addnodes.pending_xref)]
+
+
+def test_a_term_is_linked_where_a_page_uses_it_first() -> None:
+    one, two = nodes.paragraph("", "a watch and a condition"), nodes.paragraph("", "one more watch, a watch cache")
+    assert _links(one, two) == ["watch", "condition", "watch cache"]
+
+
+def test_a_word_in_another_meaning_is_not_linked_nor_is_the_heading_of_a_card() -> None:
+    plain = nodes.paragraph("", "on ")
+    plain += nodes.inline("", "condition", classes=["plain"])
+    later = nodes.paragraph("", "the condition, and a watch")
+    card = nodes.paragraph("", "watch", classes=["sd-card-title"])
+    assert _links(plain, later, card) == ["watch"]
+    assert _links(card) == []
+
+
 def test_the_names_in_brackets_after_a_file_are_its_symbols() -> None:
     line = nodes.paragraph()
     file, other = nodes.reference("", "binder.go"), nodes.reference("", "other.go")
@@ -70,3 +97,19 @@ def test_the_names_in_brackets_after_a_file_are_its_symbols() -> None:
 )
 def test_a_page_is_edited_where_the_clone_came_from(remote: str, address: str) -> None:
     assert web_address(remote) == address
+
+
+@pytest.mark.parametrize(
+    ("said", "site"),
+    [(None, ""), ("https://example.org/book", "https://example.org/book/"), ("https://e.org/", "https://e.org/")],
+)
+def test_a_card_names_the_address_at_which_the_site_is_published(
+    monkeypatch: pytest.MonkeyPatch, said: str | None, site: str
+) -> None:
+    if said is None:
+        monkeypatch.delenv("BOOK_SITE", raising=False)
+    else:
+        monkeypatch.setenv("BOOK_SITE", said)
+    config = SimpleNamespace(html_context={}, ogp_site_url=None)
+    tell(SimpleNamespace(confdir=str(ROOT)), config)
+    assert config.ogp_site_url == site

@@ -118,7 +118,7 @@ def test_records_of_pulls_are_kept_in_memory() -> None:
 
 def test_what_the_recording_does_not_have() -> None:
     assert "No pod of the recording has a pull secret" in PAGES["image-pull-secrets"]
-    assert "No recorded pod had a claim to a disk" in re.sub(r"\s+", " ", PAGES["volumes"])
+    assert "No recorded pod had a PersistentVolumeClaim" in re.sub(r"\s+", " ", PAGES["volumes"])
     assert "No recorded pod was refused by its kubelet" in PAGES["admission-and-cgroups"]
     pods = [pod for versions in recorded(open_recording()).statuses.values() for pod in versions]
     assert len(pods) > 100

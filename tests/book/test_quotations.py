@@ -77,3 +77,17 @@ def test_no_quotation_is_a_wall(chapter: Path) -> None:
         if len(lines) > 30:
             walls.append((options.split()[1], len(lines)))
     assert walls == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_after_a_quotation_stands_what_to_notice(chapter: Path) -> None:
+    """Two that stand together are walked through together."""
+    text = chapter.read_text()
+    quotes = list(re.finditer(QUOTATION.pattern + r"```\n\s*", text, re.M))
+    silent = [
+        quote[2].split()[1:2]
+        for quote in quotes
+        if not text.startswith("```{literalinclude}", quote.end()) and re.match(r"```|#|:::|\Z", text[quote.end() :])
+    ]
+    assert len(quotes) == len(QUOTATION.findall(text))
+    assert silent == []

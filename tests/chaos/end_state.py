@@ -7,6 +7,10 @@ following, and that is all:
 - *on the way*: how many old ReplicaSets and ControllerRevisions there are, their numbers, how often a replica set was scaled (its
   generation), and how many pods of a Job failed. A controller that was away while a template came and went never saw it.
 - *restarts*, if a kubelet was killed: the next one finds a container that was created and not started, and tries another.
+- *finished pods of a Job*, if a kubelet was killed: a node that nobody hears from for minutes loses all its pods, also those
+  that have nothing left to do (upstream: `tainteviction`, which asks for no phase). The Job has counted them.
+- *endpoints of finished pods*: that a pod is no longer ready wakes the controller, that it has finished does not (upstream:
+  `podEndpointsChanged`). So whether such an endpoint is still listed, not ready, depends on which of the two it saw.
 """
 
 from __future__ import annotations
@@ -42,12 +46,17 @@ def latest(history: History, rows: tuple[str, ...] = ()) -> dict[str, Object]:
     return objects
 
 
-def end_state(history: History, *, restarts: bool = True) -> dict[str, Any]:
-    """By key, what must be the same. Pods without names of their own are counted, by what they look like."""
+def end_state(history: History, *, killed: bool = False) -> dict[str, Any]:
+    """By key, what must be the same. Pods without names of their own are counted, by what they look like. `killed`: a kubelet was."""
     state: dict[str, Any] = {}
     pods: Counter[str] = Counter()
     objects = latest(history)
     names = {obj["metadata"]["uid"]: key for key, obj in objects.items()}
+    finished = {
+        obj["metadata"]["uid"]
+        for key, obj in objects.items()
+        if key.startswith("pods ") and obj["status"].get("phase") in TERMINAL
+    }
     for key, obj in objects.items():
         row, owner = key.split()[0], controller_of(obj)
         if row == "replicasets.apps":
@@ -60,17 +69,22 @@ def end_state(history: History, *, restarts: bool = True) -> dict[str, Any]:
             look = {
                 "phase": obj["status"].get("phase"),
                 "ready": is_ready(obj),
-                "restarts": [each["restartCount"] if restarts else 0 for _, each in containers(obj)],
+                "restarts": [0 if killed else each["restartCount"] for _, each in containers(obj)],
                 "template": (obj["metadata"].get("annotations") or {}).get("template"),
             }
             by_name = owner is None or owner["kind"] == "StatefulSet"
-            if owner is not None and owner["kind"] == "Job" and look["phase"] == "Failed":
+            by_chance = ("Failed", "Succeeded") if killed else ("Failed",)
+            if owner is not None and owner["kind"] == "Job" and look["phase"] in by_chance:
                 continue
             pods[f"{key if by_name else 'pods of'} {names.get(_uid(owner), owner and owner['name'])} {look}"] += 1
         elif row == "services":
             state[key] = {name: value for name, value in obj["spec"].items() if not name.startswith("clusterIP")}
         elif row == "endpointslices.discovery.k8s.io" and obj["addressType"] == "IPv4" and owner is not None:
-            ends = Counter(str(each.get("conditions")) for each in obj.get("endpoints") or ())
+            ends = Counter(
+                str(each.get("conditions"))
+                for each in obj.get("endpoints") or ()
+                if (each.get("targetRef") or {}).get("uid") not in finished
+            )
             name = f"endpoints of {owner['name']}"
             state[name] = state.get(name, Counter()) + ends
         elif row == "poddisruptionbudgets.policy":

@@ -141,7 +141,7 @@ def judge(scenario: Scenario) -> list[str]:
     if scenario.faults:
         stormy = play(scenario)
         problems += stormy.problems
-        states = [end_state.end_state(each.history, restarts=not killed) for each in (calm, stormy)]
+        states = [end_state.end_state(each.history, killed=killed) for each in (calm, stormy)]
         differences = end_state.differences(*states)
         problems += [f"end state: {line}" for line in differences]
         problems += end_state.more(stormy.tasks, calm.tasks, "tasks left:")

@@ -229,6 +229,14 @@ def test_claims_says_how_many_nobody_checks():
     assert claims == checked + read > 10
 
 
+def test_claims_that_are_only_read_in_source_are_those_that_the_summary_counts():
+    result = run("claims", "--stage", "informers", "--unchecked")
+    assert result.exit_code == 0, result.output
+    shown = result.stdout.count("(read")
+    assert shown > 0
+    assert f", {shown} read in source, 0 contradicted" in " ".join(result.stdout.split())
+
+
 def test_claims_refuses_an_unknown_stage():
     assert "there are: " in refused(run("claims", "--stage", "nope"))
 

@@ -1,6 +1,7 @@
 """The table shows disagreement openly, in every rendering."""
 
 import json
+import re
 
 from lifecycle.compare import AgreementTable, compare, compare_recordings
 from lifecycle.inspector import open_recording
@@ -112,3 +113,39 @@ def test_a_difference_in_a_given_answer_is_one_all_the_same():
     assert [question for question, _ in table.unexplained] == ["s: GET /c"]
     assert not table.equal
     assert [row.input for row in table.opening_rows()] == ["GET /c"]
+
+
+def test_words_stay_whole_in_columns_for_which_there_is_room():
+    def may_break(*inputs: str) -> list[bool]:
+        table = AgreementTable("t", "a", "b")
+        for question in inputs:
+            table.add("kubelet", question, "UnexpectedAdmissionError", "UnexpectedAdmissionError", compare(1, 1))
+        cells = re.findall(r'<td style="([^"]*)">[^<]', table._repr_html_())
+        return ["overflow-wrap:normal" not in style for style in cells[-4:]]
+
+    assert may_break("a short name") == [False, False, False, False]
+    path = "/apis/apps/v1/namespaces/default/deployments/nginx"
+    assert may_break("a short name", path) == [False, True, False, False]
+    assert may_break(path[:30]) == [False, True, False, False]
+
+
+def test_the_two_answers_are_broken_alike():
+    table = AgreementTable("t", "a", "b")
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    table.add("kubectl", "a body", path, path, compare(1, 1))
+    cells = re.findall(r'<td style="([^"]*)">[^<]', table._repr_html_())
+    assert ["overflow-wrap:normal" in style for style in cells[-4:]] == [True, True, False, False]
+
+
+def test_a_path_gives_way_to_short_answers_whose_columns_are_wider_than_they():
+    table = AgreementTable("t", "a", "b")
+    table.add("a node", "PATCH /api/v1/namespaces/resize/pods/burst/status", "200", "200", compare(1, 1))
+    cells = re.findall(r'<td style="([^"]*)">[^<]', table._repr_html_())
+    assert ["overflow-wrap:normal" in style for style in cells[-4:]] == [True, False, True, True]
+
+
+def test_code_in_a_headline_is_code_on_a_page_and_plain_in_a_terminal():
+    table = AgreementTable("t", "a", "b", opening=lambda table: "`dig <name>` was asked; a lone ` stays")
+    table.add("s", "GET /a", "", "", compare(1, 1))
+    assert "<code>dig &lt;name&gt;</code> was asked; a lone ` stays" in table._repr_html_()
+    assert table.headline == "`dig <name>` was asked; a lone ` stays"

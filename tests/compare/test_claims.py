@@ -79,6 +79,26 @@ def test_a_claim_that_is_partly_true_wants_both_halves():
     assert str(matrix.cells[both.id, "rebuilt"]) == "partly ✓ both seen"
 
 
+def test_who_wants_only_the_unchecked_asks_what_is_rebuilt_about_nothing_else_and_hears_how_far_it_is():
+    ledger = claims.load_claims(LEDGER)
+    seen, unseen = [claim for claim in ledger if claim.verdicts["v1.36"] == "holds"][:2]
+    asked: list[str] = []
+    claims.check(seen.id)(lambda cluster: True)
+    for claim in seen, unseen:
+        claims.rebuilt(claim.id)(lambda claim=claim: asked.append(claim.id) or True)
+    heard: list[tuple[str, int]] = []
+
+    def told(what, some):
+        heard.append((what, len(some)))
+        return some
+
+    matrix = claims.ClaimsMatrix(ledger, {"v1.36": "new"}, unchecked=True, told=told)
+    assert asked == [unseen.id]
+    assert heard == [("recordings and programs", 292), ("what is rebuilt", 291)]
+    assert matrix.__rich__().row_count == 291
+    assert matrix.summary.startswith("292 claims: 1 checked")
+
+
 def test_what_programs_answered_is_evidence_of_their_version(tmp_path):
     ledger = claims.load_claims(LEDGER)
     held, silent = [claim for claim in ledger if claim.verdicts["v1.36"] == claim.verdicts["v1.20"] == "holds"][:2]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from conformance.images import AGNHOST, BUSYBOX, NGINX, PAUSE, fill, tools
+from conformance.effective_uid import effective_uid_program
+from conformance.images import AGNHOST, BUSYBOX, DEMOS, NGINX, NONEWPRIVS, PAUSE, fill, tools, without_nc
 from conformance.suite import SuiteError, find_programs
 
 from lifecycle.cri.images.library import ImageLibrary
-from lifecycle.cri.images.small_images import find_busybox
+from lifecycle.cri.images.small_images import find_busybox, shell_files
 from tests.conftest import unavailable
 
 
@@ -21,11 +24,9 @@ def test_each_name_has_an_image(tmp_path: Path) -> None:
     assert busybox is not None
     program = tmp_path / "agnhost"
     shutil.copyfile(busybox, program)
-    drafts = tmp_path / "drafts"
-    drafts.mkdir()
     library = ImageLibrary(tmp_path / "images")
-    names = fill(library, program, drafts)
-    assert set(names) == {*AGNHOST, *BUSYBOX, *NGINX, *PAUSE}
+    names = fill(library, program)
+    assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *NGINX, *NONEWPRIVS, *PAUSE}
     assert set(library.names()) == set(names)
 
 
@@ -36,6 +37,38 @@ def test_a_tool_brings_the_libraries_that_it_needs() -> None:
     assert any("libc.so" in path for path in found)
     assert any("ld-linux" in path for path in found), "the loader itself"
     assert all(path.startswith("/") and file.exists() for path, file in found.items())
+
+
+def test_the_shell_takes_the_nc_that_stands_in_the_path(tmp_path: Path) -> None:
+    busybox = find_busybox()
+    if busybox is None:
+        unavailable("no static busybox (Debian: busybox-static)")
+    assert busybox is not None
+    files = without_nc(shell_files(busybox))
+    assert not [path for path in files if path.endswith("/nc")]
+    program = tmp_path / "busybox"
+    program.write_bytes(files["bin/busybox"].content)
+    other = tmp_path / "nc"
+    other.write_text("#!/bin/sh\necho the other $1\n")
+    for path in (program, other):
+        path.chmod(0o755)
+    said = subprocess.run(
+        [program, "sh", "-c", "nc -u; basename /a/b; netstat --help 2>&1 | head -n 1"],
+        env={"PATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert said.splitlines()[:2] == ["the other -u", "b"]
+    assert "BusyBox" in said  # its neighbour in the table is still found
+
+
+def test_a_program_that_says_as_whom_it_runs(tmp_path: Path) -> None:
+    program = tmp_path / "nnp"
+    program.write_bytes(effective_uid_program())
+    program.chmod(0o755)
+    said = subprocess.run([program], check=True, capture_output=True).stdout
+    assert said == b"Effective uid: %d\n" % os.geteuid()
 
 
 def test_what_is_missing_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
-from conformance.results import LONGEST, by_area, keep, read, results_of
+import pytest
+from conformance.results import LONGEST, by_area, keep, read, results_of, words_pattern
 
 
 def spec(name: str, state: str, *, area: str = "sig-node", message: str = "", kind: str = "It") -> dict[str, Any]:
@@ -64,3 +66,15 @@ def test_a_run_of_some_replaces_those_and_leaves_the_rest(tmp_path: Path) -> Non
     ]
     assert by_area(read("hollow", kept)) == {"sig-node": (0, 1)}
     assert read("containerd", kept) == []
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "Pods [It] should be updated [NodeConformance] [Conformance]",
+        "Pods should be updated",
+    ],
+)
+def test_a_kept_name_finds_its_test_whatever_marks_stand_in_it(whole: str) -> None:
+    assert re.search(words_pattern("Pods should be updated"), whole)
+    assert not re.search(words_pattern("Pods should be update.d"), whole)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from small_cluster import PODS, SmallCluster, small_cluster
+from tests.controllers.small_cluster import PODS, SmallCluster, small_cluster
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource

@@ -91,3 +91,9 @@ def test_controllers_can_be_chosen() -> None:
     assert is_enabled("deployment-controller", ["deployment-controller"])
     assert not is_enabled("replicaset-controller", ["deployment-controller"])
     assert "replicaset-controller" in CONTROLLERS
+
+
+def test_the_first_word_about_a_controller_decides() -> None:
+    assert not is_enabled("job-controller", "-job-controller,job-controller")
+    assert is_enabled("job-controller", "job-controller,-job-controller")
+    assert not is_enabled("job-controller", "-job-controller,*")

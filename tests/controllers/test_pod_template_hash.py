@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.fnv import fnv32, fnv32a, fnv64
 from lifecycle.api.wire import Object
-from lifecycle.controllers.fnv import fnv32, fnv32a
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.pod_template_hash import compute_hash
 
@@ -74,3 +74,5 @@ def test_fnv() -> None:
     assert fnv32(b"") == 0x811C9DC5
     assert fnv32(b"foobar") == 0x31F0B262
     assert fnv32(b"bar", fnv32(b"foo")) == fnv32(b"foobar")
+    assert fnv64(b"") == 0xCBF29CE484222325
+    assert fnv64(b"foobar") == 0x340D8765A4DDA9C2

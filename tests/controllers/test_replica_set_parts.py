@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import RetryError
 from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.expectations import ControllerExpectations
-from lifecycle.controllers.keyed_worker import RetryError
 from lifecycle.controllers.pod_control import pods_prefix
 from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch
 from lifecycle.controllers.replicaset.status import calculate_status

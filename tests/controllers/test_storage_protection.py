@@ -11,10 +11,11 @@ from tests.controllers.small_cluster import NAMESPACES, PODS, SmallCluster, smal
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.controllers.storageprotection.protection_controllers import pod_uses_claim
+from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from lifecycle.controllers.storageprotection.protection_controllers import classes_named_by, pod_uses_claim
 
 CLAIMS, VOLUMES = resource("persistentvolumeclaims"), resource("persistentvolumes")
+CLASSES = resource("volumeattributesclasses.storage.k8s.io")
 
 
 def claim(name: str) -> Object:
@@ -102,6 +103,42 @@ def test_a_volume_stays_while_it_is_bound() -> None:
             assert not (await cluster.client.list(VOLUMES)).get("items")
 
     run_virtual(main())
+
+
+def test_a_volume_attributes_class_stays_while_a_claim_names_it() -> None:
+    async def main() -> None:
+        async with small_cluster(controllers="volumeattributesclass-protection-controller") as cluster:
+            kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "driverName": "example.com"}
+            for name in ("gold", "unused"):
+                body = {**kind, "metadata": {"name": name}, "parameters": {"speed": "1"}}
+                await cluster.client.create(CLASSES, body)
+            body = claim("data")
+            body["spec"]["volumeAttributesClassName"] = "gold"
+            await cluster.client.create(CLAIMS, body, "ns")
+            await asyncio.sleep(2)
+            for name in ("gold", "unused"):
+                await cluster.client.delete(CLASSES, name)
+            await asyncio.sleep(2)
+            assert [c["metadata"]["name"] for c in (await cluster.client.list(CLASSES))["items"]] == ["gold"]
+            unprotected = {"metadata": {"finalizers": None}}  # that controller does not run here
+            await cluster.client.patch(CLAIMS, "data", "ns", unprotected, patch_type=MERGE_PATCH)
+            await cluster.client.delete(CLAIMS, "data", "ns")
+            await asyncio.sleep(2)
+            assert not (await cluster.client.list(CLASSES)).get("items")
+
+    run_virtual(main())
+
+
+def test_a_claim_names_the_class_it_asks_for_has_and_is_moved_to() -> None:
+    moved = {
+        "spec": {"volumeAttributesClassName": "a"},
+        "status": {
+            "currentVolumeAttributesClassName": "b",
+            "modifyVolumeStatus": {"targetVolumeAttributesClassName": "c", "status": "InProgress"},
+        },
+    }
+    assert classes_named_by(moved) == {"a", "b", "c"}
+    assert classes_named_by({"spec": {"volumeAttributesClassName": ""}}) == set()
 
 
 def test_a_namespace_with_a_claim_can_be_deleted() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.conftest import unavailable
@@ -16,29 +17,43 @@ from tests.loopback import free_ports
 
 
 class RealEtcd:
-    """One etcd. `start()` and `kill()` may be called again and again; data and address stay. `options` are more of its flags."""
+    """One etcd. `start()` and `kill()` may be called again and again; data and address stay. `options` are more of its flags.
 
-    def __init__(self, directory: Path, *options: str) -> None:
+    `number` is its place among the members whose ports for peers are given: by itself, it is the only one.
+    """
+
+    def __init__(self, directory: Path, *options: str, number: int = 0, peers: Sequence[int] = ()) -> None:
         binary = shutil.which("etcd")
         if binary is None:
             unavailable("etcd is not installed (Debian: etcd-server)")
         assert binary is not None
-        client, peer = free_ports(2)
+        client, *other = free_ports(1 if peers else 2)
         self.url = f"http://127.0.0.1:{client}"
-        self._log = directory / "etcd.log"
-        peers = f"http://127.0.0.1:{peer}"
+        self._log = directory / f"etcd{number or ''}.log"
+        members = [f"http://127.0.0.1:{port}" for port in peers or other]
+        cluster = ",".join(f"test{place}={member}" for place, member in enumerate(members))
         self._command = [
-            binary, "--name=test", f"--data-dir={directory / 'data'}", "--log-level=error", "--logger=zap",
+            binary, f"--name=test{number}", f"--data-dir={directory / f'data{number or str()}'}",
+            "--log-level=error", "--logger=zap",
             f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
-            f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}", f"--initial-cluster=test={peers}",
+            f"--listen-peer-urls={members[number]}", f"--initial-advertise-peer-urls={members[number]}",
+            f"--initial-cluster={cluster}",
             "--heartbeat-interval=20", "--election-timeout=200", *options,
         ]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Returns when it serves."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start it, and do not wait: a member serves only beside others."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+
+    def wait(self) -> None:
+        """Until it serves."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/health", timeout=1) as answer:
@@ -53,6 +68,16 @@ class RealEtcd:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def pause(self) -> None:
+        """SIGSTOP: it hears and says nothing, and will not know how long that was."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
 
 @contextlib.contextmanager

@@ -60,6 +60,18 @@ def test_errors_are_in_etcds_words(error: Exception, text: str) -> None:
         ({"error": {"message": "etcdserver: request is too large", "grpc_code": 3}}, RequestTooLargeError, None),
         ({"error": {"grpc_code": 3}}, StoreError, ""),
         ({}, StoreError, "etcdserver: unknown error"),
+        ({"error": "etcdserver: request timed out", "code": 14}, UnavailableError, "etcdserver: request timed out"),
+        ({"message": "etcdserver: leader changed", "code": 14}, UnavailableError, "etcdserver: leader changed"),
+        (
+            {"error": {"message": "context deadline exceeded", "grpc_code": 4}},
+            UnavailableError,
+            "context deadline exceeded",
+        ),
+        (
+            {"error": "etcdserver: duplicate key given in txn request", "code": 3},
+            StoreError,
+            "etcdserver: duplicate key given in txn request",
+        ),
     ],
 )
 def test_an_error_is_known_wherever_a_version_of_etcd_puts_its_message(

@@ -12,7 +12,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.prefixed import PrefixedStore
 from lifecycle.etcd.sqlite import SQLiteStore
-from lifecycle.etcd.store import CompactedError, Event
+from lifecycle.etcd.store import Bell, CompactedError, Event
 
 
 @pytest.mark.parametrize("prefix", ["book", "", "/"])
@@ -110,3 +110,15 @@ def test_what_was_compacted_cannot_be_read_or_watched(kind: str, tmp_path: Path)
         await store.close()
 
     asyncio.run(main())
+
+
+def test_a_watch_rings_the_bells_of_whoever_reads() -> None:
+    async def main() -> None:
+        store = PrefixedStore(MemoryStore(), "/book")
+        watch, bell = store.watch("/registry/pods/", "/registry/pods0"), Bell()
+        watch.bells = [bell]
+        await store.put("/registry/pods/a", b"1")
+        assert bell.count() == 1
+        await watch.close()
+
+    run_virtual(main())

@@ -68,6 +68,12 @@ def test_an_attempt_that_hangs_is_stopped_and_after_three_times_left_alone(monke
     assert len(table.rows[0].comparison.differences) == 100
 
 
+def test_where_there_is_no_alarm_an_attempt_is_graded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a browser tab, which has the signal and nobody who would send it."""
+    monkeypatch.delattr("signal.setitimer", raising=False)
+    assert grade(exercise_of(Case("g", "one", 2, lambda a: a(1))), lambda n: n + 1).equal
+
+
 def test_an_attempt_that_changes_its_input_is_told_so() -> None:
     shared = {"items": [1]}
 

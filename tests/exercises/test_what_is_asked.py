@@ -25,7 +25,7 @@ ASKED: dict[str, tuple[str, tuple[str, ...], dict[str, int]]] = {
         {"one rule": 14, "generated": 200},
     ),
     "kubeconfig-merge": (
-        "Merging kubeconfig files", ("kubeconfig",), {"2 files": 57, "1 file": 48, "3 files": 15, "paths": 2, "preferences": 2},
+        "Merging kubeconfig files", ("kubeconfig",), {"1 file": 45, "2 files": 54, "3 files": 21, "paths": 2, "preferences": 2},
     ),
     "token-bucket": (
         "The client's allowance", ("the-request-on-the-wire", "throttling"),

@@ -80,6 +80,7 @@ def test_a_mistake_is_one_line(
     (tmp_path / "broken.py").write_text("def thing(:\n")
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # as `check` does, and does not take back
     done = CliRunner().invoke(main, words)
     assert done.exit_code == code, done.output
     assert isinstance(done.exception, SystemExit)

@@ -78,3 +78,13 @@ def test_colours_are_legible_on_black_and_on_white():
         luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
         assert (1.05 / (luminance + 0.05)) > 2.9, colour
         assert ((luminance + 0.05) / 0.05) > 2.9, colour
+
+
+def test_every_row_of_a_timeline_has_its_bars_within_the_picture(recorded):
+    for figure in (timeline.draw(recorded), timeline.draw_side_by_side([recorded, recorded])):
+        for axes in figure.axes:
+            top, bottom = axes.get_ylim()[1], axes.get_ylim()[0]
+            assert len(axes.collections) == len(recorded.rows())
+            for number, bars in enumerate(axes.collections):
+                heights = [y for path in bars.get_paths() for y in path.vertices[:, 1]]
+                assert top <= min(heights) <= number <= max(heights) <= bottom, "the first row stands on top"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from lifecycle.api.tracing import Span
-from lifecycle.figures import bars, form, namespaces, path_parts, revisions, roles, stages, weights
+from lifecycle.figures import bars, form, namespaces, path_parts, revisions, roles, stages, verdicts, weights
 from lifecycle.figures.picture import INK, Picture
 
 
@@ -33,6 +34,17 @@ def test_a_bar_is_as_long_as_its_number_and_the_marked_one_stands_out() -> None:
     assert words(figure) == ["3", "0", "40"]
     assert figure.axes[0].get_xlabel() == "things"
     assert figure.axes[0].yaxis_inverted()  # the first on top
+
+
+def test_the_meaning_of_the_colours_stands_clear_of_the_bars_of_verdicts() -> None:
+    counts = Counter(dict.fromkeys(verdicts.COLOURS, 30))
+    figure = verdicts.draw_verdicts({"one": counts, "another": counts})
+    [legend] = figure.legends
+    figure.canvas.draw()
+    assert [text.get_text() for text in legend.get_texts()] == list(verdicts.COLOURS)
+    bars_drawn = [bar.get_window_extent() for bar in boxes(figure) if bar.get_width()]
+    assert len(bars_drawn) == 2 * len(verdicts.COLOURS)
+    assert not any(bar.overlaps(legend.get_window_extent()) for bar in bars_drawn)
 
 
 def test_revisions_stand_in_the_lane_of_their_key_and_what_a_watch_was_told_is_coloured() -> None:

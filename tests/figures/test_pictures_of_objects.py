@@ -43,6 +43,17 @@ def test_boxes_stand_below_their_heading_and_arrows_lead_to_the_right() -> None:
         draw_columns(("x",), ([one],), [(one, Box("four"))])
 
 
+def test_a_line_that_is_longer_than_its_box_is_set_smaller() -> None:
+    short, long = Box("a", ("pods",)), Box("b", ("get, list, watch, create, update, patch, delete: deployments",))
+    axes = draw_columns(("x", "y"), ([short], [long]), [(short, long)], width=5.0).axes[0]
+    sizes = {text.get_text(): text.get_size() for text in axes.texts}
+    assert sizes["pods"] == 8.5
+    [box] = [box for box in boxes(axes.figure) if box.get_x() > 0]
+    [text] = [text for text in axes.texts if text.get_text() == long.lines[0]]
+    axes.figure.canvas.draw()
+    assert text.get_window_extent().width < box.get_window_extent().width
+
+
 def a_role(kind: str, name: str, namespace: str = "") -> Object:
     rule = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "create"]}
     return {

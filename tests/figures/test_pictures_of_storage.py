@@ -50,6 +50,13 @@ def test_a_message_goes_from_its_sender_to_its_receiver_and_a_refusal_is_dashed(
         exchanges.draw_exchanges(["Ann"], [Message("Ann", "Cyd", "hello")])
 
 
+def test_words_stand_beside_the_line_of_a_party_that_a_message_passes() -> None:
+    talk = [Message("Ann", "Bob", "there"), Message("Bob", "Ann", "back"), Message("Ann", "store", "near")]
+    figure = exchanges.draw_exchanges(["Ann", "store", "Bob"], talk)
+    places = {text.get_text(): text.get_position()[0] for text in figure.axes[0].texts}
+    assert (places["there"], places["back"], places["near"]) == (0.5, 1.5, 0.5)
+
+
 def test_a_field_has_the_colours_of_all_its_owners_and_its_value_once() -> None:
     moments = [
         ("first", owned({"x": "1", "y": "2"}, ann="x y")),
@@ -90,6 +97,8 @@ def test_every_reader_has_an_arrow_and_the_source_has_one() -> None:
     assert from_etcd[0] < to_cache[0] < out[0][0][0]
     assert len({begin for begin, _ in out}) == 1
     assert [end[1] for _, end in out] == [0, 1, 2]
+    bold = [text.get_text() for text in figure.axes[0].texts if text.get_weight() == "bold"]
+    assert bold == ["etcd", "cache", "a", "b", "c"], "the first line of a box is its name"
 
 
 def test_what_was_asked_and_what_was_answered_stand_at_their_revisions() -> None:

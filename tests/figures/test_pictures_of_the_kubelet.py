@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.figures import pod_lifecycle
+from lifecycle.figures import node_decisions, pod_lifecycle
 from lifecycle.figures.cgroup_tree import draw_cgroup_tree
 from lifecycle.figures.knocks import draw_knocks
 from lifecycle.figures.looks import draw_looks
@@ -35,6 +35,11 @@ def written(svg: str, text: str) -> int:
             pod_lifecycle.draw_status_makers,
             ["the spec", "the runtime", "the probes", "failures", "status manager", "API server"],
         ),
+        (node_decisions.draw_present_image, ["a pod", "pull record", "use it", "registry", "yes", "no"]),
+        (node_decisions.draw_exclusive_cpus, ["Guaranteed?", "a whole number?", "shared pool", "refused", "its own"]),
+        (node_decisions.draw_resize_order, ["it grows", "wider frame", "less, first", "it shrinks", "narrower frame"]),
+        (pod_lifecycle.draw_disk, ["controller", "Node status", "volumesAttached", "kubelet", "nginx"]),
+        (pod_lifecycle.draw_deleted, ["deletion", "kubelet", "nginx", "controller", "kube-proxies", "a visitor"]),
         (pod_lifecycle.draw_pull_secret, ["Secret", "kubelet", "registry", "pull record", "container"]),
     ],
 )

@@ -44,3 +44,7 @@ def test_the_change_is_shown_with_what_it_stands_in_and_the_rest_is_counted():
 
 def test_the_owner_stands_behind_a_changed_field():
     assert [owner.get_text() for owner in soup().select(".owner")] == ["kube-scheduler"]
+
+
+def test_the_word_about_opening_can_be_left_out_on_paper():
+    assert soup().select_one("p .to-open").get_text() == "Open one to see what it wrote."

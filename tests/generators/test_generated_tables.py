@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from generators.go_source import PACKAGES, STAGING
 
-from generators import cri, likeness, policy, protobuf, published, step_times, types
+from generators import cri, likeness, policy, protobuf, published, served_version, step_times, types
 from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.cluster import like
 from tests.conftest import RECORDINGS
@@ -202,6 +202,11 @@ def test_a_recording_with_openapi_documents_brings_its_own(tmp_path: Path) -> No
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         assert [name for name in archive.namelist() if name.startswith("openapi/")] == ["openapi/apis/apps/v1.json"]
         assert archive.read("openapi/apis/apps/v1.json") == b"{}"
+
+
+def test_what_an_older_kubernetes_served_is_what_the_recording_lists() -> None:
+    table = (SRC / "apiserver/emulation/v1.20.2.tsv").read_bytes()
+    assert served_version.generate(RECORDINGS / "bare-1.20.2") == table
 
 
 def test_what_like_kind_plants_is_what_the_recording_lists() -> None:

@@ -117,6 +117,13 @@ delete pods
 delete pod nope
 expose deploy web --dry-run=client -o yaml
 foo
+inspect pods
+LIST
+rm pod x
+a
+s
+co
+stats
 get pods --kubeconfig=/nonexistent
 config current-context
 config get-contexts
@@ -126,7 +133,14 @@ config view
 
 @pytest.fixture(scope="module")
 def looked(both: Both) -> Mapping[str, Future[Answer]]:
+    """What other files' tests have deleted without waiting for its end is gone before."""
+    for line in both.ours(f"get pods -A -o jsonpath='{LEAVING}'")[1].splitlines():
+        assert both.ours(f"wait --for=delete --namespace {line}")[0] == 0
     return both.ahead(READ)
+
+
+LEAVING = r'{range .items[?(@.metadata.deletionTimestamp)]}{.metadata.namespace} pod/{.metadata.name}{"\n"}{end}'
+"""Arguments of `wait` for each pod that is on its way out."""
 
 
 @pytest.mark.parametrize("line", READ)

@@ -339,6 +339,18 @@ def test_server_side_apply_sends_the_configuration_as_it_is(tmp_path):
     )
 
 
+def test_a_three_way_patch_names_the_keys_to_keep_of_what_excludes_each_other():
+    schema = schema_for("apps/v1", "Deployment").child("spec")
+    rolling, recreate = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}, {"type": "Recreate"}
+    patch = three_way_merge_patch({"strategy": rolling}, {"strategy": recreate}, {"strategy": rolling}, schema)
+    assert patch == {"strategy": {"$retainKeys": ["type"], "type": "Recreate", "rollingUpdate": None}}
+    assert three_way_merge_patch({"strategy": recreate}, {"strategy": recreate}, {"strategy": recreate}, schema) == {}
+    pod = schema_for("v1", "Pod").child("spec")
+    before, after = {"name": "v", "emptyDir": {}}, {"name": "v", "hostPath": {"path": "/a"}}
+    patch = three_way_merge_patch({"volumes": [before]}, {"volumes": [after]}, {"volumes": [before]}, pod)
+    assert patch["volumes"] == [{**after, "$retainKeys": ["hostPath", "name"], "emptyDir": None}]
+
+
 def test_a_three_way_patch_leaves_what_others_set():
     schema = schema_for("apps/v1", "Deployment")
 
@@ -354,6 +366,17 @@ def test_a_three_way_patch_leaves_what_others_set():
     result = strategic_merge_patch(current, patch, schema)
     assert result == spec({"name": "a", "image": "2", "tty": True}, {"name": "injected"}, paused=True)
     assert three_way_merge_patch(modified, modified, result, schema) == {}
+
+
+def test_what_this_kubectl_cannot_do_is_said_and_nothing_is_created():
+    for line in ("run x -it --rm --image=busybox -- sh", "run x --attach --image=busybox"):
+        code, out, err, server = kubectl(line)
+        assert (code, out, server.asked()) == (1, "", [])
+        assert err.startswith("error: this kubectl cannot attach to a container, so nothing was created;")
+    assert kubectl("run x --stdin --attach=false --image=busybox")[:2] == (0, "pod/x created\n")
+    code, out, err, server = kubectl("attach x")
+    assert (code, out, server.asked()) == (1, "", [])
+    assert err == "error: attach: Kubernetes' kubectl has this command, this one does not\n"
 
 
 def test_unknown_commands():

@@ -84,3 +84,12 @@ def test_what_cannot_be_loaded(tmp_path):
     with pytest.raises(CommandError, match="no such file or directory"):
         load([tmp_path / "nope"], explicit=True)
     assert load([tmp_path / "nope"]) == empty_config()
+
+
+def test_a_preference_that_is_false_is_as_good_as_none(tmp_path: Path) -> None:
+    """A real kubectl merges so: what is not set in Go says nothing."""
+    files = []
+    for number, colors in enumerate((False, True, False)):
+        files.append(tmp_path / str(number))
+        files[-1].write_text(f"apiVersion: v1\nkind: Config\npreferences: {{colors: {str(colors).lower()}}}\n")
+    assert load(files)["preferences"] == {"colors": True}

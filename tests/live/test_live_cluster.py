@@ -83,12 +83,21 @@ def test_a_context_that_is_not_there_is_refused(kubeconfig):
         LiveCluster("production", config_file=kubeconfig)
 
 
+STAND_INS_DIFFER = {
+    "DELETE /apis/apps/v1/namespaces/default/deployments/rec-d?propagationPolicy=Foreground": "how far its pods had come",
+    "GET /api/v1/namespaces": "which others there are",
+    "GET /api/v1/namespaces/default/configmaps/rec-a": "the namespace in the bytes of protobuf",
+    "GET /api/v1/namespaces/default/services": "`default` has the Service kubernetes",
+    "GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices": "and its slice",
+}
+"""Answers that differ in a namespace that stands in for `default`, and in what. Of kube-system, whose pods have lives of their own,
+nothing is asked."""
+
+
 def test_what_is_recorded_in_a_namespace_of_its_own_is_compared_as_if_it_were_default(connect, tmp_path, pause):
     with connect() as cluster:
         taken, table = agreement(cluster, tmp_path / "kind-lifecycle", "storage", pause)
     assert taken.stand_ins("storage") == {"lifecycle-storage": "default"}
     assert table.freedoms["a namespace made for the recording"] > 50
-    ours = [
-        row.comparison for row in table.rows if "kube-system" not in row.input
-    ]  # whose pods have lives of their own
-    assert sum(c.equal for c in ours) / sum(c.total for c in ours) > 0.93, str(table)
+    differ = {row.input for row in table.rows if not row.comparison.agrees and "kube-system" not in row.input}
+    assert differ <= STAND_INS_DIFFER.keys(), differ

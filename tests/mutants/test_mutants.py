@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cosmic_ray.mutating import mutate_code
 from mutants.__main__ import CHECKOUT, PACKAGE, main, rooms
 from mutants.candidates import candidates, operators
 from mutants.coverage_map import CoverageMap, measure
+from mutants.grafting import graft_of
 from mutants.operators import AnswerNothing, LeaveOutCall, OtherText
 from mutants.quoted import lines_of, quoted_lines
 from mutants.sample import sample
@@ -209,6 +211,94 @@ def test_an_endless_mutant_is_noticed_by_the_clock(checkout):
     (checkout / "tests/test_toy.py").write_text("def test_endless():\n    while True: pass")
     with Workshop(checkout) as workshop:
         assert not workshop.tests_pass([str(checkout / "tests/test_toy.py")], seconds=3)
+
+
+def test_an_endless_test_is_not_waited_for_as_long_as_all_tests_together(checkout):
+    test = checkout / "tests/test_toy.py"
+    test.write_text("def test_endless():\n    while True: pass")
+    begun = time.process_time()
+    with Workshop(checkout) as workshop:
+        assert not workshop.tests_pass([str(test)], seconds=600, limits={"tests/test_toy.py::test_endless": 0.2})
+        assert not workshop.output.read_text().count("FAILED")
+    assert time.process_time() - begun < 60
+
+
+def test_a_survivor_of_those_who_were_measured_alone_costs_no_second_question(checkout):
+    """Whoever has played a scene first has run its lines; whoever asks second finds it played. Measured apart, both have."""
+    scenes = checkout / "src/lifecycle/agreements.py"
+    scenes.write_text(
+        "from functools import cache\nfrom lifecycle import toy\n@cache\ndef scene(): return toy.surge(2, 5)\n"
+    )
+    tests = checkout / "tests/test_toy.py"
+    tests.write_text(
+        "from lifecycle import agreements as a\n" + "".join(f"def test_{n}(): assert a.scene()\n" for n in "ab")
+    )
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = measure(
+        checkout / "src", ["tests"], checkout / "kept", cwd=checkout, modules=[module], loaded="lifecycle.agreements"
+    )
+    both = {f"tests/test_toy.py::test_{n}" for n in "ab"}
+    assert set(coverage.of_line(module, 12)) == both
+    assert list(coverage.tests) == [str(module)]
+    by_change = {(c.line, c.operator): c for some in candidates(module).values() for c in some}
+    asked = []
+
+    class Listening(Workshop):
+        def tests_pass(self, nodeids, seconds, limits=None):
+            asked.append(set(nodeids))
+            return super().tests_pass(nodeids, seconds, limits)
+
+    with Listening(checkout) as workshop:
+        assert not trial(by_change[12, "ReplaceBinaryOperator_Add_Sub"], workshop, coverage).noticed
+    assert asked == [both], "one or three: both are true"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "grafted"),
+    [
+        ("def f():\n    return 1\n", "def f():\n    return 2\n", True),
+        ("class A:\n    def f(self):\n        return [1]\n", "class A:\n    def f(self):\n        return []\n", True),
+        ("def f(a=1):\n    return a\n", "def f(a=2):\n    return a\n", False),
+        ("LIMIT = 1\n", "LIMIT = 2\n", False),
+        ("class A:\n    limit = 1\n", "class A:\n    limit = 2\n", False),
+        ("key = lambda: 1\n", "key = lambda: 2\n", False),
+    ],
+)
+def test_only_bodies_of_functions_are_exchanged(before, after, grafted):
+    assert (graft_of("m.py", before, after) is not None) is grafted
+
+
+def test_a_graft_breaks_what_is_loaded_and_only_in_the_fork(checkout):
+    module, test = checkout / "src/lifecycle/toy.py", checkout / "tests/test_toy.py"
+    broken = MODULE.replace("replicas + 1", "replicas + 2")
+    with Workshop(checkout, loaded="lifecycle.toy") as workshop:
+        for text, passes in ((broken, False), (MODULE.replace("is None", "== None"), True)):
+            with workshop.broken(module, text):
+                assert workshop.tests_pass([str(test)], seconds=60) is passes
+        assert "nursery" not in workshop.__dict__, "nothing was loaded again"
+        with workshop.broken(module, MODULE.replace("seen: list[str] = []", "del surge")):
+            assert not workshop.tests_pass([str(test)], seconds=60)
+        assert "nursery" in workshop.__dict__, "what runs while it is loaded has to be loaded"
+
+
+def test_what_is_not_loaded_is_loaded_broken(checkout):
+    module, test = checkout / "src/lifecycle/toy.py", checkout / "tests/test_toy.py"
+    with (
+        Workshop(checkout, loaded="wave") as workshop,
+        workshop.broken(module, MODULE.replace("replicas + 1", "replicas + 2")),
+    ):
+        assert not workshop.tests_pass([str(test)], seconds=60)
+        assert "FAILED" in workshop.who_noticed()
+        assert "nursery" in workshop.__dict__
+
+
+def test_who_noticed_is_said(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = CoverageMap({str(module): {12: ["tests/test_toy.py::test_one_more"]}}, {})
+    by_change = {(c.line, c.operator): c for some in candidates(module).values() for c in some}
+    with Workshop(checkout) as workshop:
+        outcome = trial(by_change[12, "ReplaceBinaryOperator_Add_Sub"], workshop, coverage)
+    assert outcome.by.startswith("FAILED tests/test_toy.py::test_one_more")
 
 
 def test_quoted_lines_are_those_of_the_named_function(tmp_path, checkout):

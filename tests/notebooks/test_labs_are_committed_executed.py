@@ -18,13 +18,16 @@ from tests.conftest import ROOT
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WITHOUT_LAB = frozenset(
     {
+        "conformance",
         "how-the-book-checks-itself",
+        "run-it",
         "the-articles",
         "the-journey",
+        "threat-model",
     }
 )
-"""Pages that are no stage of the journey (the way through all of them, and what is said about tests), and those that
-share the lab of another chapter.
+"""Pages that are no stage of the journey (the way through all of them, how to run it, what is said about tests and dangers), and
+those that share the lab of another chapter.
 """
 
 
@@ -78,6 +81,30 @@ def test_a_lab_is_a_page_linked_with_its_chapter_both_ways(lab: Path) -> None:
     [chapter] = [file for file in chapters_with_code() if file.stem == lab.stem]
     assert f"labs/{lab.stem}" in chapter.read_text()
     assert chapter.relative_to(ROOT).as_posix() in lab.read_text()
+
+
+def next_chapter(lab: Path) -> str | None:
+    """The chapter behind a lab in the navigation; None behind the last lab."""
+    pages = listed()
+    chapter, beside = pages[pages.index(f"labs/{lab.stem}") + 1 :][:2]
+    return chapter if beside.startswith("labs/") else None
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_ends_with_what_to_do_next(lab: Path) -> None:
+    end = notebook(lab).cells[-1].source
+    [chapter] = [file for file in chapters_with_code() if file.stem == lab.stem]
+    assert end.startswith("## What next\n")
+    lines = re.findall(r"^\$ \.venv/bin/lifecycle check .*$", end, re.MULTILINE)
+    assert len(lines) == 2
+    assert [line for line in lines if line not in chapter.read_text()] == []
+    assert f"(../{next_chapter(lab) or 'book/playground'}.md)" in end
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_says_percent(lab: Path) -> None:
+    text = lab.read_text() + (lab.parent / "solutions" / f"{lab.stem}.py").read_text()
+    assert re.findall(r"(?i)\bper cents?\b|\bpercents\b", text) == []
 
 
 def test_a_lab_stands_beside_its_chapter() -> None:

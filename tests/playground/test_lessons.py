@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,3 +46,12 @@ def test_a_lesson_shows_what_it_promises(lesson: Lesson, tmp_path: Path, monkeyp
     refused = [said["text"] for said in news["said"] if said["kind"] == "err" and said["text"] != "^C\n"]
     assert refused == []
     assert SEEN[lesson.name](news["picture"], reasons(news["events"]))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_is_told_in_whole_sentences(lesson: Lesson) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", lesson.name)
+    assert re.match(r"[A-Z]", lesson.title)
+    assert re.match(r"[A-Z`]", lesson.look)
+    assert lesson.look.endswith(".")
+    assert re.findall(r"[.,;:][A-Za-z]|  | [.,;]", lesson.look) == []

@@ -73,6 +73,15 @@ def test_a_deployment_becomes_three_running_pods_as_time_passes(page: Make) -> N
     assert {"ScalingReplicaSet", "SuccessfulCreate", "Scheduled", "Pulled", "Started"} <= set(play.events())
 
 
+def test_an_object_is_described_with_ages_of_the_pages_own_time(page: Make) -> None:
+    play = page()
+    play.enter("kubectl run web --image=nginx", wait=45)
+    told = play.enter("kubectl describe pod web")
+    assert "Status:           Running" in told
+    assert "  Normal  Scheduled  45s   default-scheduler  Successfully assigned default/web to " in told
+    assert 'pods "nope" not found' in play.enter("kubectl describe pod nope")
+
+
 def test_commands_are_answered_while_time_stands_still(page: Make) -> None:
     play = page()
     before = play.playground.now
@@ -105,6 +114,112 @@ def test_pods_have_bars_that_end_when_they_are_gone(page: Make) -> None:
         assert times == sorted(times)
         assert bar["end"] >= times[-1]
     assert play.pods() == {}
+
+
+MANIFEST = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: typed}
+data:
+  text: |
+    two "lines",
+    # and no comment
+"""
+
+
+def test_a_manifest_is_typed_together_with_its_command_and_fits_into_the_address(page: Make, tmp_path: Path) -> None:
+    play = page()
+    assert play.enter(f"kubectl apply -f - <<'EOF'\n{MANIFEST}EOF") == "configmap/typed created\n"
+    said = play.enter("kubectl get configmap typed -o jsonpath={.data.text}")
+    assert said == 'two "lines",\n# and no comment\n'
+    scenario = parse_scenario(play.playground.address(speed=1))
+    assert scenario.steps[0].line == f"kubectl apply -f - <<'EOF'\n{MANIFEST}EOF"
+
+
+def test_a_file_is_written_and_read(page: Make, tmp_path: Path) -> None:
+    play = page()
+    assert play.enter(f"cat > mine.yaml <<EOF\n{MANIFEST}EOF") == ""
+    assert "mine.yaml" in play.enter("ls").splitlines()
+    assert play.enter("cat mine.yaml") == MANIFEST
+    assert play.enter("kubectl apply -f mine.yaml") == "configmap/typed created\n"
+    assert play.enter("cat > ../outside.yaml <<EOF\nEOF") == ""
+    assert not (tmp_path.parent / "outside.yaml").exists(), "a name leads nowhere else"
+
+
+def test_a_command_that_nobody_tells_anything_reads_nothing(page: Make) -> None:
+    assert page().enter("kubectl apply -f -") == "error: no objects passed to apply\n"
+
+
+def test_what_is_too_long_is_refused_and_an_address_says_so(page: Make) -> None:
+    play = page()
+    assert play.enter("cat <<EOF\n" + "x" * 16_000 + "\nEOF") == "sh: more than 16,000 characters in one command\n"
+    assert play.playground.address(speed=1) == "nodes=3&seed=1&speed=1"
+    for _ in range(4):
+        play.enter("cat <<EOF\n" + "x" * 15_000 + "\nEOF")
+    assert play.playground.address(speed=1) == ""
+
+
+TALKS = "kubectl run talks --image=busybox -- sh -c 'while true; do echo tick; sleep 5; done'"
+
+
+def test_a_log_is_followed_until_it_is_interrupted(page: Make) -> None:
+    play = page()
+    play.enter(TALKS, 20)
+    assert set(play.enter("kubectl logs talks").split()) == {"tick"}
+    before = play.enter("kubectl logs -f talks --tail=1")
+    assert before == "tick\n"
+    play.playground.advance(21)
+    assert [said["text"] for said in play.hear()["said"]] == ["tick\n" * 4]
+    play.playground.interrupt()
+    last = play.hear()
+    assert (last["running"], [said["text"] for said in last["said"] if said["kind"] == "err"]) == (0, ["^C\n"])
+    play.playground.advance(20)
+    assert play.hear()["said"] == []
+
+
+def test_a_command_is_run_in_a_container_without_a_socket(page: Make) -> None:
+    play = page()
+    play.enter(TALKS, 20)
+    assert play.enter("kubectl exec talks -- echo hello") == "hello\n"
+    failed = play.enter("kubectl exec talks -- sh -c 'echo out; echo err >&2; exit 3'")
+    assert set(failed.splitlines()) == {"out", "err", "command terminated with exit code 3"}
+    assert play.enter("kubectl exec -i talks -- wc -l <<'EOF'\none\ntwo\nEOF").strip() == "2"
+    assert "Unable to use a TTY" in play.enter("kubectl exec -it talks -- echo hello")
+    assert play.enter("kubectl exec nope -- date") == 'Error from server (NotFound): pods "nope" not found\n'
+
+
+def test_a_command_in_a_container_goes_on_until_it_is_interrupted(page: Make) -> None:
+    play = page()
+    play.enter(TALKS, 20)
+    play.enter("kubectl exec talks -- sh -c 'echo begins; sleep 9999'", 5)
+    assert play.hear()["running"] == 1
+    play.playground.interrupt()
+    last = play.hear()
+    assert (last["running"], [said["text"] for said in last["said"] if said["kind"] == "err"]) == (0, ["^C\n"])
+
+
+@pytest.mark.parametrize("kind", ["node", "link"])
+def test_a_command_in_a_container_is_lost_with_the_line_to_its_node(page: Make, kind: str) -> None:
+    play = page(nodes=2)
+    play.enter(TALKS, 20)
+    play.enter("kubectl exec talks -- sh -c 'echo begins; sleep 9999'", 5)
+    said = play.enter(f"break {kind} lifecycle-worker", 1)
+    assert "error: " in said
+    assert play.hear()["running"] == 0
+    assert "no route to host" in play.enter("kubectl exec talks -- date")
+
+
+@pytest.mark.parametrize("kind", ["node", "link"])
+def test_a_log_ends_when_nobody_reaches_its_node_and_comes_back_with_the_line(page: Make, kind: str) -> None:
+    play = page(nodes=2)
+    play.enter(TALKS, 20)
+    play.enter("kubectl logs -f talks --tail=0")
+    said = play.enter(f"break {kind} lifecycle-worker", 1)
+    assert "error: unexpected EOF\n" in said
+    assert play.hear()["running"] == 0
+    assert "no route to host" in play.enter("kubectl logs talks")
+    play.enter(f"mend {kind} lifecycle-worker")
+    if kind == "link":
+        assert "tick" in play.enter("kubectl logs talks")
 
 
 def test_a_watch_goes_on_beside_other_commands_until_it_is_interrupted(page: Make) -> None:
@@ -156,6 +271,23 @@ def test_without_the_controllers_nothing_is_made_up_for_until_they_are_back(page
     assert play.pods() == {}
     play.enter(f"mend {kind} kube-controller-manager", 60)
     assert list(play.pods().values()) == ["Running 1/1"] * 3
+
+
+def test_without_etcd_nothing_is_answered_pods_run_on_and_nothing_is_lost(page: Make) -> None:
+    play = page()
+    play.enter(CREATE, 5)
+    before = play.pods()
+    assert list(before.values()) == ["Running 1/1"] * 3
+    play.enter("break component etcd", 20)
+    assert "connect: connection refused" in play.enter("kubectl scale deployment/nginx --replicas=5", 30)
+    assert "connect: connection refused" in play.enter("kubectl create namespace lost", 30)
+    assert play.pods() == before, "what runs does not need it"
+    play.enter("mend component etcd", 60)
+    assert play.pods() == before
+    assert {node["status"] for node in play.picture["nodes"]} == {"Ready"}
+    assert '"lost" not found' in play.enter("kubectl get namespace lost")
+    play.enter("kubectl scale deployment/nginx --replicas=5", 60)
+    assert list(play.pods().values()) == ["Running 1/1"] * 5
 
 
 def test_a_kubelet_behind_a_cut_line_loses_its_node_and_gets_it_back(page: Make) -> None:

@@ -42,6 +42,8 @@ def test_steps_come_in_the_order_of_their_times() -> None:
         ("do=soon+kubectl", "do: 'soon' is not a number"),
         ("do=nan+x", "do: nan is not between 0 and 86400"),
         ("color=red", "a scenario has nodes, seed, speed and do; not 'color'"),
+        ("do=1+" + "x" * 16_001, "a line of 16001 characters is too long: 16000 at most"),
+        ("&".join(["do=1+" + "x" * 12_001] * 4), "48004 characters in all lines are too many: 48000 at most"),
         ("&".join(["do=1+x"] * 201), "201 steps are too many: 200 at most"),
     ],
 )

@@ -3,6 +3,8 @@
 // Nothing is loaded before that. The page's description (its cells, and where Python is) stands in
 // the page as JSON, written when the site was built (book/_ext/live_cells.py).
 
+import { keptNote } from "./kept_note.mjs";
+
 const page = JSON.parse(document.getElementById("live-page").textContent);
 const here = new URL(".", import.meta.url);
 const base = new URL(page.base, here).href;
@@ -19,7 +21,8 @@ state.setAttribute("role", "status");
 const meter = document.createElement("progress");
 meter.hidden = true;
 meter.setAttribute("aria-label", page.words.loading);
-bar.append(begin, meter, state);
+const note = keptNote(base, page.words);
+bar.append(begin, meter, state, note.place);
 
 let worker = null;
 let ready = null;
@@ -40,8 +43,6 @@ function say(text) {
 }
 
 function whyNot() {
-  if (page.why) return page.why;
-  if (location.protocol === "file:") return page.words.file;
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return page.words.old;
   return "";
 }
@@ -58,12 +59,15 @@ function spawn() {
       } else if (data.kind === "ready") {
         meter.hidden = true;
         bar.dataset.ready = data.seconds.toFixed(2);
+        bar.dataset.warm = data.warm ? "yes" : "no";
         say(page.words.ready);
         resolve();
       } else if (data.kind === "failed") {
         reject(new Error(data.why));
         fail(data.why);
-      } else if (running && data.id === running.id) running.hear(data);
+      } else if (data.kind === "broken") stop(false, page.words.broken.replace("{}", () => data.why));
+      else if (data.kind === "kept") note.look(true);
+      else if (running && data.id === running.id) running.hear(data);
     });
     worker.addEventListener("error", (event) => {
       event.preventDefault();
@@ -73,6 +77,7 @@ function spawn() {
     });
   });
   ready.catch(() => {});
+  say(page.words.loading);
   worker.postMessage({ kind: "start", base, files: page.files });
 }
 
@@ -82,8 +87,8 @@ function megabytes(bytes) {
 
 function fail(why) {
   meter.hidden = true;
-  say(`${page.words.failed} ${why}`);
   stop(false);
+  say(`${page.words.failed} ${why}`);
   begin.hidden = false;
   begin.textContent = page.words.again;
 }
@@ -104,11 +109,11 @@ function start() {
   }
 }
 
-/** Ends Python, with all that cells have made. `again`: a new one begins at once. */
-function stop(again) {
+/** Ends Python, with all that cells have made. `again`: a new one begins at once. `why`: what the cell says that ran. */
+function stop(again, why = page.words.stopped) {
   worker?.terminate();
   worker = null;
-  if (running) running.stopped();
+  if (running) running.stopped(why);
   running = null;
   for (const cell of cells) cell.forget();
   if (again) {
@@ -122,9 +127,7 @@ async function runUpTo(last) {
   delete bar.dataset.idle;
   for (let index = 0; index <= last; index += 1) {
     if (cells[index].done && index < last) continue;
-    const worked = await cells[index].run();
-    // a picture that cannot be drawn here keeps nobody from going on
-    if (!worked && !cells[index].absent) break;
+    if (!(await cells[index].run())) break;
   }
   bar.dataset.idle = "yes";
 }
@@ -148,17 +151,16 @@ function baseCell(source, show) {
     forget() {
       cell.done = false;
     },
-    stopped() {
+    stopped(why) {
       cell.finish?.(false);
-      show(page.words.stopped);
+      show(why);
     },
     hear(message) {
       if (message.kind === "print") cell.printed(message.text);
       else {
         running = null;
-        cell.done = !message.result.error;
+        cell.done = !message.result.error; // one that needs what is not here keeps nobody from going on
         bar.dataset.done = String(cells.filter((each) => each.done).length);
-        cell.absent = message.result.absent === "yes";
         cell.ended(message.result, message.seconds);
         cell.finish(cell.done);
       }
@@ -203,6 +205,12 @@ function shownCell(described, place) {
   output.setAttribute("role", "log");
   output.hidden = true;
 
+  const caption = document.createElement("p");
+  caption.className = "live-recorded";
+  caption.textContent = page.words.recorded;
+  caption.hidden = true;
+  recorded?.before(caption);
+
   const cell = baseCell(() => editor.value, (text) => write("error", text));
   const runHere = button(page.words.run, () => runUpTo(cells.indexOf(cell)));
   const edit = button(page.words.edit, () => {
@@ -213,7 +221,8 @@ function shownCell(described, place) {
   halt.hidden = true;
   tools.append(runHere, edit, halt);
   place.dataset.live = String(cell.id);
-  (input ?? place).after(tools, editor, output);
+  const folded = input?.closest("details"); // its source; what it says is to be seen all the same
+  (folded ?? input ?? place).after(tools, editor, output);
 
   editor.addEventListener("input", () => {
     for (const later of cells.slice(cells.indexOf(cell))) later.forget();
@@ -232,9 +241,13 @@ function shownCell(described, place) {
     const block = document.createElement("pre");
     block.className = `live-${kind}`;
     block.textContent = text;
-    output.append(block);
-    output.hidden = false;
+    append(block);
     return block;
+  }
+
+  function append(part) {
+    output.append(part);
+    output.hidden = false;
   }
 
   let printed = null;
@@ -254,6 +267,7 @@ function shownCell(described, place) {
   cell.ended = (result, seconds) => {
     idle();
     if (result.error) write("error", result.error);
+    if (result.absent) write("absent", whyAbsent(result));
     if (result.text) {
       cell.text += result.text + "\n";
       write("text", result.text);
@@ -263,30 +277,31 @@ function shownCell(described, place) {
       const frame = document.createElement("div");
       frame.className = "live-drawn";
       frame.innerHTML = drawn;
-      output.append(frame);
-      output.hidden = false;
+      append(frame);
     }
+    caption.hidden = output.hidden || Boolean(result.absent); // two outputs: each says whose it is
     say(`${page.words.done} ${seconds.toFixed(1)} s`);
     cell.compare(result);
   };
   const stoppedBefore = cell.stopped;
-  cell.stopped = () => {
+  cell.stopped = (why) => {
     idle();
-    stoppedBefore();
+    stoppedBefore(why);
+    say(why);
   };
   function idle() {
     halt.hidden = true;
     runHere.disabled = false;
   }
   cell.compare = (result) => {
-    if (result.error || editor.value !== described.source || !recorded) return;
-    const before = [...recorded.querySelectorAll(".output.stream pre, .output.text_plain pre")]
+    if (result.error || result.absent || editor.value !== described.source || !recorded) return;
+    const then = [...recorded.querySelectorAll(".output.stream pre, .output.text_plain pre")]
       .map((block) => block.textContent)
       .join("");
-    if (!before && !cell.text) return;
+    if (!then && !cell.text) return;
     const verdict = document.createElement("p");
     verdict.className = "live-verdict";
-    const theirs = lines(before);
+    const theirs = lines(then);
     const ours = lines(cell.text);
     if (theirs.join("\n") === ours.join("\n")) {
       verdict.textContent = page.words.same;
@@ -299,6 +314,11 @@ function shownCell(described, place) {
     output.append(verdict);
   };
   return cell;
+}
+
+/** Why a cell does not run here. */
+function whyAbsent({ absent, about }) {
+  return page.words.stays.replace("{}", () => page.words[absent].replace("{}", () => about));
 }
 
 function lines(text) {
@@ -321,13 +341,9 @@ function mark(output, known) {
   }
 }
 
-if (page.why) {
-  begin.hidden = true;
-  say(page.why);
-}
 addEventListener("pagehide", () => worker?.terminate());
 const first = document.querySelector("div.cell");
-if (first) {
+if (first && location.protocol !== "file:") { // from-a-file.js says why
   const title = document.querySelector("article.bd-article h1");
   (title ?? first).after(bar);
 }

@@ -4,8 +4,9 @@
 // notebook server with kernels, a file browser and a service worker; this is a hundredth of it.
 //
 // Hears {kind: "start", base, files} and {kind: "run", id, source}.
-// Says {kind: "progress", loaded, total}, {kind: "ready", seconds}, {kind: "print", id, text},
-// {kind: "done", id, result, seconds} and {kind: "failed", why}.
+// Says {kind: "progress", loaded, total}, {kind: "ready", warm, seconds}, {kind: "print", id, text},
+// {kind: "done", id, result, seconds}, {kind: "kept"}, {kind: "failed", why} and, when Python itself
+// has broken down, {kind: "broken", why}.
 
 import { loadPython } from "./python.mjs";
 
@@ -13,13 +14,16 @@ let runCell;
 
 async function start({ base, files }) {
   const began = performance.now();
-  const archives = ["package.tar.xz", "recordings.tar.xz"];
-  const python = await loadPython(base, files, archives, (loaded, total) =>
-    postMessage({ kind: "progress", loaded, total }),
+  const { python, warm, keeping } = await loadPython(
+    base,
+    files,
+    ["recordings.tar"],
+    (loaded, total) => postMessage({ kind: "progress", loaded, total }),
+    (error) => postMessage({ kind: "broken", why: String(error.message ?? error) }),
   );
-  python.runPython("import in_page; in_page.prepare()");
   runCell = python.pyimport("in_page").run;
-  postMessage({ kind: "ready", seconds: (performance.now() - began) / 1000 });
+  postMessage({ kind: "ready", warm, seconds: (performance.now() - began) / 1000 });
+  keeping.then(() => postMessage({ kind: "kept" }));
 }
 
 async function run({ id, source }) {

@@ -4,6 +4,8 @@
 // everything that changes the cluster is a line in the terminal, so that it can be seen, done
 // again, and put into an address.
 
+import { keptNote } from "../live/kept_note.mjs";
+import { makeEditor } from "./editor.mjs";
 import { drawTimeline } from "./timeline.mjs";
 import { makeTerminal } from "./terminal.mjs";
 
@@ -69,6 +71,8 @@ const meter = element("progress", { "aria-label": words.loading, hidden: true })
 const begin = button(words.begin, () => start(), { class: "play-button play-begin" });
 const bar = element("div", { class: "play-bar" }, begin, meter, state);
 
+const note = keptNote(base, words);
+
 const clock = element("output", { class: "play-clock", "aria-label": words.clock }, "0.0 s");
 const pause = button(words.pause, () => setPaused(!paused), { "aria-pressed": "false" });
 const speeds = element(
@@ -93,7 +97,9 @@ const terminal = makeTerminal(words, {
   type: (line) => type(line),
   interrupt: () => send({ kind: "interrupt" }),
   complete: (line) => ask({ kind: "complete", line }),
+  edit: (text) => editor.open(text),
 });
+const editor = makeEditor(words, page.longestText, { type: (line) => type(line), closed: () => terminal.focus() });
 
 const breaks = element("div", { class: "play-bar", role: "group", "aria-label": words.breakTitle });
 for (const each of page.breaks) {
@@ -117,7 +123,7 @@ const stage = element(
   section(words.timeline, "timeline", timeline),
   section(words.events, "events", events),
 );
-root.replaceChildren(bar, stage);
+if (location.protocol !== "file:") root.replaceChildren(bar, stage, note.place, editor.place);
 
 // -- the worker -------------------------------------------------------------------------------
 
@@ -137,6 +143,7 @@ function type(line) {
 }
 
 function whyNot() {
+  if (location.protocol === "file:") return words.static;
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return words.old;
   return "";
 }
@@ -183,6 +190,9 @@ const hear = {
     state.textContent = words.ready;
     terminal.focus();
   },
+  kept() {
+    note.look(true);
+  },
   news({ news }) {
     draw(news);
   },
@@ -219,6 +229,10 @@ function setSpeed(wanted) {
 
 async function share() {
   const hash = await ask({ kind: "address", speed: paused ? 0 : speed });
+  if (!hash) {
+    state.textContent = words.tooLongToShare;
+    return;
+  }
   history.replaceState(null, "", `#${hash}`);
   try {
     await navigator.clipboard.writeText(location.href);

@@ -1,5 +1,5 @@
 // A terminal: what was printed, and a line to type. History with the arrow keys, completion with
-// Tab, Ctrl-C, Ctrl-L.
+// Tab, Ctrl-C, Ctrl-L. Several lines are written in the editor: the line is one line long.
 
 export function makeTerminal(words, act) {
   const screen = document.createElement("div");
@@ -30,9 +30,15 @@ export function makeTerminal(words, act) {
   stop.disabled = true;
   stop.addEventListener("click", () => act.interrupt());
 
+  const edit = document.createElement("button");
+  edit.type = "button";
+  edit.className = "play-button";
+  edit.textContent = words.edit;
+  edit.addEventListener("click", () => act.edit());
+
   const form = document.createElement("form");
   form.className = "play-form";
-  form.append(label, run, stop);
+  form.append(label, run, stop, edit);
   const place = document.createElement("div");
   place.append(screen, form);
 
@@ -85,7 +91,15 @@ export function makeTerminal(words, act) {
     if (typed[typed.length - 1] !== text) typed.push(text);
     at = typed.length;
     if (text === "clear") clear();
+    else if (text === "edit") act.edit();
     else act.type(text);
+  });
+  line.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text").trim();
+    if (!text.includes("\n")) return;
+    event.preventDefault(); // the line would drop the ends of lines
+    if (/^.*<<-?\s*['"]?\w+['"]?\s*\n/.test(text)) act.type(text);
+    else act.edit(text);
   });
   line.addEventListener("keydown", (event) => {
     if (event.key === "ArrowUp" || event.key === "ArrowDown") {
@@ -109,7 +123,7 @@ export function makeTerminal(words, act) {
     focus: () => line.focus({ preventScroll: true }),
     hear({ kind, text }) {
       if (kind === "end") return;
-      if (kind === "in" && typed[typed.length - 1] !== text) {
+      if (kind === "in" && !text.includes("\n") && typed[typed.length - 1] !== text) {
         typed.push(text);
         at = typed.length;
       }

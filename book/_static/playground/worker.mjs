@@ -4,7 +4,7 @@
 // {kind: "next"}, {kind: "type", line}, {kind: "interrupt"}, {kind: "complete", id, line} and
 // {kind: "address", id, speed}.
 // Says {kind: "progress", loaded, total}, {kind: "ready", seconds}, {kind: "news", news, idle},
-// {kind: "answer", id, value} and {kind: "failed", why}.
+// {kind: "answer", id, value}, {kind: "kept"} and {kind: "failed", why}.
 
 import { loadPython } from "../live/python.mjs";
 
@@ -17,8 +17,12 @@ let last = 0;
 
 async function start({ base, files, scenario }) {
   const began = performance.now();
-  const python = await loadPython(base, files, ["package.tar.xz"], (loaded, total) =>
-    postMessage({ kind: "progress", loaded, total }),
+  const { python, keeping } = await loadPython(
+    base,
+    files,
+    [],
+    (loaded, total) => postMessage({ kind: "progress", loaded, total }),
+    failed,
   );
   python.globals.set("scenario", scenario);
   playground = python.runPython(`
@@ -32,6 +36,7 @@ os.chdir(home)
 Playground(parse_scenario(scenario), home)
 `);
   postMessage({ kind: "ready", seconds: (performance.now() - began) / 1000 });
+  keeping.then(() => postMessage({ kind: "kept" }));
   tell(0);
   tick();
 }

@@ -117,7 +117,12 @@ def _document(dice: random.Random) -> dict[str, Any]:
             ("dev", "dev", "prod", "test", "gone")
         )
     if dice.random() < 0.2:
-        document["preferences"] = {"colors": True}
+        document["preferences"] = {"colors": dice.random() < 0.5}
+    if dice.random() < 0.4:
+        document["extensions"] = [
+            {"name": name, "extension": {"number": dice.randint(0, 9)}}
+            for name in some("lab", "wizard", "shop")
+        ]
     return document
 
 
@@ -226,32 +231,35 @@ def kubeconfig_agreement(
             " included."
         ),
     )
-    for question in QUESTIONS:
-        answers: list[tuple[Any, Any]] = []
-        for files in sets:
-            with tempfile.TemporaryDirectory() as folder:
-                environ = files.write(Path(folder))
-                answers.append(
-                    (
-                        _answer(mine(question, environ), folder),
-                        _answer(theirs(question, environ), folder),
-                    )
-                )
-        if question[0] in UNORDERED:
-            answers = [(_as_a_set(one), _as_a_set(other)) for one, other in answers]
-        _add(table, question, answers)
-    for change in CHANGES:
-        answers = [
-            (_after(files, change, mine), _after(files, change, theirs))
-            for files in sets
-        ]
-        _add(table, change, answers)
+    for question in (*QUESTIONS, *CHANGES):
+        add_answers(
+            table,
+            question,
+            [
+                (answer_of(files, question, mine), answer_of(files, question, theirs))
+                for files in sets
+            ],
+        )
     return table
 
 
-def _add(
+def answer_of(
+    files: Files,
+    question: tuple[str, ...],
+    ask: Callable[[tuple[str, ...], dict[str, str]], Answer],
+) -> dict[str, Any]:
+    """What comes of a command, in a folder of its own; of a change, the files, too."""
+    if question in CHANGES:
+        return _after(files, question, ask)
+    with tempfile.TemporaryDirectory() as folder:
+        answer = _answer(ask(question, files.write(Path(folder))), folder)
+    return _as_a_set(answer) if question[0] in UNORDERED else answer
+
+
+def add_answers(
     table: AgreementTable, question: tuple[str, ...], answers: list[tuple[Any, Any]]
 ) -> None:
+    """A row for a command: our answers beside the others, set by set."""
     refused = [sum(1 for pair in answers if pair[side]["code"]) for side in (0, 1)]
     comparison = compare([pair[0] for pair in answers], [pair[1] for pair in answers])
     texts = [f"{len(answers) - count} answered, {count} refused" for count in refused]

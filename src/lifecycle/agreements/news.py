@@ -9,45 +9,19 @@ as long as it has none.
 
 from __future__ import annotations
 
-from lifecycle.agreements.asked_again import MASTER, Tamper
-from lifecycle.cluster.cluster import Cluster
-from lifecycle.cluster.cluster_config import ClusterConfig
-from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.cluster.target import HandlerTarget
-from lifecycle.compare import AgreementTable, compare_cluster
+from lifecycle.agreements.asked_again import Tamper
+from lifecycle.agreements.bare_control_plane import SCHEDULER, put_to_control_plane
+from lifecycle.compare import AgreementTable
 from lifecycle.inspector import Recording
-
-WITHOUT = ("controllers", "kubelet", "proxy", "dns")
-SCENARIO = "news"
 
 
 def news_agreement(
     recording: Recording, tamper: Tamper | None = None
 ) -> AgreementTable:
     """A row for each request of the scenario *news*."""
-
-    async def main() -> AgreementTable:
-        config = ClusterConfig(nodes=1, https=False, seed=1, without=WITHOUT)
-        cluster = Cluster(config)
-        try:
-            await cluster.start()
-            if tamper is not None:
-                tamper(cluster.server)
-            return await compare_cluster(
-                HandlerTarget(cluster.server, MASTER),
-                recording,
-                SCENARIO,
-                name="lifecycle",
-                like_recorded=False,
-            )
-        finally:
-            await cluster.stop()
-
-    table = on_virtual_time(main())
-    table.title, table.opening = "News for pods that wait", _opening
-    for row in table.rows:
-        row.stage = row.stage.partition(": ")[2] or row.stage.rstrip(":")
-    return table
+    return put_to_control_plane(
+        recording, "news", "News for pods that wait", _opening, tamper, beside=SCHEDULER
+    )
 
 
 def _opening(table: AgreementTable) -> str:

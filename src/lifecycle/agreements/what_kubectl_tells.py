@@ -160,8 +160,8 @@ def told_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
         f"{calls[0].program}, asked directly",
         lambda table: (
             f"{len(calls)} calls of a real kubectl and of ours, with several users and"
-            " flags, `-v=6` to `-v=9` among them: what arrives at the server, and every"
-            f" line that they print about it. {table.outcome('calls')}."
+            " flags, `-v=6` to `-v=9` among them. What arrives at the server, and every"
+            f" line that they print about it: {table.outcome('calls')}."
         ),
     )
     for each in calls:

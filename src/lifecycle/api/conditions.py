@@ -134,6 +134,18 @@ def update_pod_condition(
     pod: Object, condition: Condition, now: str
 ) -> Condition | None:
     """`new_pod_condition`; None if the pod says just that already."""
-    old = get_condition(pod, condition["type"]) or {}
     new = new_pod_condition(pod, condition, now)
-    return new if any(old.get(key) != value for key, value in new.items()) else None
+    return new if says_something_else(get_condition(pod, new["type"]), new) else None
+
+
+def says_something_else(old: Condition | None, new: Condition) -> bool:
+    """Whether a pod's condition is worth writing: that it is true of a later
+    generation, too, is not. Upstream: `UpdatePodCondition` (`isEqual`).
+    """
+    if old is None:
+        return True
+    return any(
+        old.get(key) != value
+        for key, value in new.items()
+        if key != "observedGeneration"
+    )

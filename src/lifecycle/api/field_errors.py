@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_format import go_g, go_quote
 from lifecycle.api.go_json.encode import html_escape
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
@@ -105,8 +105,10 @@ def show(value: Any) -> str:
         return go_quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if isinstance(value, int):
         return str(value)
+    if isinstance(value, float):
+        return go_g(value)
     return html_escape(fast_json.dumps(value).decode())
 
 

@@ -37,7 +37,8 @@ class _LateModule(ModuleType):
                 library = self.__name__.partition(".")[0]
                 raise LibraryMissingError(
                     f"this needs the Python library {library}, which is not here: "
-                    f"{error}"
+                    f"{error}",
+                    name=library,
                 ) from error
             self.__dict__["_loaded"] = module
         return getattr(module, attribute)

@@ -30,12 +30,13 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
 
 
 def storage_class_of(obj: Object) -> str:
-    """The class of a claim or a volume; empty without one."""
-    return str(
-        annotations_of(obj).get(BETA_STORAGE_CLASS)
-        or obj["spec"].get("storageClassName")
-        or ""
-    )
+    """The class of a claim or a volume; empty without one. The annotation, older than
+    the field, counts even if it is empty.
+    """
+    annotations = annotations_of(obj)
+    if BETA_STORAGE_CLASS in annotations:
+        return annotations[BETA_STORAGE_CLASS]
+    return str(obj["spec"].get("storageClassName") or "")
 
 
 def is_fully_bound(claim: Object) -> bool:

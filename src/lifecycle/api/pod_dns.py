@@ -62,8 +62,8 @@ def parse_resolv_conf(text: str) -> DNSConfig:
     servers: list[str] = []
     searches: list[str] = []
     options: list[str] = []
-    for line in text.splitlines():
-        word, *rest = line.split("#")[0].split(";")[0].split() or [""]
+    for line in text.split("\n"):
+        word, *rest = line.split() or [""]  # a comment begins with a word of its own
         if word == "nameserver" and rest:
             servers.append(rest[0])
         elif word == "search":

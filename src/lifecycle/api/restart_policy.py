@@ -30,7 +30,7 @@ def matching_rule(container: Object, exit_code: int) -> Object | None:
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes") or {}
         inside = exit_code in (codes.get("values") or ())
-        if inside == (codes.get("operator") == "In"):
+        if codes.get("operator") == ("In" if inside else "NotIn"):
             match: Object = rule
             return match
     return None

@@ -29,7 +29,6 @@ SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDAT
 )
 FLAG_FIN = 1
 VERSION = 3
-MAX_FRAME = 1 << 24
 
 _NAMES = tuple(
     """
@@ -113,8 +112,6 @@ class FrameDecoder:
         buffer += data
         while len(buffer) >= 8:
             length = int.from_bytes(buffer[5:8], "big")
-            if length > MAX_FRAME:
-                raise FrameError(f"a frame of {length} bytes")
             if len(buffer) < 8 + length:
                 return
             head, payload = bytes(buffer[:8]), bytes(buffer[8 : 8 + length])

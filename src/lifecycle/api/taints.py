@@ -21,10 +21,8 @@ def tolerates(toleration: Object, taint: Object) -> bool:
     operator = toleration.get("operator") or "Equal"
     if operator == "Exists":
         return True
-    return (
-        operator == "Equal"
-        and bool(key)
-        and (toleration.get("value") or "") == (taint.get("value") or "")
+    return operator == "Equal" and (toleration.get("value") or "") == (
+        taint.get("value") or ""
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -31,9 +32,11 @@ def kubectl(argv: tuple[str, ...]) -> None:
     with refusals():
         try:
             code = asyncio.run(main(argv, out=sys.stdout, err=sys.stderr))
+            sys.stdout.flush()  # that nobody reads is known here, not at the very end
         except KeyboardInterrupt:
             code = 130
         except BrokenPipeError:
-            sys.stderr.close()
+            # what is still in the buffer is written once more when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
     raise SystemExit(code)

@@ -116,6 +116,21 @@ def server_options(function: F) -> F:
             help="A kubeconfig that says where to post audit events.",
         ),
         click.option(
+            "--token-auth-file",
+            type=click.Path(path_type=Path),
+            help='Bearer tokens and whose they are: lines of token,user,uid,"groups".',
+        ),
+        click.option(
+            "--encryption-provider-config",
+            type=click.Path(path_type=Path),
+            help="An EncryptionConfiguration: what lies in the store encrypted.",
+        ),
+        click.option(
+            "--encryption-provider-config-automatic-reload",
+            is_flag=True,
+            help="Look at that file every minute, and take over what is new in it.",
+        ),
+        click.option(
             "--cors-allowed-origins",
             default="",
             help=(
@@ -136,7 +151,11 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
     from lifecycle.apiserver.admission.options import AdmissionOptions
     from lifecycle.apiserver.audit.log_file import Rotation
     from lifecycle.apiserver.audit.options import AuditOptions
+    from lifecycle.apiserver.authn.options import AuthenticationOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
+    from lifecycle.apiserver.storage.encryption_config.controller import (
+        EncryptionOptions,
+    )
 
     rotation = Rotation(
         options.pop("audit_log_maxsize"),
@@ -152,6 +171,14 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
         log_format=options.pop("audit_log_format"),
     )
     audit.check()
+    authentication = AuthenticationOptions(
+        token_auth_file=options.pop("token_auth_file")
+    )
+    authentication.check()
+    encryption = EncryptionOptions(
+        options.pop("encryption_provider_config"),
+        options.pop("encryption_provider_config_automatic_reload"),
+    )
     origins = options.pop("cors_allowed_origins")
     allowed = tuple(origins.split(",")) if origins else ()
     check_allowed_origins(allowed)
@@ -160,6 +187,8 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
             enable=names(options.pop("enable")), disable=names(options.pop("disable"))
         ),
         "audit": audit,
+        "authentication": authentication,
+        "encryption": encryption,
         "cors_allowed_origins": allowed,
         **{
             name: options.pop(name)

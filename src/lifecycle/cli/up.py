@@ -55,6 +55,15 @@ else:  # `lifecycle --help` loads every word
 )
 @latency_option(0.0)
 @click.option(
+    "--kube-version",
+    default="",
+    metavar="VERSION",
+    help=(
+        "An older Kubernetes whose API clients find, and whose version they are told:"
+        " v1.20.2."
+    ),
+)
+@click.option(
     "--without",
     default="",
     help="Components to leave out: scheduler,controllers,kubelet,proxy,dns.",

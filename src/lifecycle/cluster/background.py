@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cri.hollow.step_times import Latency
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.authn.options import AuthenticationOptions
     from lifecycle.apiserver.authz.modes import AuthorizationOptions
+    from lifecycle.apiserver.storage.encryption_config.controller import (
+        EncryptionOptions,
+    )
     from lifecycle.cluster.nodes import NodeShape
     from lifecycle.cri.hollow.process import Program
     from lifecycle.cri.hollow.programs import Key
@@ -65,6 +69,8 @@ class BackgroundCluster:
         """Start the loop's thread and the cluster on it. Raises whatever the start
         raised.
         """
+        if IN_A_TAB:  # where a new loop would also take the running one's place
+            raise RuntimeError("can't start new thread")
         self._loop = new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="lifecycle", daemon=True
@@ -190,9 +196,11 @@ def up(
     authorization: AuthorizationOptions | None = None,
     admission: AdmissionOptions | None = None,
     audit: AuditOptions | None = None,
+    encryption: EncryptionOptions | None = None,
     cors_allowed_origins: Sequence[str] = (),
     node_shapes: Sequence[NodeShape] = (),
     programs: Mapping[Key, Program] | None = None,
+    kube_version: str = "",
 ) -> BackgroundCluster:
     """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as
     cluster:`.
@@ -220,8 +228,10 @@ def up(
             authorization=authorization,
             admission=admission,
             audit=audit,
+            encryption=encryption,
             cors_allowed_origins=tuple(cors_allowed_origins),
             node_shapes=list(node_shapes),
             programs=dict(programs or {}),
+            kube_version=kube_version,
         )
     )

@@ -52,6 +52,7 @@ from lifecycle.cluster.supervisor import Supervisor
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.hollow.images import KIND_IMAGES
+from lifecycle.cri.hollow.network import HollowNetwork
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.etcd.store import Store
@@ -101,6 +102,7 @@ class Cluster:
         self.admin_groups: tuple[str, ...] = (MASTERS,)
         """Whom the administrator's certificate speaks for."""
         self._planted_pods: list[Object] = []
+        self._hollow_network = HollowNetwork()
 
     # -- life --------------------------------------------------------------------------
 
@@ -170,8 +172,10 @@ class Cluster:
             authorization=self.config.authorization,
             admission=self.config.admission,
             audit=self.config.audit,
+            encryption=self.config.encryption,
             cors_allowed_origins=self.config.cors_allowed_origins,
             signing_key=shared_key() if not self.config.https else None,
+            kube_version=self.config.kube_version,
         )
         await self.server.start(
             (lambda store: like.plant(store, seed, self._root_ca)) if seed else None
@@ -262,6 +266,7 @@ class Cluster:
                 seed=self.config.seed,
                 images=shape.images or KIND_IMAGES,
                 programs=self.config.programs,
+                network=self._hollow_network,
             )
             resume_pods(self.runtimes[shape.name], shape.name, self._planted_pods)
         if self.proxies is not None:
@@ -331,6 +336,7 @@ class Cluster:
         )
         await self.machines.start()
         await self.server.serve_socket(self.machines.api_socket())
+        self.server.egress.lead_cluster_through(self.machines.outgoing_socket)
         await self.machines.publish()
         for name, run in self.machines.tasks(self.config.without):
             self.supervisor.run(name, run)
@@ -358,6 +364,8 @@ class Cluster:
             await self.supervisor.stop()
         if self.proxies is not None:
             await self.proxies.stop()
+        for runtime in self.runtimes.values():
+            await runtime.stop()
         if self.machines is not None:
             await self.machines.stop()
         if hasattr(self, "server"):

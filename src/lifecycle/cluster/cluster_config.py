@@ -14,6 +14,8 @@ from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.emulation.served_version import full_version
+from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cluster.stores import check_address
 from lifecycle.cri.hollow.process import Program
@@ -35,14 +37,16 @@ class ClusterConfig:
     `cert_dir`: the folder of its keys and certificates; None: as the store has it
     (`authority_folder`).
 
-    `authentication`, `authorization` and `admission` are what stands in
+    `authentication`, `authorization`, `admission` and `encryption` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
     none; `recorded`: each step of a container's life as long as it took on recorded
     nodes, as `seed` draws it. `programs`: what runs in hollow containers, by image, or
     by image and command (`cri/hollow/programs.py`). `overlay`: how packets get from
     node to node where there are real ones (`vxlan`, `host-gw`). `like`: a recording's
-    folder, or `kind` for the one that travels with the package.
+    folder, or `kind` for the one that travels with the package. `kube_version`: the
+    Kubernetes that clients are told they talk to, and whose API they find
+    (`apiserver/emulation`); empty: the one that this is.
     """
 
     nodes: int = 3
@@ -62,9 +66,11 @@ class ClusterConfig:
     authorization: AuthorizationOptions | None = None
     admission: AdmissionOptions | None = None
     audit: AuditOptions | None = None
+    encryption: EncryptionOptions | None = None
     cors_allowed_origins: tuple[str, ...] = ()
     node_shapes: list[NodeShape] = field(default_factory=list)
     programs: Mapping[Key, Program] = field(default_factory=dict)
+    kube_version: str = ""
 
     def check(self) -> None:
         """Raises ValueError with one line that says what is wrong and what to do."""
@@ -101,4 +107,8 @@ class ClusterConfig:
                 "--like describes nodes that are not here: it needs --runtime hollow,"
                 f" not {self.runtime}"
             )
+        if self.kube_version:
+            full_version(self.kube_version)
         check_address(self.store)
+        if self.encryption is not None:
+            self.encryption.check()

@@ -86,4 +86,5 @@ class HandlerTarget:
             headers={key.lower(): value for key, value in headers.items()},
             body=body,
             peer_certificate=self._certificate,
+            target=path,
         )

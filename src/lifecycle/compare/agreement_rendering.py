@@ -16,6 +16,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lifecycle.compare.html_text import html_text
+
 if TYPE_CHECKING:
     from lifecycle.compare.agreement import AgreementTable, Row
 
@@ -31,6 +33,10 @@ _BADGE = (
     "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
 )
 _WORDS = f"{_TD};overflow-wrap:normal"
+ROOM = 64
+"""Letters beside each other in a page's column of text, without the verdict."""
+ANSWER = 14
+"""Letters that an answer's column has at least: a page keeps so much free for it."""
 _SMALL = "opacity:.75;font-size:.85em"
 _COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
 _STYLE = {"equal": "green", "known": "yellow", "different": "red"}
@@ -74,10 +80,10 @@ def for_a_page(table: AgreementTable) -> str:
     """HTML that inherits the page's colours and scrolls sideways on a phone."""
     rows, left_out = table.listed_rows()
     more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes())
+    notes = "".join(f"<li>{html_text(note)}</li>" for note in table.notes())
     count = len(table.computed)
     parts = [
-        f"<p><strong>{html.escape(table.headline)}</strong></p>",
+        f"<p><strong>{html_text(table.headline)}</strong></p>",
         _page_grid(table.opening_rows(), table.title),
         _folded(
             f"{'the row' if count == 1 else f'all {count:,} rows'}",
@@ -88,8 +94,8 @@ def for_a_page(table: AgreementTable) -> str:
         else "",
         *(
             _folded(
-                f"given, not counted: {len(given):,} rows",
-                f"<p>{html.escape(reason)}</p>{_page_grid(given, '')}",
+                f"given, not counted: {len(given):,} row{'s'[: len(given) > 1]}",
+                f"<p>{html_text(reason)}</p>{_page_grid(given, '')}",
             )
             for reason, given in _by_reason(table.given)
         ),
@@ -114,7 +120,9 @@ def _page_grid(rows: Iterable[Row], title: str) -> str:
         else ""
     )
     head = "".join(f'<th style="{_WORDS}">{name}</th>' for name in COLUMNS)
-    body = "".join(f"<tr>{_page_row(row)}</tr>" for row in rows)
+    rows = list(rows)
+    styles = _column_styles(rows)
+    body = "".join(f"<tr>{_page_row(row, styles)}</tr>" for row in rows)
     return (
         '<div style="overflow-x:auto" tabindex="0">'
         '<table style="border-collapse:collapse;'
@@ -123,15 +131,37 @@ def _page_grid(rows: Iterable[Row], title: str) -> str:
     )
 
 
-def _page_row(row: Row) -> str:
-    cells = zip(
-        (_WORDS, _TD, _TD, _TD),
-        (row.stage, row.input, row.ours, row.cluster),
-        strict=True,
-    )
+def _texts(row: Row) -> tuple[str, ...]:
+    return row.stage.removesuffix(":"), row.input, row.ours, row.cluster
+
+
+def _column_styles(rows: Iterable[Row]) -> list[str]:
+    """Columns whose words stay whole, as long as there is room for the longest word of
+    each; in the others a word may be broken anywhere. The two answers are read beside
+    each other, so they are treated alike.
+    """
+    columns = zip(*(_texts(row) for row in rows), strict=True)
+    longest = [
+        max((len(word) for text in column for word in text.split()), default=0)
+        for column in columns
+    ]
+    longest[2:] = [max(ANSWER, length) for length in longest[2:]]
+    styles, room = [_TD] * len(longest), ROOM
+    stage, given, ours, cluster = range(len(longest))
+    alike = [(stage,), (given,), (ours, cluster)]
+    for places in sorted(alike, key=lambda places: max(longest[p] for p in places)):
+        room -= sum(longest[place] for place in places)
+        if room >= 0:
+            for place in places:
+                styles[place] = _WORDS
+    return styles
+
+
+def _page_row(row: Row, styles: list[str]) -> str:
+    cells = zip(styles, _texts(row), strict=True)
     return (
         "".join(
-            f'<td style="{style}">{html.escape(cell)}</td>' for style, cell in cells
+            f'<td style="{style}">{html.escape(text)}</td>' for style, text in cells
         )
         + f'<td style="{_TD}"><span style="{_BADGE};background:{_COLOUR[_state(row)]}">'
         f"{html.escape(_verdict(row))}</span></td>"

@@ -326,11 +326,17 @@ def _rarely_collecting() -> Iterator[None]:
         gc.unfreeze()
 
 
+Told = Callable[[str, Sequence[Claim]], Iterable[Claim]]
+
+
 class ClaimsMatrix:
     """Claim × version, claim × the programs of a version, claim × what is rebuilt.
 
     `evidence` maps versions to recordings, `programs` versions to what the programs of
-    that version answered; `stage` leaves the other stages' claims out.
+    that version answered; `stage` leaves the other stages' claims out. `unchecked` is
+    to show only claims that no recording and no program speaks of, and to ask what is
+    rebuilt, which takes longest, about no others. `told` gets what is about to be asked
+    and the claims, hands them on one by one, and can say how far it is.
     Raises ValueError if there is a check for a claim that the ledger does not have.
     """
 
@@ -340,6 +346,9 @@ class ClaimsMatrix:
         evidence: Mapping[str, Any],
         stage: str = "",
         programs: Mapping[str, ProgramAnswers] | None = None,
+        *,
+        unchecked: bool = False,
+        told: Told = lambda what, claims: claims,
     ) -> None:
         self.ledger = list(claims)
         self.claims = [claim for claim in claims if stage in ("", claim.stage)]
@@ -354,8 +363,7 @@ class ClaimsMatrix:
             )
         self.cells: dict[tuple[str, str], Cell] = {}
         with _rarely_collecting():
-            for claim in self.claims:
-                self.cells[claim.id, REBUILT] = rebuilt_cell(claim)
+            for claim in told("recordings and programs", self.claims):
                 for version, cluster in evidence.items():
                     self.cells[claim.id, version] = _cell(
                         claim, version, _checks, cluster
@@ -364,6 +372,9 @@ class ClaimsMatrix:
                     self.cells[claim.id, live_column(version)] = _cell(
                         claim, version, _live, answers
                     )
+            self.shown = self.read_in_source if unchecked else self.claims
+            for claim in told("what is rebuilt", self.shown):
+                self.cells[claim.id, REBUILT] = rebuilt_cell(claim)
 
     def kinds(self, claim: Claim, version: str = NEWEST) -> tuple[str, ...]:
         """The kinds of evidence that speak of a claim in a version: recordings and
@@ -425,7 +436,7 @@ class ClaimsMatrix:
         for column in ("stage", "claim", *self.columns):
             table.add_column(column, overflow="fold")
         unwitnessed = {claim.id for claim in self.read_in_source}
-        for claim in self.claims:
+        for claim in self.shown:
             marker = " (read in source)" if claim.id in unwitnessed else ""
             cells = (str(self.cells[claim.id, column]) for column in self.columns)
             table.add_row(claim.stage, f"{claim.id}{marker}\n{claim.text}", *cells)

@@ -25,6 +25,7 @@ from lifecycle.compare.claims import (
     Claim,
     ClaimsMatrix,
 )
+from lifecycle.compare.html_text import html_text
 
 EXPLAINED = {
     RECORDED: "checked against a recorded cluster",
@@ -98,7 +99,7 @@ class LedgerPage:
         return (self.matrix.kinds(claim) or (SOURCE,))[0]
 
     def _claim(self, claim: Claim) -> str:
-        text = html.escape(claim.text)
+        text = html_text(claim.text)
         page = self.pages.get(claim.id)
         linked = f'<a href="{self.up}{page}">{text}</a>' if page else text
         cells = (
@@ -113,7 +114,7 @@ class LedgerPage:
         reason = self.reasons.get(claim.id)
         if self._strongest(claim) == SOURCE:
             verdicts += f"<br><em>read in source{_list(claim.sources)}</em>" + (
-                f"<br><em>{html.escape(reason)}</em>" if reason else ""
+                f"<br><em>{html_text(reason)}</em>" if reason else ""
             )
         return f"<p>{linked}<br><small>{verdicts}</small></p>"
 

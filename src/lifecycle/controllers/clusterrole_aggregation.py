@@ -13,10 +13,10 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 
 FIELD_MANAGER = "clusterrole-aggregation-controller"
 

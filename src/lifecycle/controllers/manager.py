@@ -74,6 +74,7 @@ from lifecycle.controllers.statefulset.stateful_set_controller import (
 from lifecycle.controllers.storageprotection.protection_controllers import (
     PVCProtectionController,
     PVProtectionController,
+    VACProtectionController,
 )
 from lifecycle.controllers.taint_eviction.taint_eviction_controller import (
     TaintEvictionController,
@@ -185,19 +186,24 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
         "validatingadmissionpolicy-status-controller",
         ValidatingAdmissionPolicyStatusController,
     ),
+    "volumeattributesclass-protection-controller": (
+        "volumeattributesclass-protection-controller",
+        VACProtectionController,
+    ),
 }
 
 
 def is_enabled(name: str, controllers: Iterable[str] | str) -> bool:
-    """`--controllers`: names, `*` for all, `-name` to leave one out. Upstream:
-    `genericcontrollermanager.IsControllerEnabled`.
+    """`--controllers`: names, `*` for all, `-name` to leave one out. The first entry
+    about a name decides. Upstream: `genericcontrollermanager.IsControllerEnabled`.
     """
     entries = (
         controllers.split(",") if isinstance(controllers, str) else list(controllers)
     )
-    if name in entries:
-        return True
-    return f"-{name}" not in entries and "*" in entries
+    for entry in entries:
+        if entry in (name, f"-{name}"):
+            return entry == name
+    return "*" in entries
 
 
 class ControllerManager:

@@ -16,10 +16,10 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 
 NODE_CIDR_MASK_SIZE = 24
 

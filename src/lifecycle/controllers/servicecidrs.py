@@ -21,10 +21,10 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 
 FINALIZER = "networking.k8s.io/service-cidr-finalizer"
 FIELD_MANAGER = "service-cidr-controller"

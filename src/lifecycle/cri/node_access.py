@@ -8,8 +8,11 @@ woken by inotify).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
+import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +67,58 @@ async def open_connection(
         sock.close()
         raise
     return await asyncio.open_connection(sock=sock)
+
+
+@contextlib.asynccontextmanager
+async def reachable_from_here(
+    host_netns: str, host: str, port: int
+) -> AsyncIterator[str]:
+    """The address of a port of a network namespace for a library that makes its
+    sockets itself, and so would make them in ours: of a Unix socket that passes on
+    what comes. Our own namespace's ports are reached as they are.
+    """
+    if not host_netns:
+        yield f"{host}:{port}"
+        return
+
+    async def pass_on(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            answers, there = await open_connection(host_netns, host, port)
+        except OSError:
+            writer.close()
+            return
+        try:
+            copies = [_copy(reader, there), _copy(answers, writer)]
+            await asyncio.gather(*copies)
+        finally:
+            there.close()
+            writer.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/s"
+        relays: set[asyncio.Task[None]] = set()
+
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            relays.add(asyncio.create_task(pass_on(reader, writer)))
+
+        server = await asyncio.start_unix_server(accept, path)
+        try:
+            yield f"unix:{path}"
+        finally:
+            server.close()
+            for relay in relays:
+                relay.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
 
 
 async def read_at_most(content: aiohttp.StreamReader, size: int) -> bytes:

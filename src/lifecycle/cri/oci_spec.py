@@ -10,7 +10,7 @@ of its own.
 Upstream: containerd `internal/cri/server/podsandbox/sandbox_run_linux.go`
 (`sandboxContainerSpec`), `internal/cri/server/container_create.go` (`buildLinuxSpec`),
 `pkg/cri/opts/spec_opts.go` (`orderedMounts`, `WithResources`); OCI runtime-spec v1.3.
-Left out: seccomp profiles, AppArmor and SELinux labels, user namespaces, hooks, the
+Left out: AppArmor and SELinux labels, user namespaces, hooks, the
 device list of privileged containers.
 """
 
@@ -23,6 +23,7 @@ from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.capability_names import ALL_CAPABILITIES, DEFAULT_CAPABILITIES
+from lifecycle.cri.seccomp_profile import seccomp_of
 
 Spec = dict[str, Any]
 
@@ -312,6 +313,10 @@ def sandbox_spec(
             },
         },
     }
+    privileged = bool(security.get("privileged"))
+    seccomp = seccomp_of(security.get("seccomp"), (), privileged)
+    if seccomp is not None:
+        spec["linux"]["seccomp"] = seccomp
     if sysctl:
         spec["linux"]["sysctl"] = sysctl
     if not host_network:
@@ -432,7 +437,7 @@ def container_spec(
         "root": {"path": "rootfs"},
         "mounts": [
             *_base_mounts(privileged, cgroup=True),
-            *(_bind(mount) for mount in mounts),
+            *(_bind(mount) for mount in mounts if not mount.get("image")),
         ],
         "linux": {
             "cgroupsPath": cgroups_path(
@@ -446,6 +451,9 @@ def container_spec(
         spec["process"]["terminal"] = True
     if security.get("no_new_privs"):
         spec["process"]["noNewPrivileges"] = True
+    seccomp = seccomp_of(security.get("seccomp"), held, privileged)
+    if seccomp is not None:
+        spec["linux"]["seccomp"] = seccomp
     if security.get("readonly_rootfs"):
         spec["root"]["readonly"] = True
     if not privileged:

@@ -6,8 +6,8 @@ in this process – that its changes arrive a moment later – is `follower`'s b
 write here returns only when its own change has come by.
 
 Upstream: `apiserver/pkg/storage/etcd3/store.go` (`Create`, `GuaranteedUpdate`,
-`GetList`), `etcd3/compact.go`, v1.36. Left out: what `gateway` leaves out; retrying (a
-client is told, and tries again).
+`GetList`), v1.36; when to compact, the API server says (`storage/compactor`). Left out:
+what `gateway` leaves out; retrying (a client is told, and tries again).
 """
 
 from __future__ import annotations

@@ -50,6 +50,12 @@ NO_LEASE = str(LeaseNotFoundError())
 NO_SPACE = str(NoSpaceError())
 TOO_LARGE = str(RequestTooLargeError())
 
+OPEN_CODES = frozenset({1, 4, 14})
+"""gRPC's Canceled, DeadlineExceeded and Unavailable. So etcd says that it has no leader
+or waited too long for its members (`api/v3rpc/rpctypes/error.go`, `ErrGRPCTimeout` and
+its kin): what was to be written may be written yet.
+"""
+
 
 class Gateway:
     """A connection to one etcd. `close()` when done."""
@@ -141,10 +147,12 @@ def _parsed(data: bytes) -> Message:
 
 
 def error_of(answer: Message) -> StoreError:
-    """The exception for an answer that is an error; etcd's versions put the message in
-    different places.
+    """The exception for an answer that is an error; etcd's versions put message and
+    code in different places.
     """
     error = answer.get("error") or answer.get("message") or "etcdserver: unknown error"
+    inner = error if isinstance(error, dict) else {}
+    code = answer.get("code") or inner.get("grpc_code") or inner.get("code")
     text = str(error.get("message", "") if isinstance(error, dict) else error)
     if NO_LEASE in text:
         return LeaseNotFoundError()
@@ -152,7 +160,7 @@ def error_of(answer: Message) -> StoreError:
         return NoSpaceError()
     if TOO_LARGE in text:
         return RequestTooLargeError()
-    return StoreError(text)
+    return UnavailableError(text) if code in OPEN_CODES else StoreError(text)
 
 
 def encoded(key: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from lifecycle.api.resources import Resource, find_resource
+from lifecycle.api.resources import Resource, all_resources, find_resource
 
 ROOT = "/registry/"
 
@@ -52,3 +52,24 @@ def registry_key(resource: Resource, namespace: str, name: str) -> str:
     if resource.namespaced and namespace:
         return f"{resource_prefix(resource)}{namespace}/{name}"
     return f"{resource_prefix(resource)}{name}"
+
+
+def resource_of(key: str) -> tuple[str, str] | None:
+    """Whose key this is: `(group, plural)`; None for what is no object of the API, such
+    as the allocators' bitmaps. Events are the core group's, whichever served them.
+    """
+    first, _, rest = key.removeprefix(ROOT).partition("/")
+    second = rest.partition("/")[0]
+    known = _by_prefix()
+    resource = known.get(f"{ROOT}{first}/") or known.get(f"{ROOT}{first}/{second}/")
+    if resource is None and "." in first and second:  # a custom one
+        return first, second
+    return resource
+
+
+@cache
+def _by_prefix() -> dict[str, tuple[str, str]]:
+    resources: dict[str, tuple[str, str]] = {}
+    for row in sorted(all_resources(), key=lambda row: row.group):
+        resources.setdefault(resource_prefix(row), (row.group, row.plural))
+    return resources

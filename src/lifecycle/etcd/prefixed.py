@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.etcd.keys import ROOT
-from lifecycle.etcd.store import Event, KeyValue, RangeResult, Store, Watch
+from lifecycle.etcd.store import Bell, Event, KeyValue, RangeResult, Store, Watch
 
 
 class PrefixedStore:
@@ -93,6 +93,15 @@ class PrefixedStore:
 class _PrefixedWatch:
     def __init__(self, inner: Watch, store: PrefixedStore) -> None:
         self._inner, self._store = inner, store
+
+    @property
+    def bells(self) -> Sequence[Bell]:
+        """See `Watch`."""
+        return self._inner.bells
+
+    @bells.setter
+    def bells(self, bells: Sequence[Bell]) -> None:
+        self._inner.bells = bells
 
     async def __aiter__(self) -> AsyncIterator[list[Event]]:
         async for events in self._inner:

@@ -53,8 +53,8 @@ from lifecycle.etcd.store import (
 from lifecycle.etcd.watches import EventWatch, Watches
 
 DEFAULT_HISTORY = 20_000
-"""Revisions kept before the store compacts by itself, in the role of the API server's
-compactor.
+"""Revisions kept before the store compacts by itself, whatever the time: a bound beside
+that of the API server's compactor.
 """
 
 COMPACT_EVERY = 1_000

@@ -88,6 +88,9 @@ class FutureRevisionError(Exception):
 class KeyValue:
     """A key with its value and history. `version` counts the writes since the key was
     (re)created, from 1.
+
+    Where values are encrypted, `problem` says why this one cannot be read (it is as it
+    lies in the store then), and `stale` that it would be written differently today.
     """
 
     key: str
@@ -96,6 +99,8 @@ class KeyValue:
     mod_revision: int
     version: int
     lease: int = 0
+    problem: str = ""
+    stale: bool = False
 
 
 @dataclass(slots=True, frozen=True)

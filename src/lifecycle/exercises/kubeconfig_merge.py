@@ -24,9 +24,10 @@ files: [(folder, document), …] in the order of KUBECONFIG; a document is a par
 Returns one kubeconfig: lists "clusters", "users", "contexts" in any order,
 "current-context", "preferences".
 The first file that mentions something wins: an entry by its name, whole;
-current-context by being set at all; preferences key by key. Paths of certificates,
-keys and token files are relative to their own file's folder and come out absolute;
-so does an exec plugin's command if it has a slash in it."""
+current-context by being set at all; preferences key by key, and one that is false or
+empty is not mentioned. Paths of certificates, keys and token files are relative to
+their own file's folder and come out absolute; so does an exec plugin's command if it
+has a slash in it."""
 
 STARTER = '''\
 def merge(files):

@@ -27,9 +27,9 @@ class TooSlow(BaseException):
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Interrupt what runs inside after so many seconds; only the main thread of a Unix
-    process can.
+    process can, and a browser tab has none: its reader presses *Stop*.
     """
-    if not hasattr(signal, "SIGALRM") or current_thread() is not main_thread():
+    if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
         yield
         return
     alarms = 0

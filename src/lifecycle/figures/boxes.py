@@ -15,7 +15,15 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes, figure_of
+from lifecycle.figures.picture import (
+    BAD,
+    GOOD,
+    INK,
+    Picture,
+    empty_axes,
+    figure_of,
+    fitting,
+)
 
 SERVER, PROGRAM, STORED, WORK, TROUBLE = "#5c6470", "#2f63c4", GOOD, "#7a4fb5", BAD
 NAME_SIZE, TEXT_SIZE, LABEL_SIZE, LINE = 10.5, 8.5, 9.0, 0.16
@@ -75,7 +83,8 @@ def draw_boxes(
             edgecolor="none",
         )
         axes.add_patch(patches[name])
-        _write(axes, corner[0] + box[0] / 2, corner[1] + box[1] / 2, name, one.text)
+        middle = corner[0] + box[0] / 2, corner[1] + box[1] / 2
+        _write(axes, *middle, name, one.text, box[0] * scale)
     for arrow in arrows:
         tail, head = (_middle(boxes[n], column, row, box) for n in arrow[:2])
         axes.annotate(
@@ -105,7 +114,7 @@ def _middle(
     return one.x * column + box[0] / 2, one.y * row + box[1] / 2
 
 
-def _write(axes: Axes, x: float, y: float, name: str, text: str) -> None:
+def _write(axes: Axes, x: float, y: float, name: str, text: str, width: float) -> None:
     lines = text.split("\n") if text else []
     top = y - LINE * len(lines) / 2
     axes.text(
@@ -116,13 +125,12 @@ def _write(axes: Axes, x: float, y: float, name: str, text: str) -> None:
         va="center",
         color="white",
         weight="bold",
-        size=NAME_SIZE,
+        size=fitting(name, NAME_SIZE, "bold", width),
     )
     for number, line in enumerate(lines, 1):
         place = top + LINE * (number + 0.15)
-        axes.text(
-            x, place, line, ha="center", va="center", color="white", size=TEXT_SIZE
-        )
+        size = fitting(line, TEXT_SIZE, "normal", width)
+        axes.text(x, place, line, ha="center", va="center", color="white", size=size)
 
 
 def _word(
@@ -135,13 +143,19 @@ def _word(
     y = tail[1] + dy * arrow.at + dx * swing
     flat = abs(dy) < 0.25 * abs(dx)
     back = dx < 0 and arrow.bend != 0  # a way back runs below the way there
+    if flat:
+        offset, beside = ((0, -5), "top") if back else ((0, 4), "bottom")
+    elif abs(dy) < abs(dx):  # a slope: on that side of it where it leaves room
+        offset, beside = (2, 0), "bottom" if dx * dy > 0 else "top"
+    else:
+        offset, beside = (5, 0), "center"
     axes.annotate(
         arrow.word,
         (x, y),
-        ((0, -5) if back else (0, 4)) if flat else (5, 0),
+        offset,
         textcoords="offset points",
         ha="center" if flat else "left",
-        va=("top" if back else "bottom") if flat else "center",
+        va=beside,
         color=INK,
         size=LABEL_SIZE,
     )

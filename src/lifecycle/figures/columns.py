@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from lifecycle.figures.picture import INK, empty_axes, figure_of
+from lifecycle.figures.picture import INK, empty_axes, figure_of, fitting
 
 PLAIN = "#5c6470"
 LINE, GAP = 0.24, 0.22
@@ -100,6 +100,7 @@ def _draw(axes: Axes, box: Box, x: float, y: float, width: float) -> None:
         )
     )
     for row, text in enumerate((box.title, *box.lines)):
+        size, weight = (8.5, "normal") if row else (9.5, "bold")
         axes.text(
             x + width / 2,
             y + 0.07 + LINE * (row + 0.5),
@@ -107,6 +108,6 @@ def _draw(axes: Axes, box: Box, x: float, y: float, width: float) -> None:
             ha="center",
             va="center",
             color="white",
-            size=8.5 if row else 9.5,
-            weight="normal" if row else "bold",
+            size=fitting(text, size, weight, width),
+            weight=weight,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 
 from matplotlib.figure import Figure
 
@@ -24,7 +25,7 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
         key=lambda n: -max(costs.values(), key=sum_of).get(n, 0),
     )
     place = float("inf")
-    for colour, component in zip(COLOURS, components, strict=False):
+    for colour, component in zip(cycle(COLOURS), components):
         points = [
             (pods, counts[component])
             for pods, counts in costs.items()

@@ -91,8 +91,11 @@ def _draw(axes: Axes, message: Message, places: dict[str, float], y: float) -> N
             "shrinkB": 0,
         },
     )
+    middle = (begin + end) / 2
+    if middle in places.values():  # another party's line would cross the words
+        middle -= 0.5 if begin < end else -0.5
     axes.text(
-        (begin + end) / 2,
+        middle,
         y - 0.1,
         message.text,
         ha="center",

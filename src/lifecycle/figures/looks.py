@@ -26,7 +26,7 @@ def draw_looks(
     end = max(looks) + 0.5
     [axes] = empty_axes(width, 0.75 * len(lanes) + 0.8)
     for look in looks:
-        axes.axvline(look, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+        axes.axvline(look, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     for row, (name, changes) in enumerate(lanes.items()):
         ends = [moment for moment, _ in changes[1:]] + [end]
         for (begin, state), until in zip(changes, ends, strict=True):

@@ -13,8 +13,12 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 INK = "#808080"
+MARGIN = 0.16
+"""What a line leaves free of its box, in inches."""
 GOOD, BAD = "#2a7f62", "#b5441c"
 
 
@@ -55,3 +59,11 @@ def figure_of(axes: Axes) -> Figure:
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     return figure
+
+
+def fitting(text: str, size: float, weight: str, box: float) -> float:
+    """The font size at which a line fits into a box of so many inches: `size`, in
+    points, or a smaller one.
+    """
+    line = TextPath((0, 0), text, size=size, prop=FontProperties(weight=weight))
+    return size * min(1.0, 72 * (box - MARGIN) / max(line.get_extents().width, 1.0))

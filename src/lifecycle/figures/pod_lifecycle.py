@@ -108,7 +108,7 @@ def draw_probe_to_slice() -> Picture:
             "all containers": Box(2, 0, "condition\nContainersReady"),
             "the pod": Box(3, 0, "condition Ready,\nif all gates agree"),
             "its status": Box(3, 1.25, "in the API server", SERVER),
-            "slice controller": Box(2, 1.25, "who has the label?", PROGRAM),
+            "controller": Box(2, 1.25, "of slices: who\nhas the label?", PROGRAM),
             "EndpointSlice": Box(1, 1.25, "conditions.ready:\ntrue", STORED),
             "kube-proxy": Box(0, 1.25, "rules for those\nthat are ready", PROGRAM),
         },
@@ -117,8 +117,8 @@ def draw_probe_to_slice() -> Picture:
             Arrow("container", "all containers"),
             Arrow("all containers", "the pod"),
             Arrow("the pod", "its status", "a patch"),
-            Arrow("its status", "slice controller"),
-            Arrow("slice controller", "EndpointSlice"),
+            Arrow("its status", "controller"),
+            Arrow("controller", "EndpointSlice"),
             Arrow("EndpointSlice", "kube-proxy"),
         ],
         column=COLUMN,
@@ -170,6 +170,50 @@ def draw_status_makers() -> Picture:
             Arrow("status manager", "API server", "what differs"),
         ],
         row=0.9,
+    )
+
+
+def draw_disk() -> Picture:
+    """Who attaches a disk, who mounts it, and the note between the two."""
+    return draw_boxes(
+        {
+            "the disk": Box(0, 0, "in the network", STORED),
+            "controller": Box(1, 0, "attach/detach, in\nthe control plane"),
+            "Node status": Box(2, 0, "volumesAttached", SERVER),
+            "kubelet": Box(2, 1, "is it in the list?"),
+            "nginx": Box(1, 1, "reads files", WORK),
+        },
+        [
+            Arrow("controller", "the disk", "1. attach"),
+            Arrow("controller", "Node status", "2. note"),
+            Arrow("kubelet", "Node status", "3. wait, read"),
+            Arrow("kubelet", "nginx", "4. mount"),
+        ],
+        column=2.45,
+    )
+
+
+def draw_deleted() -> Picture:
+    """What a deletion begins, in two places at once."""
+    return draw_boxes(
+        {
+            "deletion": Box(0, 0.5, "deletionTimestamp\nis set", SERVER),
+            "kubelet": Box(1, 0, "hook, then a signal"),
+            "nginx": Box(2, 0, "ends, perhaps in\na tenth of a second", WORK),
+            "controller": Box(1, 1, "of slices: it is\nnot ready any more"),
+            "kube-proxies": Box(2, 1, "a second or two until\nall have new rules"),
+            "a visitor": Box(3, 0.5, "sent to a pod\nthat is gone", TROUBLE),
+        },
+        [
+            Arrow("deletion", "kubelet"),
+            Arrow("kubelet", "nginx"),
+            Arrow("deletion", "controller"),
+            Arrow("controller", "kube-proxies"),
+            Arrow("kube-proxies", "a visitor", dashed=True),
+            Arrow("nginx", "a visitor", dashed=True),
+        ],
+        column=COLUMN,
+        box=BOX,
     )
 
 

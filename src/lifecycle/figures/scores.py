@@ -5,6 +5,7 @@ gave them anything at all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 
 from lifecycle.figures.picture import INK, Picture, empty_axes, figure_of
 
@@ -21,7 +22,7 @@ def draw_scores(
     nodes = sorted({node for of_plugin in plugins.values() for node in of_plugin})
     [axes] = empty_axes(width, 0.55 * len(nodes) + 1.7)
     left = dict.fromkeys(nodes, 0)
-    for colour, (plugin, of_plugin) in zip(_COLOURS, plugins.items()):
+    for colour, (plugin, of_plugin) in zip(cycle(_COLOURS), plugins.items()):
         for position, node in enumerate(nodes):
             score = of_plugin.get(node, 0)
             label = plugin if position == 0 else None
@@ -52,12 +53,13 @@ def draw_scores(
         )
     axes.set_yticks(range(len(nodes)), nodes)
     axes.set_xlim(0, max(left.values(), default=1) * 1.1)
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.45, -0.28),
-        ncols=2,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=9,
-    )
+    if plugins:
+        axes.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.45, -0.28),
+            ncols=2,
+            frameon=False,
+            labelcolor=INK,
+            fontsize=9,
+        )
     return Picture(figure_of(axes))

@@ -39,7 +39,8 @@ class Stepper:
         return (
             f'<section class="journey-stepper" aria-label="{html.escape(self.title)}">'
             f"<p><strong>{html.escape(self.title)}</strong>, {len(self.writes)} writes."
-            f" Open one to see what it wrote.</p><ol>{steps}</ol>"
+            ' <span class="to-open">Open one to see what it wrote.</span></p>'
+            f"<ol>{steps}</ol>"
             f"</section><script>{SCRIPT}</script>"
         )
 

@@ -21,7 +21,7 @@ COLOURS = {
 
 def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Figure:
     """Stage → how many of its claims have which verdict."""
-    [axes] = empty_axes(width, 0.21 * len(stages) + 1.0)
+    [axes] = empty_axes(width, 0.21 * len(stages) + 1.1)
     for place, counts in enumerate(stages.values()):
         left = 0
         for verdict, colour in COLOURS.items():
@@ -35,20 +35,24 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
             )
             left += counts[verdict]
     axes.set_yticks(range(len(stages)), list(stages), color=INK, fontsize=8)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("claims", color=INK, fontsize=9)
     axes.tick_params(colors=INK, labelsize=8)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.legend(
+    figure_of(axes).legend(
         handles=[
             axes.barh(0, 0, color=colour, label=verdict)
             for verdict, colour in COLOURS.items()
         ],
-        loc="lower right",
+        loc="outside upper center",
+        ncols=len(COLOURS),
         frameon=False,
         labelcolor=INK,
-        fontsize=9,
+        fontsize=8,
+        handlelength=1,
+        columnspacing=1.2,
     )
     return figure_of(axes)

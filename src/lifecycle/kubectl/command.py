@@ -8,6 +8,7 @@ commands that are not in the table below.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TextIO
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
@@ -16,18 +17,27 @@ from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.commands.api_resources import api_resources, api_versions
 from lifecycle.kubectl.commands.apply import apply
+from lifecycle.kubectl.commands.cordon import cordon, uncordon
 from lifecycle.kubectl.commands.create import ALIASES, SUBCOMMANDS, create, find
 from lifecycle.kubectl.commands.delete import delete
+from lifecycle.kubectl.commands.describe import describe
+from lifecycle.kubectl.commands.drain import drain
+from lifecycle.kubectl.commands.exec_command import exec_command
 from lifecycle.kubectl.commands.explain import explain
 from lifecycle.kubectl.commands.expose import expose
 from lifecycle.kubectl.commands.get import SilentFailure, get
 from lifecycle.kubectl.commands.label import annotate, label
+from lifecycle.kubectl.commands.logs import logs
+from lifecycle.kubectl.commands.patch import patch
 from lifecycle.kubectl.commands.rollout import rollout
 from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
+from lifecycle.kubectl.commands.taint import taint
 from lifecycle.kubectl.commands.version import version
+from lifecycle.kubectl.commands.wait import wait
 from lifecycle.kubectl.failures import (
+    CodeExitError,
     CommandError,
     PartlyPrinted,
     UsageError,
@@ -57,17 +67,26 @@ COMMANDS: dict[str, Callable[[Sequence[str], Session], Awaitable[None]]] = {
     "api-resources": api_resources,
     "api-versions": api_versions,
     "apply": apply,
+    "cordon": cordon,
     "create": create,
     "delete": delete,
+    "describe": describe,
+    "drain": drain,
+    "exec": exec_command,
     "explain": explain,
     "expose": expose,
     "get": get,
     "label": label,
+    "logs": logs,
+    "patch": patch,
     "rollout": rollout,
     "run": run,
     "scale": scale,
     "set": _set,
+    "taint": taint,
+    "uncordon": uncordon,
     "version": version,
+    "wait": wait,
 }
 
 
@@ -114,64 +133,77 @@ def own_flags(command: str, rest: Sequence[str]) -> set[str]:
 
 
 ALL_NAMES = (
-    "alpha",
-    "annotate",
-    "api-resources",
-    "api-versions",
-    "apply",
-    "attach",
-    "auth",
+    "create",
+    "expose",
+    "run",
+    "set",
+    "explain",
+    "get",
+    "edit",
+    "delete",
+    "rollout",
+    "scale",
     "autoscale",
     "certificate",
     "cluster-info",
-    "completion",
-    "config",
+    "top",
     "cordon",
-    "cp",
-    "create",
-    "debug",
-    "delete",
-    "describe",
-    "diff",
+    "uncordon",
     "drain",
-    "edit",
-    "events",
-    "exec",
-    "explain",
-    "expose",
-    "get",
-    "help",
-    "kuberc",
-    "kustomize",
-    "label",
+    "taint",
+    "describe",
     "logs",
-    "options",
-    "patch",
-    "plugin",
+    "attach",
+    "exec",
     "port-forward",
     "proxy",
+    "cp",
+    "auth",
+    "debug",
+    "events",
+    "diff",
+    "apply",
+    "patch",
     "replace",
-    "rollout",
-    "run",
-    "scale",
-    "set",
-    "taint",
-    "top",
-    "uncordon",
-    "version",
     "wait",
+    "kustomize",
+    "label",
+    "annotate",
+    "completion",
+    "config",
+    "plugin",
+    "version",
+    "api-versions",
+    "api-resources",
+    "options",
+    "kuberc",
+    "help",
 )
-"""The real kubectl's commands: a typing error is answered with what comes close."""
+"""The real kubectl's commands in its order: a typing error is answered with what comes
+close.
+"""
+
+
+SUGGEST_FOR = {
+    "delete": ("rm", "remove"),
+    "describe": ("inspect",),
+    "get": ("list", "ls"),
+    "top": ("stats",),
+}
+"""What others call these commands."""
 
 
 def did_you_mean(typed: str) -> str:
-    """Commands that are two letters or less away, or that begin like it. Upstream:
-    `spf13/cobra` (`SuggestionsFor`).
+    """Commands that are two letters or less away, that begin like it, or that others
+    call so. Upstream: `spf13/cobra` (`SuggestionsFor`).
     """
+    word = typed.lower()
     close = [
         name
         for name in ALL_NAMES
-        if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2
+        if name.startswith(word)
+        or _distance(word, name) <= 2
+        or word in SUGGEST_FOR.get(name, ())
     ]
     return (
         "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close)
@@ -237,16 +269,19 @@ async def run_kubectl(
     err: Writer,
     namespace: str = "",
     wire: Wire | None = None,
+    stdin: TextIO | None = None,
 ) -> int:
     """Run one kubectl command (`argv` without the program's name); the exit code.
 
     `namespace` is the kubeconfig context's, used where the command names none. `wire`
-    brings discovery with its caches; without it the client is asked each time. Nothing
-    is raised: refusals are printed to `err`.
+    brings discovery with its caches; without it the client is asked each time. `stdin`:
+    what `-f -` reads, the program's own if None. Nothing is raised: refusals are
+    printed to `err`.
     """
     explicit = namespace_override(argv)
     client = client or Client(_Nobody(), "kubectl")
-    session = Session(client, out, err, explicit, wire.discovery if wire else None)
+    discovery = wire.discovery if wire else None
+    session = Session(client, out, err, explicit, discovery, stdin)
     if not explicit and namespace:
         session.namespace = namespace
     command, rest = split_command(list(argv))
@@ -261,6 +296,10 @@ async def run_kubectl(
         return 1
     try:
         run_command = COMMANDS.get(command)
+        if run_command is None and command in ALL_NAMES:
+            raise CommandError(
+                f"{command}: Kubernetes' kubectl has this command, this one does not"
+            )
         if run_command is None:
             raise CommandError(
                 f"unknown command {go_quote(command)} for"
@@ -276,5 +315,5 @@ async def run_kubectl(
     except (CommandError, StatusError) as error:
         out.write(error.text if isinstance(error, PartlyPrinted) else "")
         err.write(message_for(error) + "\n")
-        return 1
+        return error.code if isinstance(error, CodeExitError) else 1
     return 0

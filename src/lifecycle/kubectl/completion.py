@@ -20,10 +20,21 @@ from lifecycle.kubectl.command import COMMANDS, GROUPS, namespace_override
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import COMMON, ErrHelp, Flag, word_positions
 from lifecycle.kubectl.help import words_below
+from lifecycle.kubectl.pod_containers import container_names
 from lifecycle.kubectl.session import Session
 
-TYPE_THEN_NAMES = frozenset({"get", "delete", "label", "annotate"})
-TYPE_THEN_NAME = frozenset({"expose", "scale", "set image", "explain"})
+TYPE_THEN_NAMES = frozenset({"get", "describe", "delete", "label", "annotate", "taint"})
+TYPE_THEN_NAME = frozenset({"expose", "scale", "set image", "explain", "patch"})
+POD_RESOURCES = (
+    *("daemonsets", "deployments", "pods", "jobs", "replicasets"),
+    *("replicationcontrollers", "services", "statefulsets"),
+)
+"""What has pods, for commands that are about a pod. Upstream:
+`completion.PodResourceNameCompletionFunc`.
+"""
+ABOUT_A_POD = frozenset({"exec", "logs"})
+NAMES_OF = {"cordon": "nodes", "drain": "nodes", "uncordon": "nodes"}
+"""Commands that are about objects of one type, which is not named."""
 ROLLING = ("deployment", "daemonset", "statefulset")
 """What `rollout` is about."""
 
@@ -88,6 +99,13 @@ async def _arguments(
     if path.startswith("rollout "):
         if not args and "/" not in last:
             return list(ROLLING)
+    elif path == "taint" and not args:
+        return ["node"]
+    elif path in NAMES_OF and "/" not in last:
+        names = await _names(NAMES_OF[path], session)
+        return [name for name in names if name not in args]
+    elif path in ABOUT_A_POD:
+        return await _pod_resources(path, args, last, session)
     elif path not in TYPE_THEN_NAMES | TYPE_THEN_NAME:
         return []
     if "/" in last:
@@ -98,6 +116,27 @@ async def _arguments(
     if "/" in args[0] or (path in TYPE_THEN_NAME and len(args) > 1):
         return []
     return [name for name in await _names(args[0], session) if name not in args[1:]]
+
+
+async def _pod_resources(
+    path: str, args: list[str], last: str, session: Session
+) -> list[str]:
+    """A pod, or what has pods; after it, one of the pod's containers for `logs`."""
+    if not args and "/" in last:
+        kind = last.partition("/")[0]
+        if kind not in POD_RESOURCES:
+            return []
+        return [f"{kind}/{name}" for name in await _names(kind, session)]
+    if not args:
+        return [
+            *await _names("pods", session),
+            *(f"{kind}/" for kind in POD_RESOURCES),
+        ]
+    if path == "logs" and len(args) == 1 and "/" not in args[0]:
+        pods = await session.resource_for("pods")
+        pod = await session.send("GET", pods.path(session.namespace, args[0]))
+        return container_names(pod)
+    return []
 
 
 async def _types(session: Session) -> list[str]:

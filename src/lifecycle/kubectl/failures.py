@@ -30,6 +30,16 @@ class FlagError(CommandError):
         super().__init__(f"{message}\nSee 'kubectl {command} --help' for usage.")
 
 
+class CodeExitError(CommandError):
+    """A command that kubectl ran elsewhere has failed, and kubectl ends as that did.
+    Upstream: `k8s.io/utils/exec` (`CodeExitError`).
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"command terminated with exit code {code}")
+        self.code = code
+
+
 class PartlyPrinted(CommandError):
     """What was to be printed could be only in part. `text` is that part; it still goes
     to stdout.
@@ -63,6 +73,20 @@ def several(errors: Sequence[CommandError | StatusError]) -> CommandError | Stat
     return errors[0] if len(errors) == 1 else SeveralFailures(errors)
 
 
+class Aggregate(SeveralFailures):
+    """The same, as one error among others: then it stands in brackets, and what is said
+    twice is said once. Upstream: `utilerrors.NewAggregate`.
+    """
+
+    def __init__(self, errors: Sequence[CommandError | StatusError]) -> None:
+        super().__init__(errors)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        texts = list(dict.fromkeys(map(str, self.errors)))
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
 class NoResourceError(NoMatchError):
     """The mapper's own complaint, which goes out without `error: ` before it."""
 
@@ -89,9 +113,11 @@ def message_for(error: CommandError | StatusError) -> str:
 
 
 def _message(error: CommandError | StatusError) -> str:
+    if isinstance(error, Aggregate):
+        return "\n".join(_in_a_list(each) for each in error.errors)
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (NoResourceError, SeveralFailures)) or (
+    if isinstance(error, (CodeExitError, NoResourceError, SeveralFailures)) or (
         isinstance(error, PartlyPrinted) and error.several
     ):
         return str(error)
@@ -111,6 +137,7 @@ def _in_a_list(error: CommandError | StatusError) -> str:
     return (
         message_for(error)
         if isinstance(error, (ConnectionFailed, SeveralFailures))
+        and not isinstance(error, Aggregate)
         else str(error)
     )
 

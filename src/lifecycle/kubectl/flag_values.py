@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import UTC, datetime
+
+from lifecycle.kubectl.failures import CommandError
 
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _ANY_NUMBER = re.compile(
@@ -127,3 +130,39 @@ def _quoted_field(text: str, at: int) -> tuple[str, int]:
             " quoted-field"
         )
     return text[at + 1 : end].replace('""', '"'), end + 1
+
+
+_RFC3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII
+)
+_ELEMENTS = (
+    (r"\d{4}", "2006"),
+    *((r"-", "-"), (r"\d\d", "01"), (r"-", "-"), (r"\d\d", "02"), (r"T", "T")),
+    *((r"\d\d", "15"), (r":", ":"), (r"\d\d", "04"), (r":", ":"), (r"\d\d", "05")),
+    (r"(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", "Z07:00"),
+)
+"""The parts of a moment, and what Go calls them."""
+
+
+def rfc3339(text: str) -> str:
+    """A moment, in UTC and whole seconds, as the API writes it. Raises CommandError
+    with Go's words about what is none. Upstream: `kubectl/pkg/util/util.go`
+    (`ParseRFC3339`).
+    """
+    if _RFC3339.fullmatch(text):
+        try:
+            moment = datetime.fromisoformat(text.replace(",", "."))
+        except ValueError as error:
+            why = str(error).partition(" must")[0]
+            raise CommandError(f'parsing time "{text}": {why} out of range') from None
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    rest = text
+    for pattern, name in _ELEMENTS:
+        match = re.match(pattern, rest, re.ASCII)
+        if match is None:
+            raise CommandError(
+                f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse'
+                f' "{rest}" as "{name}"'
+            )
+        rest = rest[match.end() :]
+    raise CommandError(f'parsing time "{text}": extra text: "{rest}"')

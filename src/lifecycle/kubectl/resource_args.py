@@ -74,6 +74,15 @@ def check_form(args: Sequence[str]) -> None:
             )
 
 
+def resource_names(plural: str, names: Sequence[str]) -> list[str]:
+    """`NAME` as `PLURAL/NAME`; what has a type already keeps it. Upstream:
+    `Builder.ResourceNames`. Raises CommandError for an empty name.
+    """
+    if not all(names):
+        raise CommandError("resource name may not be empty")
+    return [name if "/" in name else f"{plural}/{name}" for name in names]
+
+
 def targets(
     mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None
 ) -> list[ResourceTuple]:

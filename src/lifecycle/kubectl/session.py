@@ -7,8 +7,10 @@ Upstream: `kubectl/pkg/cmd/util/factory.go` (`Factory`),
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, TextIO, TypeVar
 from urllib.parse import parse_qs
 
 from lifecycle.api import fast_json, protobuf
@@ -53,7 +55,8 @@ class Writer(Protocol):
 
 class Session:
     """The state of one command. `explicit_namespace` says that the user named the
-    namespace, so generated objects carry it.
+    namespace, so generated objects carry it. `stdin`: what is typed at it; the
+    program's own, if nothing else is said.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class Session:
         err: Writer,
         namespace: str = "",
         discovery: Discovery | None = None,
+        stdin: TextIO | None = None,
     ) -> None:
+        self._stdin = stdin
         self.client = Client(
             client.transport,
             USER_AGENT,
@@ -78,6 +83,11 @@ class Session:
         self._mapper: RESTMapper | None = None
         self._warnings = WarningWriter(err.write)
         self._warned: set[str] = set()
+
+    @property
+    def stdin(self) -> TextIO:
+        """Where input comes from."""
+        return self._stdin or sys.stdin
 
     async def mapper(self) -> RESTMapper:
         """What the server serves, as far as discovery knows; asked once."""
@@ -267,6 +277,25 @@ class Session:
             )
         )
 
+    async def patch_raw(
+        self,
+        path: str,
+        body: bytes,
+        content_type: str,
+        query: Mapping[str, str] | None = None,
+    ) -> Object:
+        """PATCH with a body as it is. Raises StatusError."""
+        return await self._sent(
+            self.client.new_request(
+                "PATCH",
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                accept=JSON,
+            )
+        )
+
     async def watch_tables(
         self, path: str, query: Mapping[str, str]
     ) -> AsyncIterator[tuple[str, Object]]:
@@ -295,6 +324,41 @@ class Session:
             if frame.type == "ERROR":
                 raise StatusError(table)
             yield frame.type, table
+
+    async def watch_path(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncGenerator[WatchFrame, None]:
+        """Watch what is at a path. Raises StatusError when the server refuses."""
+        request = self.client.new_request(
+            "GET", path, query={**query, "watch": "true"}, accept=JSON
+        )
+        response = await self.client.transport.round_trip(request)
+        if response.stream is None:
+            raise StatusError(document_of(response))
+        async with _closing(response.stream):
+            async for frame in response.stream:
+                yield frame
+
+    async def stream(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """GET bytes as they come, for as long as they do. Raises StatusError."""
+        request = self.client.new_request(
+            "GET",
+            path,
+            query=query,
+            accept=JSON_OR_ANYTHING,
+            accepts_object=False,
+        )
+        response = await self.client.transport.round_trip(request)
+        if response.status >= 400:
+            raise StatusError(document_of(response))
+        if response.stream is None:
+            yield response.body or b""
+            return
+        async with _closing(response.stream):
+            async for piece in response.stream:
+                yield response.encode_frame(piece) if response.encode_frame else b""
 
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""
@@ -337,3 +401,14 @@ class Session:
             resource_version=revision,
             field_selector=f"metadata.name={name}",
         )
+
+
+@asynccontextmanager
+async def _closing(stream: object) -> AsyncIterator[None]:
+    """Whoever stops to listen hangs up."""
+    try:
+        yield
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()

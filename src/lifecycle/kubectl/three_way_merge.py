@@ -6,8 +6,7 @@ merge patch, without one a JSON merge patch (custom resources), in which lists a
 replaced.
 
 Upstream: `apimachinery/pkg/util/strategicpatch/patch.go` (`CreateThreeWayMergePatch`,
-`diffMaps`, `diffLists`), `apimachinery/pkg/util/jsonmergepatch/patch.go`, v1.36. Left
-out: `$retainKeys`.
+`diffMaps`, `diffLists`), `apimachinery/pkg/util/jsonmergepatch/patch.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def _diff_maps(
                 current_value,
                 child,
             )
-            if inner:
+            if inner := _retaining(inner, modified_value, current_value, child):
                 patch[key] = inner
         elif isinstance(modified_value, list) and isinstance(current_value, list):
             patch.update(
@@ -58,6 +57,19 @@ def _diff_maps(
         if key not in modified and key in current:
             patch[key] = None
     return patch
+
+
+def _retaining(patch: Map, modified: Map, current: Map, schema: Schema | None) -> Map:
+    """The patch of an object, with the keys to keep if its fields exclude each other,
+    as those of a volume do. `schema`: of the field that the object, or the list it is
+    in, stands in. Upstream: `diffMaps` (`BuildRetainKeysDirective`).
+    """
+    kept = sorted(key for key, value in modified.items() if value is not None)
+    if schema is None or "retainKeys" not in schema.patch_strategy or not kept:
+        return patch
+    if not patch and current.keys() <= modified.keys():
+        return patch
+    return {**patch, "$retainKeys": kept}
 
 
 def _diff_lists(
@@ -81,9 +93,12 @@ def _diff_lists(
             items.append(item)
             continue
         inner = _diff_maps(
-            original_by_key.get(name, {}), item, current_by_key[name], schema.items
+            original_by_key.get(name, {}),
+            item,
+            current_by_key[name],
+            schema.items,
         )
-        if inner:
+        if inner := _retaining(inner, item, current_by_key[name], schema):
             items.append({**inner, merge_key: name})
     modified_keys = {item.get(merge_key) for item in modified}
     items += [

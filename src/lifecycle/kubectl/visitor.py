@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TextIO
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.labels import parse_selector
@@ -77,7 +78,7 @@ async def visit_by_paths(
 
     `selecting`: `-l` picks some. Raises CommandError for paths that are not there.
     """
-    if p["kustomize"]:
+    if p.values.get("kustomize"):
         if p["filename"]:
             raise CommandError("only one of -f or -k can be specified")
         raise CommandError("-k is not built into this kubectl; -f is")
@@ -88,7 +89,10 @@ async def visit_by_paths(
         else None
     )
     for manifest in read_manifests(
-        p["filename"], recursive=p["recursive"], validate=validate
+        p["filename"],
+        recursive=bool(p.values.get("recursive")),
+        validate=validate,
+        stdin=session.stdin,
     ):
         if isinstance(manifest, CommandError):
             infos.append(manifest)
@@ -105,17 +109,24 @@ async def visit_by_paths(
     return infos
 
 
-def local_objects(p: Parsed) -> list[Info]:
+def local_objects(p: Parsed, stdin: TextIO, *, structured: bool = True) -> list[Info]:
     """The objects in the files of `-f`, without asking any server. Raises
-    CommandError.
+    CommandError, also for kinds that kubectl does not know, if they need to be
+    `structured`.
     """
     infos = []
-    for manifest in read_manifests(p["filename"], recursive=p["recursive"]):
+    for manifest in read_manifests(
+        p["filename"], recursive=p["recursive"], stdin=stdin
+    ):
         if isinstance(manifest, CommandError):
             raise manifest
         resource = resource_for_kind(
             manifest.obj.get("apiVersion", ""), manifest.obj["kind"]
         )
+        if resource is None and not structured:
+            group, _, version = manifest.obj.get("apiVersion", "").rpartition("/")
+            kind = manifest.obj["kind"]
+            resource = Resource(group, version, kind.lower(), kind, "", False, ())
         if resource is None:
             kind = go_quote(manifest.obj["kind"])
             version = go_quote(manifest.obj.get("apiVersion", ""))
@@ -287,14 +298,22 @@ async def _visit_selector(
         "labelSelector": p.values.get("selector", ""),
         "fieldSelector": p.values.get("field-selector", ""),
     }
-    try:
-        listed = await session.send("GET", visitor.path, selectors, accept=accept)
-    except StatusError as error:
-        raise list_refused(error, visitor.resource, selectors) from None
+    chunk = p.values.get("chunk-size", 0)
+    query = {**selectors, "limit": str(chunk) if chunk else ""}
     kind = {"apiVersion": visitor.resource.api_version, "kind": visitor.resource.kind}
-    return [
-        Info(visitor.resource, {**kind, **item}) for item in listed.get("items") or ()
-    ]
+    infos: list[Info] = []
+    while True:
+        try:
+            listed = await session.send("GET", visitor.path, query, accept=accept)
+        except StatusError as error:
+            raise list_refused(error, visitor.resource, selectors) from None
+        infos += (
+            Info(visitor.resource, {**kind, **item})
+            for item in listed.get("items") or ()
+        )
+        query["continue"] = (listed.get("metadata") or {}).get("continue", "")
+        if not query["continue"]:
+            return infos
 
 
 def list_refused(

@@ -33,18 +33,14 @@ from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.cri.apis.events import ContainerEventResponse
 from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.kubelet.allocation.allocation_manager import AllocationManager
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
 from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import PodSources
 from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.housekeeping import Housekeeping
 from lifecycle.kubelet.kubelet_node_status import NodeRegistration
-from lifecycle.kubelet.lifecycle.interfaces import (
-    AdmitHandler,
-    PodAdmitAttributes,
-    PodAdmitResult,
-    can_admit_pod,
-)
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitResult
 from lifecycle.kubelet.pleg.generic import EventedPLEG
 from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod.pod_manager import PodManager
@@ -98,7 +94,7 @@ class Kubelet:
     mirror_pods: MirrorPods
     syncer: PodSyncer
     pod_workers: PodWorkers
-    admit_handlers: Sequence[AdmitHandler]
+    allocations: AllocationManager
     pleg: EventedPLEG
     pod_config: PodConfig
     sources: PodSources
@@ -199,6 +195,16 @@ class Kubelet:
             if not self._update_mirror(pod):
                 self.status_manager.reconcile(pod)
                 self.pod_workers.update_pod(pod)
+                self.allocations.push_pending_resize(pod)
+        self.retry_pending_resizes()
+
+    def retry_pending_resizes(self) -> None:
+        """There may be room for what pods wish for: grant it, and let their workers
+        look.
+        """
+        if self.allocations.has_pending_resizes():
+            for uid in self.allocations.retry_pending_resizes():
+                self.pod_workers.sync(uid)
 
     def handle_pod_reconcile(self, pods: Iterable[Object]) -> None:
         """Only the status is another. It came from here, unless somebody answered a
@@ -223,7 +229,10 @@ class Kubelet:
 
     async def _delete_pod(self, pod: Object) -> None:
         """Once it has ended, nobody speaks of it any more, and no mirror shows it."""
-        await self.cleanups.delete_pod(pod["metadata"]["uid"])
+        uid = pod["metadata"]["uid"]
+        await self.cleanups.delete_pod(uid)
+        self.allocations.remove_pod(uid)
+        self.retry_pending_resizes()
         if is_static_pod(pod):
             self.mirror_pods.delete(pod)
 
@@ -246,11 +255,7 @@ class Kubelet:
                 self.status_manager.mirror_changed(pod["metadata"]["uid"])
 
     def _can_admit_pod(self, pod: Object) -> PodAdmitResult:
-        uid = pod["metadata"]["uid"]
-        others = [p for p in self.pods.counted_pods() if p["metadata"]["uid"] != uid]
-        node = self.registration.node_as_known()
-        attributes = PodAdmitAttributes(pod, others, node, self.allocatable)
-        return can_admit_pod(self.admit_handlers, attributes)
+        return self.allocations.add_pod(pod)
 
     async def _admit_with_fresh_node(self, pod: Object) -> None:
         """Labels are in the way: once more, with the node as it is now."""

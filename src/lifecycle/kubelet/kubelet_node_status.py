@@ -354,16 +354,17 @@ class NodeRegistration:
                     log.debug("lease of %s: %s", name, refused)
 
     async def keep_fresh(self) -> None:
-        """The lease, and the status if it is time or something changed. Raises
-        StatusError.
+        """The lease, and the status if it is time or something changed: here, or there,
+        where somebody may have written that this node is not heard of. Upstream knows
+        its Node from a watch; we ask. Raises StatusError.
         """
         await self.renew_lease()
         if self._asks_runtime:
             await self._ask_runtime()
+        await self.refresh()
+        await self._note_pod_cidr()
         old = self.node.get("status") or {}
         new = await self._status(old.get("conditions") or [])
         changed = node_status_has_changed(old, new)
         if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
-            await self.refresh()
-            await self._note_pod_cidr()
             await self.report_status()

@@ -126,6 +126,16 @@ class LocalPodHost:
     def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
         return None if self.cgroups is None else self.cgroups.pod_cgroup_config(pod)
 
+    def grow_cgroup(self, pod: Object) -> None:
+        if self.cgroups is not None:
+            self.cgroups.grow(pod)
+
+    def resize_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        if self.cgroups is not None:
+            self.cgroups.update(pod)
+        if self.qos_cgroups is not None:
+            self.qos_cgroups.update_cgroups(active_pods)
+
     def make_directories(self, pod: Object) -> None:
         self.directories.make_pod_data_dirs(pod["metadata"]["uid"])
 

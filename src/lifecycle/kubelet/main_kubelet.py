@@ -28,8 +28,10 @@ from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.cri.apis.events import ContainerEventResponse
-from lifecycle.cri.apis.runtime import Runtime, VolumeFiles
+from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.cri.apis.volume_files import VolumeFiles
 from lifecycle.cri.node_access import NodeAccess
+from lifecycle.kubelet.allocation.allocation_manager import AllocationManager
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
 from lifecycle.kubelet.cm.cpumanager.policy_static import NonePolicy
 from lifecycle.kubelet.cm.cpumanager.state import CPUState
@@ -57,6 +59,7 @@ from lifecycle.kubelet.kubelet_node_status import (
 from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
+from lifecycle.kubelet.kuberuntime.resize_actions import PodResizer
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
 from lifecycle.kubelet.lifecycle.predicate import predicate_handler
 from lifecycle.kubelet.local_pod_host import LocalPodHost
@@ -84,6 +87,7 @@ from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
 from lifecycle.kubelet.stats.summary import Summary
+from lifecycle.kubelet.status.resize_conditions import PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.sync_pod import (
     OnStep,
@@ -172,6 +176,22 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         on_pod_sandbox_ready=partial(on_pod_sandbox_ready, status_manager),
         memory_capacity=memory or UNKNOWN_MEMORY,
     )
+    resize_conditions = PodResizeConditions()
+    allocations = AllocationManager(
+        default_handlers(
+            predicate_handler,
+            unsafe_sysctls=config.allowed_unsafe_sysctls,
+            node_conditions=pressure.node_conditions,
+            allocate=cpu_manager.allocate,
+        ),
+        pods.counted_pods,
+        pods.pod_by_uid,
+        registration.node_as_known,
+        config.allocatable,
+        resize_conditions,
+        events.pod_event,
+        static_cpus=cpu_policy.name == "static",
+    )
     probe_updates: UpdateChannel[ProbeUpdate] = UpdateChannel()
     probe_manager = ProbeManager(
         runtime,
@@ -190,6 +210,9 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         host,
         images,
         pods,
+        allocations,
+        resize_conditions,
+        PodResizer(runtime, runtime_manager.desired_resources),
         mirror_pods,
         clock,
         node_ip=config.node_ip,
@@ -226,7 +249,12 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     loops: list[Loop] = []
     jobs: list[Job] = [registration.keep_fresh]
     collector = ContainerGC(runtime, clock.now, lambda uid: not pods.known(uid))
-    gc_jobs: list[Job] = [collector.garbage_collect]
+
+    async def retry_pending_resizes() -> None:
+        for uid in allocations.retry_pending_resizes():
+            pod_workers.sync(uid)
+
+    gc_jobs: list[Job] = [collector.garbage_collect, retry_pending_resizes]
     if real:  # a hollow runtime tells of everything, and what it has it keeps itself
         announce = partial(_announce, events, host)
         loops += [announce, pleg.run, cleanups.clean_up_when_ready]
@@ -276,12 +304,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         mirror_pods=mirror_pods,
         syncer=syncer,
         pod_workers=pod_workers,
-        admit_handlers=default_handlers(
-            predicate_handler,
-            unsafe_sysctls=config.allowed_unsafe_sysctls,
-            node_conditions=pressure.node_conditions,
-            allocate=cpu_manager.allocate,
-        ),
+        allocations=allocations,
         pleg=pleg,
         pod_config=pod_config,
         sources=sources,

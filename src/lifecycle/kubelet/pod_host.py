@@ -64,6 +64,18 @@ class PodHost(Protocol):
         """The limits that the kernel keeps for the pod; None if it has no group."""
         ...
 
+    def grow_cgroup(self, pod: Object) -> None:
+        """Raise the limits of the pod's group to what it was promised, where they are
+        lower. Raises CgroupError.
+        """
+        ...
+
+    def resize_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        """Make the limits of the pod's group what it was promised, and weigh the
+        classes anew. Raises CgroupError.
+        """
+        ...
+
     def make_directories(self, pod: Object) -> None:
         """Raises OSError."""
         ...
@@ -125,6 +137,12 @@ class PaperPodHost:
 
     def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:
         return None
+
+    def grow_cgroup(self, pod: Object) -> None:
+        pass
+
+    def resize_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+        pass
 
     def make_directories(self, pod: Object) -> None:
         pass

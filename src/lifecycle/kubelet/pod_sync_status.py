@@ -83,6 +83,11 @@ class PodSyncStatuses:
         """A pod's worker, if it has one."""
         return self._pods.get(uid)
 
+    def pod_by_uid(self, uid: str) -> Object | None:
+        """A pod as its source knows it now; None without a worker."""
+        status = self._pods.get(uid)
+        return None if status is None else status.pod
+
     def get_or_add(self, pod: Object) -> PodSyncStatus:
         """A pod's worker, new if it has none. It knows the pod as it is now."""
         status = self._pods.setdefault(pod["metadata"]["uid"], PodSyncStatus(pod))

@@ -13,6 +13,7 @@ Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`, `SyncTerminatingPod`,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import (
@@ -21,7 +22,13 @@ from lifecycle.api.conditions import (
 )
 from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.wire import Object
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
+from lifecycle.kubelet.allocation.allocation_manager import AllocationManager
+from lifecycle.kubelet.allocation.resize_messages import (
+    pod_resize_completed_message,
+    pod_resize_error_message,
+)
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.restart_all import CONDITION as RESTARTING_CONDITION
 from lifecycle.kubelet.container.runtime import PodStatus
@@ -34,7 +41,8 @@ from lifecycle.kubelet.kuberuntime.kuberuntime_manager import (
     BACK_OFF_PERIOD,
     RuntimeManager,
 )
-from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
+from lifecycle.kubelet.kuberuntime.pod_actions import PodActions, compute_pod_actions
+from lifecycle.kubelet.kuberuntime.resize_actions import PodResizer
 from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
 from lifecycle.kubelet.pod_host import PodHost
@@ -42,6 +50,7 @@ from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.prober.prober_manager import ProbeManager
 from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.status.generate import condition
+from lifecycle.kubelet.status.resize_conditions import ERROR, PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.types.pod_update import is_static_pod
 from lifecycle.kubelet.volume.payloads import VolumeError
@@ -69,7 +78,8 @@ def nobody_watches(step: str, pod: Object) -> None:
 class PodSyncer:
     """The three transactions. One per node.
 
-    `pods` knows which pods there are. `mirror_pods` shows a static pod to the API
+    `pods` knows which pods there are, `allocations` what they were promised, and
+    `resizer` gives it to their containers. `mirror_pods` shows a static pod to the API
     server. `network_error()`: why pods cannot be connected now.
 
     `on_step` hears of the steps of `sync_pod`, in upstream's order.
@@ -83,6 +93,9 @@ class PodSyncer:
         host: PodHost,
         images: ImageManager,
         pods: PodSyncStatuses,
+        allocations: AllocationManager,
+        resize_conditions: PodResizeConditions,
+        resizer: PodResizer,
         mirror_pods: MirrorPods,
         clock: Clock,
         *,
@@ -100,6 +113,9 @@ class PodSyncer:
         self._host = host
         self._images = images
         self._pods = pods
+        self._allocations = allocations
+        self._resize_conditions = resize_conditions
+        self._resizer = resizer
         self._mirror_pods = mirror_pods
         self._clock = clock
         self._node_ip = node_ip
@@ -130,6 +146,7 @@ class PodSyncer:
             started=self._probes.started,
             pod_is_terminal=terminal,
             pod_cgroup=self._host.pod_cgroup_config(pod),
+            resize_conditions=self._resize_conditions.of(uid),
             recursive_read_only=(
                 self._runtime_state.supports_recursive_read_only_mounts()
             ),
@@ -152,7 +169,9 @@ class PodSyncer:
         (None: all went well).
         """
         uid = pod["metadata"]["uid"]
+        pod = self._allocations.update_pod_from_allocation(pod)
         runtime = await self._manager.get_pod_status(uid)
+        self._note_resize(pod, runtime)
         if self._statuses.get_pod_status(uid) is None:
             self._on_step("metrics", pod)
             self.metrics.worker_started(uid, self._clock.now())
@@ -183,8 +202,45 @@ class PodSyncer:
             self._probes.unhealthy,
             self._probes.started,
             restart_all=_restarts_all(status),
+            resize=partial(self._resizer.action, pod),
         )
-        return False, await self._manager.sync_pod(pod, runtime, actions)
+        if not actions.update_pod_resources:
+            return False, await self._manager.sync_pod(pod, runtime, actions)
+        return False, await self._resize(pod, runtime, actions)
+
+    def _note_resize(self, pod: Object, runtime: PodStatus) -> None:
+        """Has it by now what it was promised?"""
+        uid = pod["metadata"]["uid"]
+        if self._resize_conditions.is_in_progress(
+            uid
+        ) and not self._resizer.is_in_progress(pod, runtime):
+            generation = self._resize_conditions.clear_in_progress(uid) or 0
+            message = pod_resize_completed_message(pod, generation)
+            self._event(pod, "Normal", "ResizeCompleted", message, "")
+
+    async def _resize(
+        self, pod: Object, runtime: PodStatus, actions: PodActions
+    ) -> float | None:
+        """The pod's group grows before its containers do, and shrinks after them. When
+        to look again: at once, if all went well.
+        """
+        try:
+            self._host.grow_cgroup(pod)
+            await self._resizer.update(pod, actions.containers_to_update)
+            retry = await self._manager.sync_pod(pod, runtime, actions)
+            active = map(
+                self._allocations.update_pod_from_allocation, self._pods.active_pods()
+            )
+            self._host.resize_cgroups(pod, active)
+        except (OSError, RuntimeServiceError) as error:
+            generation = int(pod["metadata"].get("generation") or 0)
+            if self._resize_conditions.set_in_progress(
+                pod["metadata"]["uid"], generation, ERROR, str(error)
+            ):
+                message = pod_resize_error_message(pod, generation, str(error))
+                self._event(pod, "Warning", "ResizeError", message, "")
+            return BACK_OFF_PERIOD
+        return 0.0 if retry is None else retry
 
     async def _prepare(self, pod: Object) -> float | None:
         """Cgroups, the mirror pod, directories, volumes. None: all there; else in how

@@ -1,8 +1,9 @@
 """A cluster whose parts can be taken away and brought back, one by one.
 
-What can break: a node loses power; the scheduler or the controller manager stops; the
-line from one of them to the API server is cut. Nothing else is told: whoever is left
-finds out as in a real cluster, by leases that are not renewed and watches that end.
+What can break: a node loses power; etcd, the scheduler or the controller manager stops;
+the line from a component to the API server is cut. Nothing else is told: whoever is
+left finds out as in a real cluster, by leases that are not renewed, watches that end
+and requests that fail.
 
 Upstream: none. What it takes away is what `test/e2e/chaosmonkey` and
 `test/e2e/apps/disruption.go` ask of a real cluster.
@@ -16,11 +17,16 @@ from lifecycle.api.wire import UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cluster.nodes import NodeShape
+from lifecycle.etcd.store import Store
+from lifecycle.playground.etcd_process import EtcdProcess
 from lifecycle.playground.link import Link
 
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 COMPONENTS = {MANAGER: "controllers", SCHEDULER: "scheduler"}
-"""Who can be stopped, and what the cluster calls it."""
+"""Clients of the API server that can be stopped, and what the cluster calls them."""
+
+ETCD = "etcd"
 
 NODE_PREFIX = "system:node:"
 
@@ -44,6 +50,10 @@ class BreakableCluster(Cluster):
         super().__init__(config)
         self.broken: set[Broken] = set()
         self._links: dict[str, Link] = {}
+        self._etcd = EtcdProcess()
+
+    async def _open_store(self) -> Store:
+        return self._etcd
 
     def client(self, component: str, user: UserInfo | None = None) -> Client:
         """See `Cluster.client`; over the component's own line."""
@@ -57,12 +67,22 @@ class BreakableCluster(Cluster):
         """The line of a component, or of a node's kubelet."""
         return self._links.setdefault(name, Link())
 
+    def _start_kubelet(self, shape: NodeShape) -> None:
+        """The server asks a node's kubelet over the node's line, too; a machine that is
+        off does not answer.
+        """
+        super()._start_kubelet(shape)
+        self.link(f"machine {shape.name}").mend()
+        ways = self.server.kubelets
+        for line in (shape.name, f"machine {shape.name}"):
+            ways[shape.name] = self.link(line).to_node(ways[shape.name])
+
     @property
     def parts(self) -> dict[str, list[str]]:
         """What can break, by kind."""
         nodes = list(self._shapes)
         return {
-            "component": list(COMPONENTS),
+            "component": [*COMPONENTS, ETCD],
             "node": nodes,
             "link": [*COMPONENTS, *nodes],
         }
@@ -75,8 +95,11 @@ class BreakableCluster(Cluster):
         if kind == "link":
             self.link(name).cut()
         elif kind == "node":
+            self.link(f"machine {name}").cut()
             await self.stop_component(f"kubelet {name}")
             del self.runtimes[name]
+        elif name == ETCD:
+            self._etcd.kill()
         else:
             await self.stop_component(COMPONENTS[name])
         self.broken.add(part)
@@ -90,6 +113,8 @@ class BreakableCluster(Cluster):
             self.link(name).mend()
         elif kind == "node":
             self.join(self._shapes[name])
+        elif name == ETCD:
+            self._etcd.start()
         else:
             self.start_component(COMPONENTS[name])
         self.broken.discard(part)

@@ -9,9 +9,10 @@ Upstream: `client-go/rest/request.go` (what `Watch` and `Do` make of a lost conn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.api.wire import Connection, Request, Response, WatchFrame
+from lifecycle.apiserver.endpoints.connect import NodeTransport
 from lifecycle.client.rest import Transport
 
 
@@ -37,6 +38,28 @@ class Link:
     def through(self, transport: Transport) -> Transport:
         """The same transport, over this line."""
         return _OverLink(transport, self)
+
+    def to_node(self, transport: NodeTransport) -> NodeTransport:
+        """The server's way to a kubelet, over this line."""
+        return _NodeOverLink(transport, self)
+
+    def until_cut(
+        self, upgrade: Callable[[Connection], Awaitable[None]]
+    ) -> Callable[[Connection], Awaitable[None]]:
+        """The same upgraded connection, which ends when the line is cut."""
+
+        async def serve(connection: Connection) -> None:
+            serving = asyncio.ensure_future(upgrade(connection))
+            down = asyncio.ensure_future(self._down.wait())
+            try:
+                await asyncio.wait((serving, down), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for each in (serving, down):
+                    each.cancel()
+                await asyncio.gather(serving, down, return_exceptions=True)
+                connection.close()
+
+        return serve
 
     async def frames(
         self, stream: AsyncIterator[WatchFrame]
@@ -76,8 +99,39 @@ class _OverLink:
         response = await self._inner.round_trip(request)
         if response.stream is not None:
             response.stream = self._link.frames(response.stream)
+        if response.upgrade is not None:
+            response.upgrade = self._link.until_cut(response.upgrade)
         return response
 
     async def close(self) -> None:
         """See `Transport`."""
         await self._inner.close()
+
+
+class _NodeOverLink:
+    """A way to a kubelet, and to what listens on its node."""
+
+    def __init__(self, inner: NodeTransport, link: Link) -> None:
+        self._inner = inner
+        self._link = link
+
+    def _dial(self) -> None:
+        if self._link.is_cut:
+            raise ConnectionError("dial tcp: connect: no route to host")
+
+    async def round_trip(self, request: Request) -> Response:
+        """See `NodeTransport`. Raises ConnectionError while the line is cut."""
+        self._dial()
+        response = await self._inner.round_trip(request)
+        if response.stream is not None:
+            response.stream = self._link.frames(response.stream)
+        if response.upgrade is not None:
+            response.upgrade = self._link.until_cut(response.upgrade)
+        return response
+
+    async def reach_pod(
+        self, ip: str, port: int, request: Request, scheme: str = "http"
+    ) -> Response:
+        """See `NodeTransport`. Raises ConnectionError while the line is cut."""
+        self._dial()
+        return await self._inner.reach_pod(ip, port, request, scheme)

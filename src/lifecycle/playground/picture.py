@@ -23,10 +23,12 @@ def controller_of(obj: Object) -> Object | None:
 
 
 def node_status(node: Object) -> str:
-    """`Ready`, `NotReady` or `Unknown`, and `SchedulingDisabled` if it is."""
+    """`Ready`, `NotReady`, or `Unknown` as long as its kubelet has said nothing; and
+    `SchedulingDisabled` if it is.
+    """
     conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = next((c["status"] for c in conditions if c["type"] == "Ready"), "Unknown")
-    said = {"True": "Ready", "False": "NotReady"}.get(ready, "NotReady")
+    ready = next((c["status"] for c in conditions if c["type"] == "Ready"), None)
+    said = {"True": "Ready", None: "Unknown"}.get(ready, "NotReady")
     if (node.get("spec") or {}).get("unschedulable"):
         said += ",SchedulingDisabled"
     return said
@@ -54,7 +56,6 @@ def shown_object(obj: Object, now: float) -> dict[str, Any]:
         "uid": metadata["uid"],
         "kind": obj["kind"],
         "name": metadata["name"],
-        "namespace": metadata.get("namespace", ""),
         "owner": owner["uid"] if owner else "",
         "chapter": KINDS[obj["kind"]],
         "looks": "",

@@ -18,13 +18,19 @@ from lifecycle.kubectl.completion import complete
 from lifecycle.playground.breakable_cluster import BreakableCluster
 from lifecycle.playground.hand_cranked_time import A_MOMENT, HandCrankedTime
 from lifecycle.playground.observer import Observer
-from lifecycle.playground.scenario import Scenario, Step, format_scenario
+from lifecycle.playground.scenario import (
+    LONGEST_LINE,
+    Scenario,
+    ScenarioError,
+    Step,
+    format_scenario,
+)
 from lifecycle.playground.terminal import Terminal
 
 EXAMPLES = Path(__file__).with_name("examples")
 """Manifests that the terminal's folder begins with."""
 
-BEFORE = "break", "cat", "clear", "help", "history", "kubectl", "ls", "mend"
+BEFORE = "break", "cat", "clear", "edit", "help", "history", "kubectl", "ls", "mend"
 LONGEST_WAIT = 600.0
 """Virtual seconds that *to the next change* may skip."""
 
@@ -89,7 +95,8 @@ class Playground:
     def enter(self, line: str) -> None:
         """Enter a line in the terminal; it runs as time passes."""
         number = self._commands = self._commands + 1
-        self._typed.append(Step(self.now, line))
+        if len(line) <= LONGEST_LINE:
+            self._typed.append(Step(self.now, line))
         self._say(number, "in", line)
 
         async def run() -> None:
@@ -174,10 +181,17 @@ class Playground:
         return picture
 
     def address(self, speed: float) -> str:
-        """Everything that was typed, as the part of an address after its `#`."""
+        """Everything that was typed, as the part of an address after its `#`; empty if
+        that is too much for an address.
+        """
         scenario = self._scenario
         steps = tuple(self._typed)
-        return format_scenario(Scenario(scenario.nodes, scenario.seed, speed, steps))
+        try:
+            return format_scenario(
+                Scenario(scenario.nodes, scenario.seed, speed, steps)
+            )
+        except ScenarioError:
+            return ""
 
     def close(self) -> None:
         """The end: nothing goes on."""

@@ -33,7 +33,8 @@ def pod_state(pod: Object, now: float) -> PodState:
     since 1970.
     """
     _, ready, status, *_ = map(str, print_pod(pod, now))
-    return PodState(status, _looks(status, ready), ready)
+    failed = (pod.get("status") or {}).get("phase") == "Failed"
+    return PodState(status, "trouble" if failed else _looks(status, ready), ready)
 
 
 def _looks(status: str, ready: str) -> str:

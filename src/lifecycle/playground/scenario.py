@@ -8,11 +8,18 @@ The same scenario gives the same cluster, to the last letter of a pod's name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
 MOST_NODES = 50
 MOST_STEPS = 200
+LONGEST_LINE = 16_000
+"""Characters of one command, with the manifest that it reads."""
+MOST_CHARACTERS = 48_000
+"""Characters of all commands together: an address that still fits where people paste
+it.
+"""
 LONGEST = 86_400.0
 """The last second of the day that a scenario may last."""
 
@@ -55,6 +62,13 @@ def parse_scenario(text: str) -> Scenario:
             )
     if len(steps) > MOST_STEPS:
         raise ScenarioError(f"{len(steps)} steps are too many: {MOST_STEPS} at most")
+    for step in steps:
+        if len(step.line) > LONGEST_LINE:
+            raise ScenarioError(
+                f"a line of {len(step.line)} characters is too long: {LONGEST_LINE} at"
+                " most"
+            )
+    _check_size(steps)
     return Scenario(
         nodes=int(numbers.get("nodes", 3)),
         seed=int(numbers.get("seed", 1)),
@@ -63,8 +77,19 @@ def parse_scenario(text: str) -> Scenario:
     )
 
 
+def _check_size(steps: Iterable[Step]) -> None:
+    size = sum(len(step.line) for step in steps)
+    if size > MOST_CHARACTERS:
+        raise ScenarioError(
+            f"{size} characters in all lines are too many: {MOST_CHARACTERS} at most"
+        )
+
+
 def format_scenario(scenario: Scenario) -> str:
-    """The part of an address after its `#`."""
+    """The part of an address after its `#`. Raises ScenarioError for what would not be
+    read again.
+    """
+    _check_size(scenario.steps)
     return urlencode(
         [
             ("nodes", str(scenario.nodes)),

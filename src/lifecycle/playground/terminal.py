@@ -1,7 +1,8 @@
 """A terminal: kubectl, a few words of a shell, and two that break things.
 
-A command goes on while others are typed, as with `&` in a shell: `kubectl get pods -w`
-is watched while something is done about them.
+A command may bring what it reads, as a here-document. It goes on while others are
+typed, as with `&` in a shell: `kubectl get pods -w` is watched while something is done
+about them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.playground.breakable_cluster import BreakableCluster, CannotBreakError
+from lifecycle.playground.here_document import split_here_document
+from lifecycle.playground.scenario import LONGEST_LINE
 
 MOST = 200_000
 """Characters that one command may print."""
@@ -22,6 +26,7 @@ kubectl …            the book's kubectl; `kubectl --help` lists its commands
 break KIND NAME      take something away: a node, a component, a link
 mend KIND NAME       bring it back
 ls, cat FILE         the files that `kubectl apply -f` can read
+edit                 write lines for a command, or a file
 help, clear, history
 Tab completes, the arrow keys bring back what was typed, Ctrl-C stops what runs.
 """
@@ -57,16 +62,20 @@ class Terminal:
 
     async def run(self, line: str, tell: Print) -> int:
         """Do what a line says; the exit code. Nothing is raised but what cancels it."""
+        if len(line) > LONGEST_LINE:
+            tell("err", f"sh: more than {LONGEST_LINE:,} characters in one command\n")
+            return 2
         self.history.append(line)
         try:
-            words = shlex.split(line, comments=True)
+            command, document = split_here_document(line)
+            words = shlex.split(command, comments=True)
         except ValueError as error:
             tell("err", f"sh: {error}\n")
             return 2
         if not words:
             return 0
         try:
-            return await self._run(words[0], words[1:], tell)
+            return await self._run(words[0], words[1:], document or "", tell)
         except TooMuchOutputError:
             tell("err", f"\nstopped after {MOST:,} characters of output\n")
             return 1
@@ -74,11 +83,15 @@ class Terminal:
             tell("err", "^C\n")
             raise
 
-    async def _run(self, command: str, args: list[str], tell: Print) -> int:
+    async def _run(
+        self, command: str, args: list[str], document: str, tell: Print
+    ) -> int:
         if command in ("kubectl", "k"):
             client = self._cluster.client("kubectl")
             out, err = _Stream("out", tell), _Stream("err", tell)
-            return await run_kubectl(args, client, out=out, err=err)
+            return await run_kubectl(
+                args, client, out=out, err=err, stdin=StringIO(document)
+            )
         if command in ("break", "mend"):
             return await self._break_or_mend(command, args, tell)
         if command == "help":
@@ -91,7 +104,7 @@ class Terminal:
             )
             tell("out", "".join(f"{name}\n" for name in names))
         elif command == "cat":
-            return self._cat(args, tell)
+            return self._cat(args, document, tell)
         else:
             tell("err", f"sh: {command}: not found (`help` says what there is)\n")
             return 127
@@ -113,7 +126,17 @@ class Terminal:
         tell("out", f"{args[0]} {args[1]} is {state}\n")
         return 0
 
-    def _cat(self, args: list[str], tell: Print) -> int:
+    def _cat(self, args: list[str], document: str, tell: Print) -> int:
+        """`cat FILE …` prints files; `cat > FILE` writes what it reads into one."""
+        if args and args[0].startswith(">"):
+            name = Path(args[0][1:] or "".join(args[1:2])).name
+            if not name:
+                tell("err", "sh: > needs the name of a file\n")
+                return 2
+            (self._folder / name).write_text(document)
+            return 0
+        if not args:
+            tell("out", document)
         for name in args:
             path = self._folder / Path(name).name
             try:

@@ -71,7 +71,15 @@ class EventHandlers:
             self._queue.add(pod)
 
     def pod_updated(self, old: Object, new: Object) -> None:
-        """A pod changed: it got a node, it ended, or only its status moved on."""
+        """A pod changed: it got a node, it ended, or only its status moved on.
+
+        If nobody was told that a pod is gone, because the watch was lost in between,
+        its successor looks like a change of it. Upstream: `updatePodInCache`.
+        """
+        if old["metadata"].get("uid") != new["metadata"].get("uid"):
+            self.pod_deleted(old)
+            self.pod_added(new)
+            return
         key = key_of(new)
         if (new.get("status") or {}).get("phase") in TERMINAL:
             if key in self._cache:
@@ -84,11 +92,7 @@ class EventHandlers:
             if key in self._cache or not self._responsible(new):
                 return  # assumed already: the binding is on its way
             self._nominate(old, new)
-            if old["metadata"].get("uid") != new["metadata"].get("uid"):
-                self._queue.delete(key)
-                self._queue.add(new)
-            else:
-                self._queue.update(old, new)
+            self._queue.update(old, new)
             self._let_go(old, (new.get("status") or {}).get("nominatedNodeName"))
             return
         if not old["spec"].get("nodeName"):

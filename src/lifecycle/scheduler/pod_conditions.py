@@ -12,7 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.conditions import find_status_condition, new_pod_condition
+from lifecycle.api.conditions import (
+    find_status_condition,
+    new_pod_condition,
+    says_something_else,
+)
 from lifecycle.api.wire import Object
 
 
@@ -45,7 +49,7 @@ def condition_patch(
         different: dict[str, Any] = {
             key: value for key, value in new.items() if existing.get(key) != value
         }
-        if different:
+        if different and (changed or says_something_else(existing, new)):
             changed["conditions"] = [{**different, "type": condition["type"]}]
             changed["$setElementOrder/conditions"] = _types(conditions)
     return {"status": changed} if changed else {}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.agreements.admission import SCENARIOS, admission_agreement
+from lifecycle.agreements.audited import audit_agreement
 from lifecycle.agreements.authentication import authentication_agreement, authentication_then_and_now
 from lifecycle.agreements.authorization import authorization_agreement
 from lifecycle.agreements.bare_server import BARE
@@ -30,6 +31,7 @@ from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.inspector import open_recording
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.claims.broken.breakage import constant
 
 Spoil = Callable[[int, bytes], tuple[int, bytes]]
 
@@ -182,7 +184,36 @@ def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     monkeypatch.setattr(discovery, "read_by_ours", read)
 
 
+EVENT = {"level": "Spoilt", "stage": "Spoilt"}
 JUDGED = (
+    Judged(
+        "audit_agreement",
+        audit_agreement,
+        sabotages=(
+            Sabotage(
+                "a rule about one path is a rule about every path",
+                "apiserver.audit.policy._path_matches",
+                constant(True),
+                ("every sort of rule .*(any other path|a path that is not there|for a path)$",),
+                because="one function looks at all paths",
+            ),
+            Sabotage(
+                "nobody says as whom the request goes on",
+                "apiserver.filters.impersonation.log_impersonated_user",
+                constant(None),
+                ("as somebody else$",),
+                because="each policy is asked about it once",
+            ),
+            Sabotage(
+                "nothing is said of the token that was given out",
+                "apiserver.authn.token_request.ISSUED_CREDENTIAL_ID",
+                "other",
+                ("a subresource of anything$",),
+                because="each policy is asked about it once",
+            ),
+        ),
+        answers=(Answers("what is kept", "", called("agreements.audited.events_of", lambda kept, *_: [*kept, EVENT])),),
+    ),
     Judged(
         "admission_agreement",
         lambda: admission_agreement(open_recording()),
@@ -290,6 +321,22 @@ JUDGED = (
     Judged(
         "news_agreement",
         lambda: news_agreement(open_recording(BARE)),
+        sabotages=(
+            Sabotage(
+                "a pod that needs less now is not tried again",
+                "scheduler.framework.plugins.node_resources_fit.itself",
+                constant(False),
+                ("^and fits ", "^what all of them are told in the end "),
+                because="the end shows all pods",
+            ),
+            Sabotage(
+                "that another pod needs less is no news",
+                "scheduler.framework.plugins.node_resources_fit._is_schedulable_after_pod_scale_down",
+                constant(False),
+                ("^now there is enough ", "^what all of them are told in the end "),
+                because="the end shows all pods",
+            ),
+        ),
         answers=(Answers("the server that the scheduler writes to", "", server_answers(("news",), recording=BARE)),),
     ),
     Judged(

@@ -55,7 +55,7 @@ def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Refusals in other words; of those who were let in, nobody says that they run."""
     names = _admitted_pods()
     by_name(
-        "kubelet.kubelet.can_admit_pod",
+        "kubelet.allocation.allocation_manager.can_admit_pod",
         lambda _, attributes: names.index(attributes.pod["metadata"]["name"]),
         lambda result: result if result.admit else result._replace(message="no"),
     )(monkeypatch, spoilt)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreements import kubeconfig
+from lifecycle.agreements import kubeconfig, recorded_kubeconfigs
 from lifecycle.agreements.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
 from lifecycle.agreements.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
 from lifecycle.agreements.published_schemas import published_schemas_agreement
+from lifecycle.agreements.recorded_kubeconfigs import recorded_kubeconfig_agreement
 from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
 from lifecycle.agreements.retries import retries_agreement
 from lifecycle.agreements.traced_requests import traced_requests
@@ -36,6 +37,25 @@ def misread_files(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     monkeypatch.setattr(kubeconfig.kubeconfig_agreement, "__kwdefaults__", {
         **(kubeconfig.kubeconfig_agreement.__kwdefaults__ or {}), "mine": ours,
     })  # fmt: skip
+
+
+def misread_recorded_files(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """Some commands print a line more, of the sets that were recorded as well."""
+    commands = [*QUESTIONS, *CHANGES]
+
+    def ours(arguments: Any, environ: Any) -> Any:
+        code, out, err = HONEST(arguments, environ)
+        return code, out, f"{err}spoilt\n" if spoilt(commands.index(arguments)) else err
+
+    monkeypatch.setattr(recorded_kubeconfigs, "ours", ours)
+
+
+def the_last_names_the_context(real: Any) -> Any:
+    def merge(into: Any, other: Any) -> None:
+        real(into, other)
+        into["current-context"] = other.get("current-context") or into["current-context"]
+
+    return merge
 
 
 def other_words(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
@@ -135,6 +155,24 @@ JUDGED = (
         "kubeconfig_agreement",
         lambda: kubeconfig_agreement(HONEST, count=2),
         answers=(Answers("commands", "", misread_files),),
+    ),
+    Judged(
+        "recorded_kubeconfig_agreement",
+        recorded_kubeconfig_agreement,
+        answers=(Answers("commands", "", misread_recorded_files),),
+        sabotages=(
+            Sabotage(
+                "of several files the last one names the current context",
+                "kubectl.kubeconfig.loading.merge",
+                Wrapped(the_last_names_the_context),
+                (
+                    r"config view (-o json --raw|--minify -o json --raw)$",
+                    r"config (view|get-contexts|current-context)$",
+                    r"config (use-context dev|rename-context dev lab|delete-context prod)$",
+                ),
+                because="each of these asks for the current context, or shows or keeps it",
+            ),
+        ),
     ),
     Judged(
         "official_client_agreement",

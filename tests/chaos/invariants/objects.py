@@ -141,7 +141,9 @@ def one_controller_owns_it(change: Change, world: World) -> Iterator[str]:
 def a_condition_keeps_its_time(change: Change, world: World) -> Iterator[str]:
     """There is one of each type, and its lastTransitionTime moves with its status only.
 
-    A kubelet counts from what it saw last, which it may not have been able to tell: so on pods and nodes it may also move ahead.
+    A kubelet counts from what it saw last, which it may not have been able to tell: so on pods and nodes it may also move ahead. And
+    where somebody else has called a pod not ready that was so already, because he had not heard of it (the node lifecycle controller),
+    the kubelet puts back what it had said.
     """
     conditions = (change.obj.get("status") or {}).get("conditions") or ()
     for kind, count in Counter(each["type"] for each in conditions).items():
@@ -154,6 +156,11 @@ def a_condition_keeps_its_time(change: Change, world: World) -> Iterator[str]:
             continue
         earlier, later = old.get("lastTransitionTime"), each.get("lastTransitionTime")
         if change.row in ("pods", "nodes") and earlier and later and parse_time(later) > parse_time(earlier):
+            continue
+        if (
+            change.row == "pods"
+            and (each["type"], each["status"], str(later)) in world.since[change.obj["metadata"]["uid"]]
+        ):
             continue
         if earlier != later:
             yield f"{each['type']} is {each['status']} since {old.get('lastTransitionTime')}, now {each.get('lastTransitionTime')}"

@@ -31,6 +31,8 @@ class World:
     """Every address that a pod ever had, by its uid."""
     was_ready: dict[str, float] = field(default_factory=dict)
     """When a pod was last ready, by its key."""
+    since: dict[str, set[tuple[str, str, str]]] = field(default_factory=lambda: defaultdict(set))
+    """Every condition that a pod ever had, by its uid: type, status, since when."""
     doubtful: dict[str, int] = field(default_factory=dict)
     told: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     revision: int = 0
@@ -71,6 +73,8 @@ class World:
             self.versions[uid].append(obj)
         if change.row == "pods":
             self.addresses[uid].update(address["ip"] for address in obj["status"].get("podIPs") or ())
+            for each in obj["status"].get("conditions") or ():
+                self.since[uid].add((each["type"], each["status"], str(each.get("lastTransitionTime"))))
             if is_ready(obj) or (change.before is not None and is_ready(change.before)):
                 self.was_ready[change.key] = at
 

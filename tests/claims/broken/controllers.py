@@ -192,6 +192,12 @@ BREAKAGES = (
         ("garbage-collection-cascading-delete",),
     ),
     Breakage(
+        "in the foreground nothing is waited for",
+        "controllers.garbagecollector.graph.Node.blocking_dependents",
+        constant([]),
+        ("garbage-collection-cascading-delete",),
+    ),
+    Breakage(
         "orphans are deleted, too",
         "controllers.garbagecollector.garbage_collector.GarbageCollector._attempt_to_orphan",
         Wrapped(lambda orphan: lambda self, owner: self._remove_finalizer(owner, "orphan")),

@@ -41,7 +41,8 @@ def kubeconfig_merge(slip: str) -> Callable[..., Any]:
             if slip == "preferences as a whole":
                 preferences = document.get("preferences") or preferences
             else:
-                preferences = {**preferences, **(document.get("preferences") or {})}
+                said = (document.get("preferences") or {}).items()
+                preferences = {**preferences, **{key: value for key, value in said if value}}
         merged: dict[str, Any] = {section: list(entries.values()) for section, entries in sections.items()}
         return {**merged, "current-context": current, "preferences": preferences}
 

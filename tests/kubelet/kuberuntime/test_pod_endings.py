@@ -72,6 +72,7 @@ def times(events: list[Object], reason: str) -> dict[str, float]:
         ("echo one > /dev/termination-log; echo two >> /dev/termination-log; exit 1", {}, "one\ntwo\n"),
         ("echo one > /last; echo two > /last; exit 1", {"terminationMessagePath": "/last"}, "two\n"),
         ("echo gone >&2; exit 1", {"terminationMessagePolicy": "FallbackToLogsOnError"}, "gone\n"),
+        ("echo -n gone; exit 1", {"terminationMessagePolicy": "FallbackToLogsOnError"}, "gone"),
         ("echo fine; exit 0", {"terminationMessagePolicy": "FallbackToLogsOnError"}, None),
         ("echo gone; exit 1", {}, None),
     ],

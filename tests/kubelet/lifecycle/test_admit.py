@@ -32,7 +32,11 @@ def ask(which: Object, others: tuple[Object, ...] = (), node: Object = NODE, **m
     return result.reason, result.message
 
 
-HOST_PORT = {"ports": [{"containerPort": 1, "hostPort": 80}]}
+def host_port(**more: Any) -> Object:
+    return {"ports": [{"containerPort": 1, "hostPort": 80, **more}]}
+
+
+HOST_PORT = host_port()
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,9 @@ HOST_PORT = {"ports": [{"containerPort": 1, "hostPort": 80}]}
         (pod({"example.com/gpu": "1"}), (), "", ""),
         (pod(nodeSelector={"disk": "hdd"}), (), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"),
         (pod(container=HOST_PORT), (pod(container=HOST_PORT),), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"),
+        (pod(container=host_port(hostIP="127.0.0.1")), (pod(container=host_port(hostIP="172.19.0.2")),), "", ""),
+        (pod(container=host_port(protocol="UDP")), (pod(container=HOST_PORT),), "", ""),
+        (pod(container=host_port(hostIP="127.0.0.1")), (pod(container=HOST_PORT),), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"),
         (pod(os={"name": "windows"}), (), "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
         (pod(securityContext={"supplementalGroupsPolicy": "Strict"}), (), "SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node"),
         (pod(securityContext={"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}), (), "SysctlForbidden", 'forbidden sysctl: "kernel.msgmax" not allowlisted'),

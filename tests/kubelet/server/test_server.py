@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.status import StatusError
+from lifecycle.api.websocket import BINARY, WebSocket, frame, unmasked
 from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.apis.errors import RuntimeServiceError
@@ -26,7 +28,6 @@ from lifecycle.kubelet.logs.container_log_manager import rotate_log
 from lifecycle.kubelet.logs.files import RealLogFile, link_log, log_symlink, remove_dead_links
 from lifecycle.kubelet.logs.read import LogOptions, read_logs, tail_start
 from lifecycle.kubelet.server.container_logs import NoLogsError, container_for_logs
-from lifecycle.kubelet.server.websocket import BINARY, WebSocket, frame, unmasked
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx
 
@@ -195,6 +196,20 @@ def test_a_container_that_waits_says_what_for(reason: str) -> None:
 WEBSOCKET = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
 
 
+async def messages_of(response: Response, *sent: bytes) -> list[bytes]:
+    """What comes over an upgraded connection to whoever sends this first."""
+    assert response.upgrade is not None
+    pipe = Pipe()
+    for message in sent:
+        pipe.incoming.put_nowait(masked(message))
+    await response.upgrade(pipe)
+    received = Pipe()
+    while not pipe.sent.empty():
+        received.incoming.put_nowait(pipe.sent.get_nowait())
+    received.incoming.put_nowait(b"")
+    return [message async for message in WebSocket(received).messages()]
+
+
 async def exec_over_websocket(
     cluster: SmallCluster, command: list[str], stdin: bytes | None = None
 ) -> dict[int, bytes]:
@@ -206,17 +221,10 @@ async def exec_over_websocket(
     response = await ask(cluster, f"web/exec?{query}", **headers)
     assert response.status == 101
     assert response.headers["Sec-WebSocket-Accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455's own example
-    assert response.upgrade is not None
-    pipe = Pipe()
-    if stdin:
-        pipe.incoming.put_nowait(masked(b"\x00" + stdin))
-        pipe.incoming.put_nowait(masked(b"\xff\x00"))  # version 5: stdin has ended
-    await response.upgrade(pipe)
-    received, got = Pipe(), dict[int, bytes]()
-    while not pipe.sent.empty():
-        received.incoming.put_nowait(pipe.sent.get_nowait())
-    received.incoming.put_nowait(b"")
-    async for message in WebSocket(received).messages():
+    # version 5: stdin has ended
+    sent = (b"\x00" + stdin, b"\xff\x00") if stdin else ()
+    got = dict[int, bytes]()
+    for message in await messages_of(response, *sent):
         got[message[0]] = got.get(message[0], b"") + message[1:]
     return got
 
@@ -233,6 +241,61 @@ def test_a_command_over_websocket_its_output_input_and_exit_code() -> None:
             failed = fast_json.loads((await exec_over_websocket(cluster, ["sh", "-c", "exit 3"]))[3])
             assert failed["reason"] == "NonZeroExitCode"
             assert failed["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("protocol", ["", "channel.k8s.io"])
+def test_the_oldest_protocol_tells_the_end_only_if_it_was_a_bad_one(protocol: str) -> None:
+    async def main() -> None:
+        headers = {**WEBSOCKET, **({"sec-websocket-protocol": protocol} if protocol else {})}
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            said = await ask(cluster, "web/exec?command=echo&command=hello&stdout=1&stderr=1", **headers)
+            assert said.headers.get("Sec-WebSocket-Protocol", "") == protocol
+            assert await messages_of(said) == [b"\x01", b"\x01hello\n"]
+            failed = await ask(cluster, "web/exec?command=sh&command=-c&command=exit 3&stdout=1", **headers)
+            *_, last = await messages_of(failed)
+            assert (
+                last
+                == b"\x03command terminated with non-zero exit code: error executing command [sh -c exit 3], exit code 3"
+            )
+
+    run_virtual(main())
+
+
+def test_a_protocol_of_text_names_channels_by_digits() -> None:
+    async def main() -> None:
+        headers = {**WEBSOCKET, "sec-websocket-protocol": "base64.channel.k8s.io"}
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            command = "read word; echo $word"
+            query = f"command=sh&command=-c&command={command}&stdin=1&stdout=1"
+            said = await ask(cluster, f"web/exec?{query}", **headers)
+            got = await messages_of(said, b"0" + base64.b64encode(b"typed\n"))
+            assert got == [b"1", b"1" + base64.b64encode(b"typed\n")]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "messages"),
+    [
+        ("", [b"", b"one\ntwo\nthree\n"]),
+        ("binary.k8s.io", [b"", b"one\ntwo\nthree\n"]),
+        ("base64.binary.k8s.io", [b"", base64.b64encode(b"one\ntwo\nthree\n")]),
+    ],
+)
+def test_a_log_over_websocket(protocol: str, messages: list[bytes]) -> None:
+    async def main() -> None:
+        headers = {**WEBSOCKET, **({"sec-websocket-protocol": protocol} if protocol else {})}
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            response = await ask(cluster, "talk/log", **headers)
+            assert response.status == 101
+            assert await messages_of(response) == messages
+            unknown = await ask(cluster, "talk/log", **WEBSOCKET, **{"sec-websocket-protocol": "morse"})
+            assert unknown.status == 403
 
     run_virtual(main())
 

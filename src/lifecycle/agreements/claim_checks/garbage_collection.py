@@ -12,7 +12,7 @@ from lifecycle.agreements.claim_checks.deployment_controller import a_deployment
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
+from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.manager import ControllerManager
@@ -92,6 +92,35 @@ def _ownership() -> dict[str, Any]:
 
 
 @cache
+def _foreground() -> tuple[bool, bool, list[str]]:
+    """A ReplicaSet deleted in the foreground while a pod of it is held: whether it is
+    still there, and afterwards; the pods left in the end.
+    """
+
+    async def scene(cluster: RehearsedCluster) -> tuple[bool, bool, list[str]]:
+        client = cluster.client("test")
+        await client.create(SETS, replica_set("one", 1), "default")
+        await asyncio.sleep(5)
+        (pod,) = [p["metadata"]["name"] for p in await cluster.items("pods")]
+
+        async def hold(finalizers: list[str] | None) -> None:
+            patch = {"metadata": {"finalizers": finalizers}}
+            await client.patch(PODS, pod, "default", patch, patch_type=MERGE_PATCH)
+
+        await hold(["example.com/hold"])
+        await client.delete(SETS, "one", "default", propagation="Foreground")
+        await asyncio.sleep(60)
+        waits = bool(await cluster.items("replicasets.apps"))
+        await hold(None)
+        await asyncio.sleep(60)
+        stays = bool(await cluster.items("replicasets.apps"))
+        left = [p["metadata"]["name"] for p in await cluster.items("pods")]
+        return waits, stays, left
+
+    return rehearse(scene)
+
+
+@cache
 def _restart() -> bool:
     async def scene(cluster: RehearsedCluster) -> bool:
         await cluster.client("test").create(DEPLOYMENTS, a_deployment(), "default")
@@ -140,9 +169,12 @@ def cascade(recording: Recording) -> bool | None:
 
 @rebuilt("garbage-collection-cascading-delete")
 def cascade_here() -> bool:
-    """The pods of the ReplicaSet that was deleted in the background."""
+    """The pods of the ReplicaSet that was deleted in the background; in the foreground
+    the pods go first.
+    """
     return (
-        all(owner != "two" for _, owner in _ownership()["left"])
+        _foreground() == (True, False, [])
+        and all(owner != "two" for _, owner in _ownership()["left"])
         and len(_ownership()["left"]) == 1
     )
 

@@ -258,10 +258,9 @@ def set_volume_defaults(volume: Object) -> None:
         field = item.get("fieldRef")
         if field is not None and not field.get("apiVersion"):
             field["apiVersion"] = "v1"
-    ephemeral = volume.get("ephemeral")
-    if ephemeral and ephemeral.get("volumeClaimTemplate"):
-        claim = ephemeral["volumeClaimTemplate"].setdefault("spec", {})
-        set_claim_spec_defaults(claim)
+    template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    if template is not None:
+        set_claim_spec_defaults(template.setdefault("spec", {}))
     image = volume.get("image")
     if image is not None and not image.get("pullPolicy"):
         image["pullPolicy"] = pull_policy(image.get("reference", ""))

@@ -138,11 +138,11 @@ def encode_int_or_string(value: int | str) -> bytes:
 
 
 def decode_int_or_string(data: bytes) -> int | str:
-    """A number or a text."""
+    """A number, of which the lowest 32 bits count, or a text."""
     fields = dict(raw_fields(data))
     if fields.get(1, 0) == 1:
         return str(fields.get(3, b"").decode())
-    return signed(fields.get(2, 0))
+    return int((fields.get(2, 0) + 2**31) % 2**32 - 2**31)
 
 
 def encode_json(value: Any) -> bytes:

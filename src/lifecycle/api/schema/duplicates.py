@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -48,6 +49,33 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
     duplicates: list[str] = []
     _walk(tree, "", duplicates)
     return list(dict.fromkeys(duplicates))[:_LIMIT]
+
+
+def in_order_of_text(body: bytes, errors: list[str]) -> list[str]:
+    """What is unknown and what is given twice, as one reading of a JSON body meets it.
+
+    Upstream: `UnmarshalStrict` notes both while it decodes.
+    """
+    try:
+        tree = json.loads(body, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return errors
+    met = {error: index for index, error in reversed([*enumerate(_complaints(tree))])}
+    return sorted(errors, key=lambda error: met.get(error, len(body)))
+
+
+def _complaints(value: Any, path: str = "") -> Iterator[str]:
+    """All that could be said of the fields of a text, in its order."""
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            where = f"{path}.{key}" if path else key
+            yield f'{"duplicate" if key in seen else "unknown"} field "{where}"'
+            seen.add(key)
+            yield from _complaints(item, where)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _complaints(item, f"{path}[{index}]")
 
 
 def _walk(value: Any, path: str, duplicates: list[str]) -> None:

@@ -55,6 +55,22 @@ def restored(empties: Collection[Empty]) -> Iterator[None]:
                 holder.pop(key, None)
 
 
+def kept(obj: dict[str, Any], strict: list[str], *paths: str) -> None:
+    """Put back for good what was left out at these dotted paths. For rules that tell an
+    empty value from none before anything is validated: defaults, admission.
+    """
+    if not isinstance(strict, Strict) or not strict.empties:
+        return
+    for path in paths:
+        *above, last = path.split(".")
+        holder: Any = obj
+        for key in above:
+            holder = None if holder is None else holder.get(key)
+        for empty in strict.empties:
+            if empty[0] is holder and empty[1] == last:
+                holder[last] = empty[2]
+
+
 def moved(
     empties: Collection[Empty], *copies: tuple[dict[str, Any], dict[str, Any]]
 ) -> list[Empty]:
@@ -65,6 +81,22 @@ def moved(
         here = (homes.get(id(empty[0]), empty[0]), empty[1], empty[2])
         found.append(Unprinted(here) if isinstance(empty, Unprinted) else here)
     return found
+
+
+def moved_along(
+    empties: Collection[Empty], before: dict[str, Any], obj: dict[str, Any]
+) -> list[Empty]:
+    """The same of an object some of whose parts (`spec` …) are copies by now: who
+    changes a part copies it first.
+    """
+    return moved(
+        empties,
+        *(
+            (part, obj[key])
+            for key, part in before.items()
+            if isinstance(part, dict) and isinstance(obj.get(key), dict)
+        ),
+    )
 
 
 def within(value: Any, empties: Collection[Empty]) -> list[Empty]:

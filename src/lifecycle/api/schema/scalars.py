@@ -154,7 +154,9 @@ def _quoted(text: str) -> str:
 
 
 def base64_bytes(value: Any) -> str:
-    """`[]byte`: standard base64, line breaks allowed and dropped."""
+    """`[]byte`: standard base64, line breaks allowed; comes back as Go writes it.
+    Raises ValueError, also for a padding too many, which Python takes.
+    """
     text = (
         value.replace("\n", "").replace("\r", "")
         if "\n" in value or "\r" in value
@@ -163,10 +165,10 @@ def base64_bytes(value: Any) -> str:
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(
-            f"illegal base64 data at input byte {_first_bad_byte(value)}"
-        ) from None
-    return text if len(text) % 4 == 0 else base64.b64encode(raw).decode()
+        raw = None
+    if raw is None or len(text) % 4:
+        raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(value)}")
+    return base64.b64encode(raw).decode()
 
 
 def _first_bad_byte(text: str) -> int:

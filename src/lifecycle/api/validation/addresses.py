@@ -29,15 +29,14 @@ def parse_ip(text: str) -> Address | None:
     """
     if "%" in text:
         return None
-    try:
-        if ":" not in text:
-            parts = text.split(".")
-            if len(parts) == 4 and all(
-                part.isascii() and part.isdigit() for part in parts
-            ):
-                return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
+    head, colon, tail = text.rpartition(":")
+    if not colon or "." in tail:  # an IPv6 address may end in an IPv4 one
+        parts = tail.split(".")
+        if len(parts) != 4 or not all(p.isascii() and p.isdigit() for p in parts):
             return None
-        return ipaddress.IPv6Address(text)
+        tail = ".".join(part.lstrip("0") or "0" for part in parts)
+    try:
+        return ipaddress.ip_address(head + colon + tail)
     except ValueError:
         return None
 

@@ -7,6 +7,7 @@ the audit event of the request.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lifecycle.api.resources import Resource
@@ -43,6 +44,10 @@ class Attributes:
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
     reinvocation: Reinvocation | None = None
+    defaulter: Callable[[Object], None] | None = None
+    """Completes, in place, what a plugin has made of a custom object; others are
+    completed by their kind. Upstream: `ObjectInterfaces.GetObjectDefaulter`.
+    """
 
     def forbidden(self, why: str) -> StatusError:
         """The 403 of a plugin that refuses. An object still without a name is named

@@ -130,7 +130,8 @@ class AdmissionChain:
         self._leave_out = changes is not None
         self._seen = -1
         self._plans: dict[
-            tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]
+            tuple[str, str, str, bool, str, str],
+            tuple[tuple[Step, ...], tuple[Step, ...]],
         ] = {}
         self.use(plugins)
 
@@ -154,6 +155,7 @@ class AdmissionChain:
             resource.group,
             resource.version,
             resource.plural,
+            resource.namespaced,  # a definition that is made anew may change it
             attributes.subresource,
             attributes.operation,
         )

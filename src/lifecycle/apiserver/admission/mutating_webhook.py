@@ -142,7 +142,7 @@ def replace_object(
     attributes: Attributes, document: Object, defaulter: Defaulter
 ) -> bool:
     """Put another object in the place of the one that is asked about: normal form, with
-    defaults. Returns whether it is another.
+    defaults, a custom one pruned. Returns whether it is another.
 
     Raises StatusError 500 for something that is no such object.
     """
@@ -153,7 +153,7 @@ def replace_object(
     except (StatusError, KeyError) as error:
         raise internal_error(getattr(error, "message", str(error))) from None
     new = converted(new, attributes.resource) or new
-    defaulter(new)
+    (attributes.defaulter or defaulter)(new)
     if new == obj:
         return False
     obj.clear()

@@ -44,7 +44,7 @@ class RuntimeClass(Plugin):
         runtime_class = self._class(attributes, spec)
         fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if fixed:
-            if spec.get("overhead") and spec["overhead"] != fixed:
+            if spec.get("overhead", fixed) != fixed:
                 raise attributes.forbidden(OVERHEAD_DIFFERS)
             spec["overhead"] = dict(fixed)
         scheduling = runtime_class.get("scheduling") or {}
@@ -66,7 +66,7 @@ class RuntimeClass(Plugin):
         """Refuse overhead that no class accounts for."""
         assert attributes.obj is not None
         spec = attributes.obj["spec"]
-        if not spec.get("overhead"):
+        if spec.get("overhead") is None:
             return
         runtime_class = (
             self._class(attributes, spec) if spec.get("runtimeClassName") else {}

@@ -166,7 +166,7 @@ class Aggregator:
         backend = self._backends.get(trust)
         if backend is None:
             backend = self._backends[trust] = Backend(
-                trust, self._front_proxy.certificate
+                trust, self._front_proxy.certificate, self._resolver.egress
             )
         return backend
 

@@ -28,6 +28,7 @@ from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.http.headers import SEPARATOR
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 if TYPE_CHECKING:
@@ -115,13 +116,18 @@ def forwarded_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 class Backend:
-    """Connections to one added server. Make it on the loop that uses it; `close` it at
-    the end.
+    """Connections to one added server, by way of `egress`. Make it on the loop
+    that uses it; `close` it at the end.
 
     Raises ValueError if the CA bundle cannot be read.
     """
 
-    def __init__(self, trust: Trust, certificate: tuple[bytes, bytes]) -> None:
+    def __init__(
+        self,
+        trust: Trust,
+        certificate: tuple[bytes, bytes],
+        egress: EgressSelector | None = None,
+    ) -> None:
         self._trust = trust
         try:
             context = ssl_context(
@@ -131,7 +137,12 @@ class Backend:
             raise ValueError(
                 "unable to load root certificates: unable to parse bytes as PEM block"
             ) from None
-        connector = aiohttp.TCPConnector(ssl=context, limit=0)
+        way = egress or EgressSelector()
+        connector = aiohttp.TCPConnector(
+            ssl=context,
+            limit=0,
+            socket_factory=lambda info: way.cluster_socket(*info[:3]),
+        )
         self._session = aiohttp.ClientSession(
             connector=connector,
             auto_decompress=False,

@@ -28,7 +28,7 @@ from lifecycle.apiserver.apiextensions.conversion_webhook import (
 )
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.etcd.codec import decode_value
+from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.store import (
     CompactedError,
     Event,
@@ -113,7 +113,12 @@ class ConvertingCacher(Cacher):
             kv.mod_revision,
         ) in self._converted or kv.mod_revision in self._written:
             return True
-        stored: Object = decode_value(kv.value, kv.mod_revision)
+        if kv.problem:  # there is nothing to convert
+            return True
+        try:
+            stored: Object = decode_value(kv.value, kv.mod_revision)
+        except UnreadableError:
+            return True
         return bool(stored.get("apiVersion") == self.resource.api_version)
 
     def catch_up(self) -> None:
@@ -141,6 +146,7 @@ class ConvertingCacher(Cacher):
 
     async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         """See `Cacher`. Raises ConversionError."""
+        self.unreadable.check_values(kvs)
         objects = await self._converter.convert(
             [decode_value(kv.value, kv.mod_revision) for kv in kvs],
             self.resource.api_version,

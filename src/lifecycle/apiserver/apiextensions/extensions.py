@@ -26,6 +26,7 @@ from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
@@ -107,6 +108,10 @@ class Extensions:
         return {
             path: _document(fast_json.dumps(parts)) for path, parts in by_path.items()
         }
+
+    def cachers(self) -> list[Cacher]:
+        """The caches of all custom resources that anybody has asked for."""
+        return self.handler.cachers()
 
     async def serve(self, request: Request) -> Response | None:
         """The answer to a request for a custom resource; None if there is none such."""

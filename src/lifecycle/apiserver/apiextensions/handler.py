@@ -32,6 +32,7 @@ from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.non_resource.served_groups import version_priority
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 TERMINATING = "create not allowed while custom resource definition is terminating"
@@ -231,6 +232,14 @@ class CustomResourceHandler:
             if terminating or handler.environment.admission is not admission:
                 handler.environment.admission = admission  # type: ignore[assignment]
         return handler
+
+    def cachers(self) -> list[Cacher]:
+        """Of each version that is served."""
+        return [
+            version.store.cacher
+            for served in self._served.values()
+            for version in served.versions.values()
+        ]
 
     async def refresh(self, name: str, definition: Object | None) -> None:
         """A definition has changed or gone: end what was served of its old self."""

@@ -18,8 +18,8 @@ from typing import Any
 
 from lifecycle.api.published import published
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.openapi_paths import REF, CustomPaths
 
-REF = "#/components/schemas/"
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _META_KINDS = (
@@ -33,7 +33,12 @@ _META_KINDS = (
     "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails",
     "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ShardInfo",
 )  # fmt: skip
+_SCALE_KINDS = tuple(
+    f"io.k8s.api.autoscaling.v1.{kind}"
+    for kind in ("Scale", "ScaleSpec", "ScaleStatus")
+)
 
 
 @cache
@@ -44,8 +49,12 @@ def _built_in() -> Any:
 @cache
 def meta_components() -> Mapping[str, Any]:
     """The components of `meta/v1` that every document repeats."""
+    return _components(_META_KINDS)
+
+
+def _components(names: tuple[str, ...]) -> dict[str, Any]:
     components = _built_in()["components"]["schemas"]
-    return {name: components[name] for name in _META_KINDS if name in components}
+    return {name: components[name] for name in names if name in components}
 
 
 def with_type_meta(schema: Object, kind: str = "") -> Object:
@@ -130,115 +139,19 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
     return {one: schema, component_name(group, name, list_kind): listed}
 
 
-_OPERATIONS = {
-    "get": ("read", "get"), "put": ("replace", "put"), "delete": ("delete", "delete"),
-    "patch": ("partially update", "patch"),
-}  # fmt: skip
-
-
 def paths_of(definition: Object, version: Object) -> dict[str, Object]:
-    """The routes of a version, with what clients look for in them: kinds, actions and
-    the options of writes.
-    """
+    """The requests for a version's objects."""
     spec = definition["spec"]
     group, names, name = spec["group"], spec["names"], version["name"]
-    base = f"/apis/{group}/{name}"
-    scope = "Namespaced" if spec["scope"] == "Namespaced" else ""
-    collection = (
-        f"{base}/namespaces/{{namespace}}/{names['plural']}"
-        if scope
-        else f"{base}/{names['plural']}"
-    )
-    gvk = {"group": group, "kind": names["kind"], "version": name}
-    one = {"$ref": REF + component_name(group, name, names["kind"])}
-    many = {"$ref": REF + component_name(group, name, names["listKind"])}
-
-    def operation(
-        method: str, verb: str, action: str, schema: Object, suffix: str = ""
-    ) -> Object:
-        camel = "".join(part.capitalize() for part in group.split("."))
-        writes = action in ("post", "put", "patch", "delete", "deletecollection")
-        done: Object = {
-            "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
-            "description": (
-                f"{verb}"
-                f" {'objects of kind ' if action == 'list' else ''}{names['kind']}"
-            ),
-            "operationId": (
-                f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}"
-                f"{names['kind']}{suffix}"
-            ),
-            "parameters": (
-                [dict(parameter) for parameter in _write_parameters(action)]
-                if writes
-                else []
-            ),
-            "responses": {
-                "200": {
-                    "description": "OK",
-                    "content": {"application/json": {"schema": schema}},
-                }
-            },
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": gvk,
-        }
-        if action in ("post", "put"):
-            done["requestBody"] = {
-                "content": {"application/json": {"schema": one}},
-                "required": True,
-            }
-        elif action == "patch":
-            patch = {
-                "schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}
-            }
-            types = (
-                "application/apply-patch+yaml",
-                "application/json-patch+json",
-                "application/merge-patch+json",
-            )
-            done["requestBody"] = {
-                "content": dict.fromkeys(types, patch),
-                "required": True,
-            }
-        return done
-
-    paths: dict[str, Object] = {
-        collection: {
-            "get": operation("get", "list", "list", many),
-            "post": operation("post", "create", "post", one),
-            "delete": operation(
-                "delete", "delete collection of", "deletecollection", one
-            ),
-        },
-        f"{collection}/{{name}}": {
-            method: operation(method, verb, action, one)
-            for method, (verb, action) in _OPERATIONS.items()
-        },
-    }
-    for sub in ("status", "scale"):
-        if (version.get("subresources") or {}).get(sub) is not None:
-            paths[f"{collection}/{{name}}/{sub}"] = {
-                method: operation(method, verb, action, one, sub.capitalize())
-                for method, (verb, action) in _OPERATIONS.items()
-                if method != "delete"
-            }
-    if scope:
-        paths[f"{base}/{names['plural']}"] = {
-            "get": operation("get", "list", "list", many, "ForAllNamespaces")
-        }
-    return paths
-
-
-@cache
-def _write_parameters(action: str) -> tuple[Object, ...]:
-    method = {"deletecollection": "delete"}.get(action, action)
-    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + (
-        "" if method == "post" else "/{name}"
-    )
-    parameters = _built_in()["paths"][path][method]["parameters"]
-    return tuple(
-        parameter for parameter in parameters if parameter.get("in") == "query"
-    )
+    return CustomPaths(
+        group=group,
+        version=name,
+        plural=names["plural"],
+        kind=names["kind"],
+        one=component_name(group, name, names["kind"]),
+        many=component_name(group, name, names["listKind"]),
+        namespaced=spec["scope"] == "Namespaced",
+    ).paths(version.get("subresources") or {})
 
 
 def document(definitions: list[tuple[Object, Object]]) -> Object:
@@ -249,6 +162,8 @@ def document(definitions: list[tuple[Object, Object]]) -> Object:
     paths: dict[str, Any] = {}
     for definition, version in definitions:
         schemas |= components_of(definition, version)
+        if (version.get("subresources") or {}).get("scale") is not None:
+            schemas |= _components(_SCALE_KINDS)
         paths |= paths_of(definition, version)
     return {
         "openapi": "3.0.0",

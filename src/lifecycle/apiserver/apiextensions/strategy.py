@@ -111,6 +111,7 @@ class CustomResourceRules:
         return Strategy(
             decode=self.decode,
             set_defaults=self.set_defaults,
+            unstructured_defaulter=self.unstructured_defaulter,
             patch_types=PATCH_TYPES,
             type=self._compiled_type(),
             generation=Generation.WITHOUT_METADATA,
@@ -192,6 +193,12 @@ class CustomResourceRules:
         drop_wrong_nulls(
             {key: value for key, value in obj.items() if key != "metadata"}, self.schema
         )
+
+    def unstructured_defaulter(self, obj: Object) -> None:
+        """See `Strategy`: what a webhook adds is pruned as what a client sends."""
+        if not self.preserves:
+            prune(obj, self.schema)
+        self.set_defaults(obj)
 
     def selectable_fields(self, obj: Object) -> dict[str, str]:
         """The values of what the version declares selectable."""

@@ -1,18 +1,16 @@
-"""Bearer tokens: `Authorization: Bearer …`, and the list of static ones.
+"""Bearer tokens: `Authorization: Bearer …`, and those that are known from the start.
 
 Once a header says "bearer" and names a token, somebody has to recognise it, or the
 request is refused. An empty token, or another scheme such as `Basic`, is no credential
 at all: such a request is anonymous.
 
 Upstream: `apiserver/pkg/authentication/request/bearertoken/bearertoken.go`,
-`token/tokenfile/tokenfile.go`, v1.36. Left out: tokens in websocket protocol headers.
+v1.36. Tokens in websocket protocol headers are `websocket_protocol`'s.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
-from pathlib import Path
 
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
@@ -89,31 +87,3 @@ class StaticTokenAuthenticator:
     ) -> Identity | None:
         """Whose token it is, if it is one of ours."""
         return self._tokens.get(token)
-
-
-def read_token_file(path: Path) -> dict[str, UserInfo]:
-    """The tokens of a CSV file: `token,user,uid,"group1,group2"`. Raises ValueError for
-    a line with too few columns.
-    """
-    tokens: dict[str, UserInfo] = {}
-    with path.open(newline="") as lines:
-        for number, row in enumerate(csv.reader(lines, skipinitialspace=True), start=1):
-            if not row:
-                continue
-            if len(row) < 3:
-                raise ValueError(
-                    f"token file {path.name!r} must have at least 3 columns (token,"
-                    f" user name, user uid), found {len(row)}"
-                )
-            token, name, uid = (cell.strip() for cell in row[:3])
-            if not token:
-                raise ValueError(
-                    f"token file {path.name!r}: empty token in line {number}"
-                )
-            groups = (
-                tuple(g.strip() for g in row[3].split(",") if g.strip())
-                if len(row) > 3
-                else ()
-            )
-            tokens[token] = UserInfo(name, groups, uid)
-    return tokens

@@ -24,7 +24,6 @@ from lifecycle.apiserver.authn.authenticator import (
 from lifecycle.apiserver.authn.bearer_token import (
     BearerTokenAuthenticator,
     StaticTokenAuthenticator,
-    read_token_file,
 )
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 from lifecycle.apiserver.authn.configuration import ConfiguredTokens
@@ -32,6 +31,7 @@ from lifecycle.apiserver.authn.request_header import (
     RequestHeaderAuthenticator,
     RequestHeaderConfig,
 )
+from lifecycle.apiserver.authn.token_file import read_token_file
 from lifecycle.apiserver.authn.token_webhook import CACHE_TTL, WebhookTokenAuthenticator
 from lifecycle.apiserver.authn.union import (
     Authenticator,
@@ -65,6 +65,11 @@ class AuthenticationOptions:
     x509: bool = True
     configuration: Object = field(default_factory=dict)
     anonymous: bool = True
+
+    def check(self) -> None:
+        """Raises ValueError for a token file that cannot be used."""
+        if self.token_auth_file is not None:
+            read_token_file(self.token_auth_file)
 
 
 @dataclass(slots=True)

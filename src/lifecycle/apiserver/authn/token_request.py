@@ -19,12 +19,17 @@ from lifecycle.api.field_errors import FieldError, invalid, invalid_object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import bad_request, conflict, not_found
 from lifecycle.api.wire import Object, Request
+from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 
 GROUP = "authentication.k8s.io"
 DEFAULT_SECONDS = 3600
 WARN_ONLY_SECONDS = 60 * 60 + 7
 EXTENDED_SECONDS = 24 * 365 * 60 * 60
+ISSUED_CREDENTIAL_ID = "authentication.kubernetes.io/issued-credential-id"
+"""The audit log's note on whose token was given out: who meets it later can say where
+it came from. Upstream: `pkg/serviceaccount/util.go`.
+"""
 UID_MISMATCH = (
     "the UID in the bound object reference ({}) does not match the UID in record. "
     "The object might have been deleted and then recreated"
@@ -94,6 +99,8 @@ class TokenRequests:
         token = self._tokens.issue(
             account, audiences, lasts, bound=bound, warn_after=warn_after
         )
+        identity = self._tokens.key.verify(token)["jti"]
+        annotate(ISSUED_CREDENTIAL_ID, f"JTI={identity}")
         theirs = account["metadata"]
         meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}
         meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}

@@ -121,28 +121,24 @@ class Environment:
                 )
             raise CompileError(f"compilation failed: {text}") from None
         program = Program(expression, compiled, self.variables)
-        if (
-            returns
-            and program.type_name not in returns
-            and not (self._literals and _is_literal(returns, program))
-        ):
+        names = {program.type_name}
+        if self._literals:
+            names = _literal_names(program.type_name, expression) or names
+        if returns and names.isdisjoint(returns):
             expected_types = (
                 returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
             )
-            raise CompileError(
-                f"must evaluate to {expected_types} but got {program.type_name}"
-            )
+            name = names.pop() if len(names) == 1 else program.type_name
+            raise CompileError(f"must evaluate to {expected_types} but got {name}")
         return program
 
 
-def _is_literal(returns: Sequence[str], program: Program) -> bool:
-    """Whether a map, or a list of maps, may turn out to be what is wanted: literals are
-    maps to the library.
+def _literal_names(type_name: str, expression: str) -> set[str]:
+    """What a type may be called: every literal is one and the same map to the library
+    (`object_literals.rewritten`).
     """
-    name = program.type_name
-    if returns[0] == "Object":
-        return name.startswith("map(string")
-    return name.startswith(("list(map(string", "list(dyn"))
+    types = object_literals.outer_types(expression)
+    return {type_name.replace("map(string, dyn)", name) for name in types}
 
 
 @cache

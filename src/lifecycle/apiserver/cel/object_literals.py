@@ -47,7 +47,7 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
         if kind == "name":
             name = re.sub(r"\s", "", text)
             following = _following(tokens, position)
-            if name.partition(".")[0] in ("Object", "JSONPatch") and following == "{":
+            if _names_a_type(name) and following == "{":
                 literal = name
                 continue
             inside = braces[-1] if braces else ""
@@ -64,7 +64,9 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
         elif text in ("{", "(", "["):
             braces.append(literal if text == "{" else text)
             if literal:
-                replacement = f"{{'\\x00type': '{literal}'" + (
+                # of any type, so that two literals are of one type whatever
+                # their fields
+                replacement = f"{{'\\x00type': dyn('{literal}')" + (
                     "" if _following(tokens, position) == "}" else ", "
                 )
                 literal = ""
@@ -77,6 +79,33 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
         for i in range(len(replacement))
     ]
     return "".join(replacement for replacement, _ in out), [*places, len(expression)]
+
+
+def outer_types(expression: str) -> set[str]:
+    """The types of the literals that stand in no other literal."""
+    tokens = [
+        (match.lastgroup or "", match[0]) for match in _TOKEN.finditer(expression)
+    ]
+    types: set[str] = set()
+    braces: list[str] = []
+    literal = ""
+    for position, (kind, text) in enumerate(tokens):
+        if kind == "name":
+            name = re.sub(r"\s", "", text)
+            begins = _following(tokens, position) == "{"
+            literal = name if begins and _names_a_type(name) else ""
+        elif text in ("{", "(", "["):
+            if literal and not any(map(_names_a_type, braces)):
+                types.add(literal)
+            braces.append(literal or text)
+            literal = ""
+        elif text in ("}", ")", "]") and braces:
+            braces.pop()
+    return types
+
+
+def _names_a_type(name: str) -> bool:
+    return name.partition(".")[0] in ("Object", "JSONPatch")
 
 
 def _following(tokens: list[tuple[str, str]], position: int) -> str:

@@ -24,6 +24,7 @@ from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
+from lifecycle.apiserver.endpoints.websocket_reader import over_websocket
 
 LOG_FLAGS = ("follow", "previous", "timestamps")
 LOG_PARAMETERS = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
@@ -127,63 +128,48 @@ class PodConnector:
         self.nodes = nodes
         self._authorizer = authorizer
 
-    async def connect(
-        self, request: Request, pod: Object, subresource: str
-    ) -> Response:
-        """Answer a connecting subresource of a pod. Raises StatusError."""
-        if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
-            await self._check_create(request)
-        metadata, spec = pod["metadata"], pod["spec"]
-        namespace, name = metadata["namespace"], metadata["name"]
-        if subresource == "log":
-            check_log_options(request, name)
-        container = (
-            validate_container(pod, request.param("container"))
-            if subresource != "portforward"
-            else ""
-        )
-        node = spec.get("nodeName")
-        if not node:
-            if subresource == "log":  # nothing has run, so nothing was written
-                return Response(200, {"Content-Type": "text/plain"}, body=b"")
-            raise status.bad_request(f"pod {name} does not have a host assigned")
-        path = {"log": "containerLogs", "portforward": "portForward"}.get(
-            subresource, subresource
-        )
-        kubelet_request = Request(
-            "GET" if subresource == "log" else request.method,
-            f"/{path}/{namespace}/{name}",
-        )
-        kubelet_request.path += f"/{container}" if container else ""
-        if subresource == "log":
-            kubelet_request.query = {
-                key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
-            }
-            kubelet_request.query |= {
-                key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
-            }
-        elif subresource == "portforward":
-            kubelet_request.query = {
-                key: request.query[key]
-                for key in ("port", "ports")
-                if key in request.query
-            }
-        else:
-            kubelet_request.query = {
-                STREAMS[key]: ["1"]
-                for key in STREAMS
-                if bool_parameter(request.query, key)
-            }
-            kubelet_request.query["command"] = request.query.get("command", [])
-        kubelet_request.headers = {
-            k: v
-            for k, v in request.headers.items()
-            if k not in ("authorization", "accept")
+    async def log(self, request: Request, pod: Object) -> Response:
+        """What a container has written, from its kubelet. Raises StatusError."""
+        name = pod["metadata"]["name"]
+        check_log_options(request, name)
+        container = validate_container(pod, request.param("container"))
+        node = pod["spec"].get("nodeName")
+        if not node:  # nothing has run, so nothing was written
+            empty = Response(200, {"Content-Type": "text/plain"}, body=b"")
+            return over_websocket(request, empty)
+        query = {
+            key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
         }
-        response = await self._ask(node, kubelet_request)
-        if subresource == "log":
-            return _checked(response, name)
-        return response
+        query |= {
+            key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
+        }
+        asked = _kubelet_request(request, "GET", "containerLogs", pod, container, query)
+        return over_websocket(request, _checked(await self._ask(node, asked), name))
+
+    async def connect(
+        self, request: Request, pod: Object, subresource: str, options: Object
+    ) -> Response:
+        """Open exec, attach or portforward of a pod as its options say. Raises
+        StatusError.
+        """
+        if request.method == "GET":
+            await self._check_create(request)
+        container, query = "", dict[str, list[str]]()
+        if subresource == "portforward":
+            path = "portForward"
+            if options.get("ports"):
+                query["port"] = [",".join(map(str, options["ports"]))]
+        else:
+            path = subresource
+            container = validate_container(pod, options.get("container", ""))
+            query = {STREAMS[key]: ["1"] for key in STREAMS if options.get(key)}
+            query["command"] = options.get("command") or []
+        node = pod["spec"].get("nodeName")
+        if not node:
+            name = pod["metadata"]["name"]
+            raise status.bad_request(f"pod {name} does not have a host assigned")
+        asked = _kubelet_request(request, request.method, path, pod, container, query)
+        return await self._ask(node, asked)
 
     async def _check_create(self, request: Request) -> None:
         if self._authorizer is None or request.info is None:
@@ -205,6 +191,27 @@ class PodConnector:
                 f"https://{node}:10250{quote(request.path)}",
             )
             raise status.internal_error(f'{verb} "{url}": {error}') from None
+
+
+def _kubelet_request(
+    request: Request,
+    method: str,
+    path: str,
+    pod: Object,
+    container: str,
+    query: dict[str, list[str]],
+) -> Request:
+    """What the kubelet is asked; not as whom, which is the API server's business."""
+    metadata = pod["metadata"]
+    target = f"/{path}/{metadata['namespace']}/{metadata['name']}"
+    headers = {
+        key: value
+        for key, value in request.headers.items()
+        if key not in ("authorization", "accept")
+    }
+    return Request(
+        method, target + (f"/{container}" if container else ""), query, headers
+    )
 
 
 def _checked(response: Response, name: str) -> Response:

@@ -207,6 +207,8 @@ class ListEndpoint:
         criteria = await beside(selector_size(request), criteria_of, request, scope)
         revision, initial = self._start(request)
         bookmarks = bool(bool_option(request, "allowWatchBookmarks"))
+        cacher.catch_up()
+        cacher.unreadable.check_cache()
         current = self.environment.store.revision
         try:
             resource_version = request.param("resourceVersion")

@@ -58,9 +58,11 @@ class Accepted:
 
 @short_lru_cache(512)
 def parse_accept(
-    header: str, allow_conversions: bool, streaming: bool
+    header: str, allow_conversions: bool, streaming: bool, tables: bool = True
 ) -> Accepted | None:
-    """The first acceptable clause, or None."""
+    """The first acceptable clause, or None. `tables`: whether what is served has
+    columns.
+    """
     for clause in _by_quality(header):
         media_type, _, rest = clause.partition(";")
         media_type = media_type.strip()
@@ -81,6 +83,8 @@ def parse_accept(
             continue
         if media_type == PROTOBUF and kind == "Table":
             continue  # a Table has no protobuf form
+        if kind == "Table" and not tables:
+            continue
         version, pretty = (
             parameters["v"] if kind else "v1",
             parameters.get("pretty") == "1",
@@ -108,12 +112,18 @@ def _by_quality(header: str) -> list[str]:
 
 
 def negotiate(
-    request: Request, *, conversions: bool = True, streaming: bool = False
+    request: Request,
+    *,
+    conversions: bool = True,
+    streaming: bool = False,
+    tables: bool = True,
 ) -> Accepted:
     """The form for a request. Raises StatusError 406."""
     header = request.headers.get("accept", "") or "*/*"
     accepted = (
-        parse_accept(header, conversions, streaming) if is_routed(header) else None
+        parse_accept(header, conversions, streaming, tables)
+        if is_routed(header)
+        else None
     )
     if accepted is None:
         is_list = request.info is not None and request.info.verb in ("list", "watch")

@@ -11,6 +11,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch
 
 from __future__ import annotations
 
+import contextlib
+import re
 from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json, status
@@ -29,6 +31,11 @@ from lifecycle.apiserver.registry.rest.strategy import (
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Half of a character, as JSON escapes those beyond the first 65,536; YAML knows no
+such halves and refuses the text.
+"""
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
 
@@ -101,10 +108,10 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
     """An apply is YAML, whatever it looks like: JSON is only read as such because that
     is quicker.
     """
-    try:
-        patch, strict_errors = fast_json.loads(body), find_duplicate_fields(body)
-    except fast_json.JSONDecodeError:
-        strict_errors = ["not JSON"]
+    strict_errors = ["not JSON"]
+    if not _SURROGATE.search(body):
+        with contextlib.suppress(fast_json.JSONDecodeError):
+            patch, strict_errors = fast_json.loads(body), find_duplicate_fields(body)
     if strict_errors:
         try:
             patch, strict_errors = read_yaml(body)

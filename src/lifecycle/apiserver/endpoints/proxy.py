@@ -7,8 +7,8 @@ as they are; the path is only cleaned, as every path is that Go joins.
 
 Upstream: `pkg/registry/core/{pod,node}/strategy.go` and
 `core/service/storage/storage.go` (`ResourceLocation`),
-`apimachinery/pkg/util/proxy/{upgradeaware,transport}.go`, `util/net/port_split.go`,
-v1.36. Left out: upgraded connections, rewriting of links in HTML pages,
+`apimachinery/pkg/util/proxy/upgradeaware.go`, `util/net/port_split.go`,
+v1.36; `proxied_page` is its `transport.go`. Left out: upgraded connections,
 `X-Forwarded-*`.
 """
 
@@ -20,13 +20,15 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from ipaddress import ip_address
 from typing import Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from lifecycle.api import status
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.endpoints.proxied_page import rewrite_response, rewrite_url
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 DEFAULT_PORTS = {"": 80, "http": 80, "https": 443}
@@ -187,10 +189,15 @@ def _check_proxyable(address: str) -> None:
 
 
 async def proxy(
-    request: Request, location: Location, nodes: Mapping[str, ProxyTransport]
+    request: Request,
+    location: Location,
+    nodes: Mapping[str, ProxyTransport],
+    rest: str,
 ) -> Response:
-    """Pass a request on, and the answer back. Raises StatusError 503."""
-    prefix, rest = split_path(request)
+    """Pass a request on, and the answer back. `rest` is the path that is asked for
+    there: empty, or beginning with a slash. Raises StatusError 503.
+    """
+    prefix = _prefix(request)
     query = request.target.partition("?")[2] or urlencode(request.query, doseq=True)
     query = quote(
         query, string.punctuation, errors="surrogateescape"
@@ -214,13 +221,14 @@ async def proxy(
         response = await _ask(passed, location, nodes)
     except OSError as error:
         raise _unavailable(f"error trying to reach service: {error}") from None
-    headers = dict(response.headers)
-    to = headers.get("Location", "")
-    if (
-        to and response.status // 100 == 3 and not urlsplit(to).netloc
-    ):  # below the proxy, as what it was asked for
-        headers["Location"] = _escaped(prefix) + "/" + to.lstrip("/")
-    return replace(response, headers=headers, verbatim=True)
+    through_proxy = partial(
+        rewrite_url,
+        prefix=_escaped(prefix),
+        source=f"{location.address}:{location.port}",
+        host=request.headers.get("host", ""),
+    )
+    response = await rewrite_response(response, through_proxy)
+    return replace(response, verbatim=True)
 
 
 async def _ask(
@@ -243,17 +251,12 @@ async def _ask(
     )
 
 
-def split_path(request: Request) -> tuple[str, str]:
-    """The path up to `/proxy`, and what comes after: empty, or beginning with a
-    slash.
-    """
+def _prefix(request: Request) -> str:
+    """The path up to `/proxy`."""
     assert request.info is not None
     segments = request.path.strip("/").split("/")
     kept = len(segments) - len(request.info.parts) + 3  # up to and with the subresource
-    prefix = "/" + "/".join(segments[:kept])
-    return prefix, "/" + request.path.lstrip("/")[len(prefix) :] if len(
-        request.path
-    ) > len(prefix) else ""
+    return "/" + "/".join(segments[:kept])
 
 
 def _escaped(path: str) -> str:

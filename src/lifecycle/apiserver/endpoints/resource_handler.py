@@ -15,7 +15,9 @@ from collections.abc import Awaitable, Callable
 
 from lifecycle.api import status
 from lifecycle.api.resources import Resource, find_resource
-from lifecycle.api.wire import Object, Request, RequestInfo, Response
+from lifecycle.api.wire import Request, RequestInfo, Response
+from lifecycle.apiserver.endpoints.connect_options import CONNECTING
+from lifecycle.apiserver.endpoints.handlers.connect import connect_resource
 from lifecycle.apiserver.endpoints.handlers.create import (
     create_binding,
     create_eviction,
@@ -27,7 +29,7 @@ from lifecycle.apiserver.endpoints.handlers.delete import (
     delete_resource,
 )
 from lifecycle.apiserver.endpoints.handlers.get import (
-    connect_resource,
+    get_log,
     get_resource,
     get_scale,
     list_resource,
@@ -38,17 +40,10 @@ from lifecycle.apiserver.endpoints.handlers.update import (
     update_resource,
     update_scale,
 )
-from lifecycle.apiserver.endpoints.proxy import locate, proxy
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.strategies import strategy_for
-
-CONNECTING = frozenset({"attach", "exec", "log", "portforward"})
-"""Subresources that upstream answers by asking the kubelet over a connection of its
-own.
-"""
-
 
 Endpoint = Callable[[RestHandler, Request, RequestScope], Awaitable[Response]]
 
@@ -136,10 +131,6 @@ class ResourceHandler(RestHandler):
             return store.strategy
         return strategy_for(resource.api_version, resource.kind)
 
-    def _stored(self, plural: str, namespace: str, name: str) -> Object:
-        """An object of the core group. Raises StatusError 404."""
-        return self.stores["", plural].get(namespace, name).obj
-
     async def _subresource(self, request: Request, scope: RequestScope) -> Response:
         info = request.info
         assert info is not None
@@ -154,13 +145,10 @@ class ResourceHandler(RestHandler):
         verbs = KIND_VERBS.get((row.group, row.kind))
         if verbs is not None:
             return await verbs[info.verb](self, request, scope)
-        if name == "proxy":
-            location = locate(
-                resource.plural, scope.namespace, scope.name, self._stored
-            )
-            return await proxy(request, location, self.connector.nodes)
-        if name in CONNECTING:
-            return await connect_resource(self, request, scope)
+        if (row.group, name) == ("", "log"):
+            return await get_log(self, request, scope)
+        if row.group == "" and row.kind in CONNECTING:
+            return await connect_resource(self, request, scope, row.kind)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
             return await VERBS[info.verb](self, request, scope)
         raise status.method_not_allowed()

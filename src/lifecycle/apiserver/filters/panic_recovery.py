@@ -3,7 +3,8 @@
 The outermost stage. A `StatusError` that got this far is an ordinary refusal and
 becomes its answer; anything else is a bug in the server, is logged with its traceback,
 and the client learns no more than that something went wrong. Where upstream's code has
-a bug of its own, the client gets what it gets there: a closed connection.
+a bug of its own, the client gets what it gets there: a closed connection. A library
+that is not installed is no bug; whoever needed it is told its name.
 
 Upstream: `apiserver/pkg/server/filters/wrap.go` (`WithPanicRecovery`), v1.36.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import logging
 
-from lifecycle.api.status import PanicError, StatusError
+from lifecycle.api.late_import import LibraryMissingError
+from lifecycle.api.status import PanicError, StatusError, internal_error
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.filters.refusal import refuse
 
@@ -34,6 +36,8 @@ def with_panic_recovery(handler: Handler) -> Handler:
         except PanicError as error:  # upstream's bug, which its clients know
             log.warning("panic on %s %s: %s", request.method, request.path, error)
             raise
+        except LibraryMissingError as error:
+            return refuse(internal_error(str(error)))
         except Exception:
             log.exception("apiserver panic'd on %s %s", request.method, request.path)
             headers = {

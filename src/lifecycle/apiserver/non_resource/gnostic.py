@@ -4,12 +4,12 @@ Numbers below are the field numbers of its `OpenAPIv2.proto`. Extensions
 (`x-kubernetes-…`) travel as text in YAML; JSON is YAML, so JSON it is.
 
 Upstream: `github.com/google/gnostic-models/openapiv2/OpenAPIv2.proto` (`Document`,
-`Schema`, `Operation`).
+`PathItem`, `Operation`, `Parameter`, `Schema`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -25,6 +25,14 @@ def _message(number: int, payload: bytes) -> bytes:
 
 def _string_field(number: int, value: str) -> bytes:
     return _message(number, value.encode()) if value else b""
+
+
+def _strings(number: int, values: Iterable[str]) -> bytes:
+    return b"".join(_string_field(number, value) for value in values)
+
+
+def _true(number: int, value: object) -> bytes:
+    return tag(number, 0) + varint(1) if value else b""
 
 
 def _any(value: Any) -> bytes:
@@ -74,46 +82,131 @@ def encode_schema(schema: Object) -> bytes:
     return b"".join(parts)
 
 
+_VERBS = (
+    (2, "get"),
+    (3, "put"),
+    (4, "post"),
+    (5, "delete"),
+    (6, "options"),
+    (7, "head"),
+    (8, "patch"),
+)
+
+
+def _path_item(item: Object) -> bytes:
+    verbs = (
+        _message(number, _operation(item[verb]))
+        for number, verb in _VERBS
+        if verb in item
+    )
+    return b"".join(verbs) + _parameters(9, item)
+
+
 def _operation(operation: Object) -> bytes:
-    parameters = b"".join(
-        _message(8, _message(1, _message(2, _message(3, _query_parameter(parameter)))))
-        for parameter in operation.get("parameters", ())
+    return b"".join(
+        (
+            _strings(1, operation.get("tags", ())),
+            _string_field(3, operation.get("description", "")),
+            _string_field(5, operation.get("operationId", "")),
+            _strings(6, operation.get("produces", ())),
+            _strings(7, operation.get("consumes", ())),
+            _parameters(8, operation),
+            _message(9, _responses(operation.get("responses", {}))),
+            _strings(10, operation.get("schemes", ())),
+            _extensions(13, operation),
+        )
     )
-    head = _string_field(3, operation.get("description", "")) + _string_field(
-        5, operation.get("operationId", "")
-    )
-    return head + parameters + _extensions(13, operation)
 
 
-def _query_parameter(parameter: Object) -> bytes:
-    described = _string_field(2, parameter["in"]) + _string_field(
-        3, parameter["description"]
+def _parameters(number: int, holder: Object) -> bytes:
+    return b"".join(
+        _message(
+            number,
+            _message(2, _string_field(1, parameter["$ref"]))
+            if "$ref" in parameter
+            else _message(1, _parameter(parameter)),
+        )
+        for parameter in holder.get("parameters", ())
     )
-    return (
-        described
-        + _string_field(4, parameter["name"])
-        + _string_field(6, parameter["type"])
+
+
+def _parameter(parameter: Object) -> bytes:
+    """A `Parameter`: one for the body is another message than one of the query, and
+    that has other numbers than one of the path.
+    """
+    place = parameter["in"]
+    described = _string_field(3, parameter.get("description", ""))
+    required = _true(1, parameter.get("required"))
+    if place == "body":
+        body = (
+            _string_field(1, parameter.get("description", "")),
+            _string_field(2, parameter["name"]),
+            _string_field(3, place),
+            _true(4, parameter.get("required")),
+            _message(5, encode_schema(parameter["schema"])),
+        )
+        return _message(1, b"".join(body))
+    kind, typed, unique = (3, 6, 20) if place == "query" else (4, 5, 19)
+    other = (
+        required,
+        _string_field(2, place),
+        described,
+        _string_field(4, parameter["name"]),
+        _string_field(typed, parameter["type"]),
+        _true(unique, parameter.get("uniqueItems")),
     )
+    return _message(2, _message(kind, b"".join(other)))
+
+
+def _responses(responses: Object) -> bytes:
+    def response(value: Object) -> bytes:
+        encoded = _string_field(1, value["description"])
+        if "schema" in value:
+            encoded += _message(2, _message(1, encode_schema(value["schema"])))
+        return _message(1, encoded)
+
+    return _named_pairs(
+        1, ((code, response(value)) for code, value in responses.items())
+    )
+
+
+def _security(document: Object) -> bytes:
+    requirements = (
+        _message(12, _named_pairs(1, ((name, b"") for name in each)))
+        for each in document.get("security", ())
+    )
+    definitions = (
+        (
+            name,
+            _message(
+                2,
+                _string_field(1, each["type"])
+                + _string_field(2, each["name"])
+                + _string_field(3, each["in"])
+                + _string_field(4, each.get("description", "")),
+            ),
+        )
+        for name, each in document.get("securityDefinitions", {}).items()
+    )
+    return b"".join(requirements) + _message(13, _named_pairs(1, definitions))
 
 
 def encode_document(document: Object) -> bytes:
-    """A whole `Document`; of its paths the patches only."""
+    """A whole `Document`."""
     info = document["info"]
-    paths = (
-        (path, _message(8, _operation(item["patch"])))
-        for path, item in document["paths"].items()
-    )
-    definitions = (
-        (name, encode_schema(schema))
-        for name, schema in document["definitions"].items()
-    )
+    title = _string_field(1, info["title"]) + _string_field(2, info["version"])
+
+    def pairs_of(number: int, key: str, encode: Callable[[Object], bytes]) -> bytes:
+        values = document.get(key, {}).items()
+        return _named_pairs(number, ((name, encode(value)) for name, value in values))
+
     return b"".join(
         (
             _string_field(1, document["swagger"]),
-            _message(
-                2, _string_field(1, info["title"]) + _string_field(2, info["version"])
-            ),
-            _message(8, _named_pairs(2, paths)),
-            _message(9, _named_pairs(1, definitions)),
+            _message(2, title),
+            _message(8, pairs_of(2, "paths", _path_item)),
+            _message(9, pairs_of(1, "definitions", encode_schema)),
+            _message(10, pairs_of(1, "parameters", _parameter)),
+            _security(document),
         )
     )

@@ -62,6 +62,8 @@ class NonResourceHandler:
         refuses.
         """
         path = request.path
+        if not path.startswith("/"):  # what CONNECT asks for is no path
+            return page_not_found()
         if len(path) > 1:
             path = path.rstrip("/") or "/"
         if path in self._others:

@@ -26,9 +26,7 @@ from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v2 import (
     PROTOBUF,
     REQUESTED_PROTOBUF,
-    openapi_v2,
-    patches,
-    to_v2_schema,
+    with_custom_resources,
 )
 from lifecycle.apiserver.non_resource.openapi_v3 import (
     ROOT,
@@ -174,17 +172,6 @@ class MergedDocuments:
         return document(request, body, PROTOBUF if protobuf else JSON, **headers)
 
     def _encoded_v2(self, protobuf: bool) -> tuple[bytes, str]:
-        base = openapi_v2()
-        definitions, paths = dict(base["definitions"]), dict(base["paths"])
-        for spec in self._served.openapi().values():
-            for name, schema in spec["components"]["schemas"].items():
-                if name not in definitions:
-                    definitions[name] = to_v2_schema(schema)
-            paths |= patches(spec["paths"])
-        merged = {
-            **base,
-            "definitions": dict(sorted(definitions.items())),
-            "paths": paths,
-        }
+        merged = with_custom_resources(self._served.openapi().values())
         body = encode_document(merged) if protobuf else fast_json.dumps(merged)
         return body, etag_of(body)

@@ -1,17 +1,19 @@
-"""OpenAPI v2: all types in one document, for clients older than v3.
+"""OpenAPI v2: all types and all requests in one document, for clients older than v3 and
+for generators of clients.
 
 kubectl before 1.27 checks what it sends, and explains fields, with this document, in
 the protobuf form of the gnostic library only. Ours is worked out from the v3 documents:
 the same definitions under other addresses, a union such as `IntOrString` told in the
-poorer words of v2. Of the paths it carries what old clients look for, the `dryRun`
-parameter of patches.
+poorer words of v2, and the paths as `openapi_v2_paths` puts them.
 
 Upstream: `kube-openapi/pkg/handler/handler.go` (`OpenAPIService`, media types),
-`kube-openapi/pkg/builder3/util` (the other direction), v1.36.
+`kube-openapi/pkg/builder/openapi.go` (`BuildOpenAPISpec`), v1.36. Left out: among the
+groups of `DeleteOptions` and `WatchEvent`, those that are compiled in and not served.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -20,6 +22,12 @@ from lifecycle.api.published import published, published_names
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh, text
 from lifecycle.apiserver.non_resource.gnostic import encode_document
+from lifecycle.apiserver.non_resource.openapi_v2_paths import (
+    V2_REF,
+    V3_REF,
+    share_parameters,
+    to_v2_paths,
+)
 from lifecycle.apiserver.non_resource.openapi_v3 import accepts_json
 
 REQUESTED_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -28,8 +36,19 @@ PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 a media type.
 """
 
-V3_REF, V2_REF = "#/components/schemas/", "#/definitions/"
 KIND_EXTENSION = "x-kubernetes-group-version-kind"
+UNKNOWN_FIELDS = "x-kubernetes-preserve-unknown-fields"
+EVERY_GROUP = (
+    "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent",
+)
+"""Kinds that belong to each group; a v3 document tells of its own group only."""
+BEARER_TOKEN = {
+    "description": "Bearer Token authentication",
+    "type": "apiKey",
+    "name": "authorization",
+    "in": "header",
+}
 
 
 def to_v2_schema(schema: Object) -> Object:
@@ -40,7 +59,11 @@ def to_v2_schema(schema: Object) -> Object:
     if "allOf" in schema and len(schema["allOf"]) == 1:
         schema = {
             **schema["allOf"][0],
-            **{key: value for key, value in schema.items() if key in ("description",)},
+            **{
+                key: value
+                for key, value in schema.items()
+                if key == "description" or key.startswith("x-")
+            },
         }
     if "oneOf" in schema:
         converted["type"] = "string"
@@ -56,52 +79,81 @@ def to_v2_schema(schema: Object) -> Object:
     return converted
 
 
-def patches(paths: Object) -> Object:
-    """What old clients look for in the paths: patches, and that these take `dryRun`."""
-    patched: Object = {}
-    for path, item in paths.items():
-        operation = item.get("patch")
-        if operation is None or KIND_EXTENSION not in operation:
-            continue
-        parameters = [
-            {
-                "name": p["name"],
-                "in": "query",
-                "description": p.get("description", ""),
-                "type": p["schema"]["type"],
-            }
-            for p in operation.get("parameters", ())
-            if p["in"] == "query"
-        ]
-        kept = {
-            key: operation[key]
-            for key in ("operationId", "description", KIND_EXTENSION)
-            if key in operation
-        }
-        patched[path] = {"patch": {**kept, "parameters": parameters}}
-    return patched
+def custom_schema(schema: Object) -> Object:
+    """The same of a custom resource. If its schema takes fields that nobody has told
+    of, nothing is said about any: an old kubectl would refuse all others. Upstream:
+    `apiextensions-apiserver/pkg/controller/openapi/builder/builder.go` (`newBuilder`).
+    """
+    if not schema.get(UNKNOWN_FIELDS):
+        return _open(to_v2_schema(schema))
+    kept = {key: schema[key] for key in (KIND_EXTENSION,) if key in schema}
+    return {"type": "object", **kept}
+
+
+def _open(schema: Object) -> Object:
+    """Of a field that takes what nobody has told of not even the type is said.
+    Upstream: `builder/v2conversion.go` (`ToStructuralOpenAPIV2`).
+    """
+    opened = {
+        key: {name: _open(each) for name, each in value.items()}
+        if key == "properties"
+        else _open(value)
+        if key in ("items", "additionalProperties") and isinstance(value, dict)
+        else value
+        for key, value in schema.items()
+    }
+    if opened.get(UNKNOWN_FIELDS):
+        opened.pop("type", None)
+    return opened
 
 
 @cache
 def openapi_v2() -> Any:
-    """The whole document. Takes about half a second, once, when the first old client
+    """What every server serves. Takes about a second, once, when the first client
     asks.
     """
     definitions: Object = {}
     paths: Object = {}
     info: Object = {}
-    for name in published_names("openapi/api"):
+    groups: dict[str, dict[str, Object]] = {name: {} for name in EVERY_GROUP}
+    for name in published_names("openapi/"):
         source = published(name)
         info = source["info"]
         for key, schema in source.get("components", {}).get("schemas", {}).items():
             if key not in definitions:
                 definitions[key] = to_v2_schema(schema)
-        paths |= patches(source.get("paths", {}))
+            for kind in schema[KIND_EXTENSION] if key in groups else ():
+                groups[key][f"{kind['group']}/{kind['version']}"] = kind
+        paths |= source.get("paths", {})
+    for name, kinds in groups.items():
+        served = [kind for _, kind in sorted(kinds.items())]
+        definitions[name] = definitions[name] | {KIND_EXTENSION: served}
+    v2_paths, parameters = share_parameters(to_v2_paths(paths))
     return {
         "swagger": "2.0",
         "info": info,
-        "paths": paths,
+        "paths": v2_paths,
         "definitions": dict(sorted(definitions.items())),
+        "parameters": parameters,
+        "securityDefinitions": {"BearerToken": BEARER_TOKEN},
+        "security": [{"BearerToken": []}],
+    }
+
+
+def with_custom_resources(specs: Iterable[Object]) -> Object:
+    """The same and what these v3 documents tell of; only they are converted."""
+    base = openapi_v2()
+    definitions: Object = {}
+    paths: Object = {}
+    for spec in specs:
+        for name, schema in spec["components"]["schemas"].items():
+            if name not in base["definitions"] and name not in definitions:
+                definitions[name] = custom_schema(schema)
+        paths |= spec["paths"]
+    v2_paths, parameters = share_parameters(to_v2_paths(paths))
+    added = {"paths": v2_paths, "definitions": definitions, "parameters": parameters}
+    return base | {
+        part: dict(sorted((base[part] | more).items())) for part, more in added.items()
     }
 
 

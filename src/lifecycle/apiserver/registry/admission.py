@@ -3,22 +3,31 @@
 A handler lets admission change a new object before the registry sees it, and hands the
 registry a function that asks once more, now only yes or no, right before it writes. In
 between the registry has made the object what it will be. What is to be deleted is not
-changed any more: there both phases run at once.
+changed any more: there both phases run at once. So they do for a connection, which is
+stored nowhere.
 
 Upstream: `apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go` (where
 `NewAttributesRecord` is called), `apiserver/pkg/registry/rest/create.go`
 (`AdmissionToValidateObjectFunc`), `update.go` (`AdmissionToValidateObjectUpdateFunc`),
-`delete.go` (`AdmissionToValidateObjectDeleteFunc`), v1.36.
+`delete.go` (`AdmissionToValidateObjectDeleteFunc`),
+`handlers/rest.go` (`ConnectResource`), v1.36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Protocol
 
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
+from lifecycle.apiserver.admission.attributes import (
+    CONNECT,
+    CREATE,
+    DELETE,
+    UPDATE,
+    Attributes,
+)
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
     dedup_owner_references,
@@ -62,6 +71,14 @@ class RequestAdmission:
         await self._chain.admit(attributes)
         await self._chain.validate(attributes)
 
+    async def connect(self, options: Object) -> None:
+        """Whether a connection may be opened: both phases, at once. Plugins may change
+        its options, in place. Raises StatusError.
+        """
+        attributes = replace(self.attributes(options, None), operation=CONNECT)
+        await self._chain.admit(attributes)
+        await self._chain.validate(attributes)
+
     def attributes(self, obj: Object | None, old: Object | None) -> Attributes:
         """What the plugins get to see. An object of a create has its name from its
         metadata, once it has one.
@@ -86,6 +103,7 @@ class RequestAdmission:
             user=scope.user,
             dry_run=scope.dry_run,
             warnings=scope.warnings,
+            defaulter=scope.strategy.unstructured_defaulter,
         )
 
 

@@ -82,6 +82,10 @@ async def list_page(
     (version from the future).
     """
     cacher.catch_up()
+    if cacher.unreadable:
+        if options.resource_version == "0":
+            cacher.unreadable.check_cache()
+        cacher.unreadable.check_list(_prefix(cacher, criteria))
     cacher.consistent_reads += not options.resource_version and not options.token
     start, revision = _validate(cacher, store, criteria, options)
     if revision and revision != store.revision:

@@ -25,6 +25,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
+from lifecycle.api.schema.empties import moved_along
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
@@ -72,6 +73,7 @@ class Environment:
     admission: AdmissionChain
     cachers: dict[tuple[str, str], Cacher]
     media_type: str = JSON  # of stored values
+    encrypted: bool = False  # whether an unchanged value may have to be written anew
     leases: LeaseManager = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,9 +103,13 @@ class ResourceStore:
     # -- reads -------------------------------------------------------------------------
 
     def lookup(self, namespace: str, name: str) -> Cached | None:
-        """The newest version, as fresh as the store."""
+        """The newest version, as fresh as the store. Raises StatusError 500 for one
+        that cannot be decrypted.
+        """
         self.cacher.catch_up()
-        return self.cacher.get(registry_key(self.resource, namespace, name))
+        key = registry_key(self.resource, namespace, name)
+        self.cacher.unreadable.check(key)
+        return self.cacher.get(key)
 
     def get(self, namespace: str, name: str) -> Cached:
         """The newest version. Raises StatusError 404."""
@@ -221,7 +227,7 @@ class ResourceStore:
                 encode_value(
                     obj
                 )  # what could not be stored is refused in a dry run as well
-                if self.lookup(scope.namespace, name) is not None:
+                if self._holder(scope.namespace, name) is not None:
                     raise self._taken(obj, scope)
                 self.undo(obj)
                 return Cached(key, obj, 0)
@@ -245,10 +251,15 @@ class ResourceStore:
                 ", the server was not able to generate a unique name for the object"
             )
             error.status["details"]["retryAfterSeconds"] = 1
-        holder = self.lookup(scope.namespace, name)
+        holder = self._holder(scope.namespace, name)
         if holder is not None and "deletionTimestamp" in holder.obj["metadata"]:
             error.status["message"] = f"object is being deleted: {error.message}"
         return error
+
+    def _holder(self, namespace: str, name: str) -> Cached | None:
+        """Who has a name, as far as that can be read."""
+        self.cacher.catch_up()
+        return self.cacher.get(registry_key(self.resource, namespace, name))
 
     def _decorated(self, cached: Cached) -> Cached:
         decorated = self.decorate(cached.obj)
@@ -281,6 +292,7 @@ class ResourceStore:
         key = registry_key(resource, scope.namespace, scope.name)
         for _ in range(MAX_CONFLICTS):
             self.cacher.catch_up()
+            self.cacher.unreadable.check(key)
             stored = self.cacher.get(key)
             if stored is None:
                 if (
@@ -380,7 +392,7 @@ class ResourceStore:
                 await beside(scope.size, self.strategy.warnings_on_update, new, old)
             )
         await validate(new, old)
-        if is_unchanged(new, old):
+        if is_unchanged(new, old) and not await self._is_stale(key):
             return stored
         new["metadata"] = in_go_order(new["metadata"])
         if self._finished_deleting(new):
@@ -392,9 +404,21 @@ class ResourceStore:
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
 
+    async def _is_stale(self, key: str) -> bool:
+        """Whether what is stored would be encrypted differently today. That is how keys
+        are changed: everything is written again as it is. Upstream: `origState.stale`
+        in `GuaranteedUpdate`.
+        """
+        if not self.environment.encrypted:
+            return False
+        kv = await self.environment.store.get(key)
+        return kv is not None and kv.stale
+
     def _before_update(self, new: Object, old: Object, scope: RequestScope) -> None:
         scope.empties = [*scope.empties, *forget_empty_lists(new)]
+        sent = dict(new)
         before_update(self.strategy, new, old, scope.subresource, scope.empties)
+        scope.empties = moved_along(scope.empties, sent, new)
 
     def _finished_deleting(self, obj: Object) -> bool:
         """Whether a deleted object lost its last finalizer. Upstream:
@@ -421,18 +445,13 @@ class ResourceStore:
         try:
             return await self._write(key, obj, expected)
         except RequestTooLargeError:
-            metadata = {
-                name: value
-                for name, value in obj["metadata"].items()
-                if name != "managedFields"
-            }
-            if len(metadata) == len(obj["metadata"]):
+            metadata = dict(obj["metadata"])
+            if metadata.pop("managedFields", None) is None:
                 raise
         return await self._write(key, {**obj, "metadata": metadata}, expected)
 
     async def _write(self, key: str, obj: Object, expected: int) -> Cached | None:
-        if "selfLink" in obj["metadata"]:  # nobody has one any more
-            obj["metadata"].pop("selfLink")
+        obj["metadata"].pop("selfLink", None)  # nobody has one any more
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type

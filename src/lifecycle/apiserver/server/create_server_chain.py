@@ -32,6 +32,7 @@ from lifecycle.apiserver.audit.policy_reader import read_policy
 from lifecycle.apiserver.authn.jwt import SigningKey
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.emulation.emulator import Emulator
 from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
@@ -59,10 +60,18 @@ from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.server.lifecycle_signals import LifecycleSignals
 from lifecycle.apiserver.server.loopback import Loopback
 from lifecycle.apiserver.server.precedence import Precedence
+from lifecycle.apiserver.server.repair_ip_addresses import RepairIPAddresses
 from lifecycle.apiserver.server.rest_storage import new_cachers, new_stores
 from lifecycle.apiserver.storage.cache_reader import CacheReader
+from lifecycle.apiserver.storage.compactor import Compactor
+from lifecycle.apiserver.storage.encryption_config.controller import (
+    EncryptionAtRest,
+    EncryptionOptions,
+)
 from lifecycle.apiserver.storage.stats import StorageStats
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.apiserver.webhook.service_resolver import (
+    ClusterIPResolver,
     EndpointResolver,
     ServiceResolver,
 )
@@ -80,10 +89,12 @@ def create_server_chain(
     authorization: AuthorizationOptions | None = None,
     admission: AdmissionOptions | None = None,
     audit: AuditOptions | None = None,
+    encryption: EncryptionOptions | None = None,
     cors_allowed_origins: Sequence[str] = (),
     authority: Authority | None = None,
     signing_key: SigningKey | None = None,
     webhook_resolver: ServiceResolver | None = None,
+    kube_version: str = "",
     build_handler_chain: Callable[
         [Handler, ChainConfig], Handler
     ] = default_build_handler_chain,
@@ -94,8 +105,9 @@ def create_server_chain(
     `token` is a bearer token for a user in `system:masters` (empty: none). `authority`
     is what it signs with; None: keys of its own, which end with it. `signing_key` signs
     tokens of service accounts, if no authority does. `webhook_resolver` finds the
-    Services of webhooks; None: at their endpoints. `build_handler_chain` puts the
-    stages around what serves the API; one of its own may stand in front of that
+    Services of webhooks; None: at their endpoints. `kube_version`: an older Kubernetes
+    whose API clients from outside are shown (`emulation`). `build_handler_chain` puts
+    the stages around what serves the API; one of its own may stand in front of that
     (upstream: `BuildHandlerChainFunc`).
     """
     clock, names = clock or Clock(), names or NameSource()
@@ -104,10 +116,22 @@ def create_server_chain(
     async def enter(request: Request) -> Response:
         return await handler(request)  # the finished chain, below
 
+    at_rest = None
+    if encryption is not None and encryption.provider_config is not None:
+
+        async def read_again() -> None:
+            await server.read_again()  # the finished one, below
+
+        at_rest = EncryptionAtRest(store, encryption, read_again)
+        store = at_rest.store
+
     loopback = Loopback(enter, precedence)
     cachers = new_cachers(store)
     reader = CacheReader(cachers)
-    resolver = webhook_resolver or EndpointResolver(reader, external_names=True)
+    egress = EgressSelector()
+    resolver = webhook_resolver or EndpointResolver(
+        reader, external_names=True, egress=egress
+    )
     stored = StorageStats(cachers)
     flow_control = FlowController(
         reader, estimator=WorkEstimator(stored.stats, stored.watchers)
@@ -143,7 +167,13 @@ def create_server_chain(
     )
 
     environment = Environment(
-        store, clock, names, config.admission, cachers, storage_media_type(store)
+        store,
+        clock,
+        names,
+        config.admission,
+        cachers,
+        storage_media_type(store),
+        at_rest is not None,
     )
     stores = new_stores(environment)
     kubelets: dict[str, NodeTransport] = {}
@@ -177,13 +207,23 @@ def create_server_chain(
         authorization,
         admission,
         audit,
+        encryption,
         cors_allowed_origins,
         EVENT_TTL,
     )
+
+    def cannot_read() -> str:
+        return next(
+            (str(each.unreadable) for each in cachers.values() if each.unreadable), ""
+        )
+
     others = NonResourceHandler(
         OpenIDMetadata(config.tokens, lambda: signals.address),
         address=lambda: signals.address,
-        checks={name: lambda: store.problem for name in ("etcd", "etcd-readiness")},
+        checks={name: lambda: store.problem for name in ("etcd", "etcd-readiness")}
+        | dict.fromkeys(
+            ("informer-sync", "poststarthook/storage-readiness"), cannot_read
+        ),
         served=extensions,
         more={
             "/metrics": lambda rest: published.serve() if not rest else None,
@@ -197,7 +237,14 @@ def create_server_chain(
 
     serve: Handler = Director(store, resources, extensions, others)
     front_proxy = FrontProxy(authority.front_proxy if authority is not None else None)
-    aggregator = Aggregator(serve, reader, clock, front_proxy, loopback.update_status)
+    aggregator = Aggregator(
+        serve,
+        reader,
+        clock,
+        front_proxy,
+        loopback.update_status,
+        ClusterIPResolver(reader, egress),
+    )
 
     backends, audit_log = None, None
     if audit is not None and audit.policy_file is not None:
@@ -217,7 +264,7 @@ def create_server_chain(
             metrics=metrics,
         ),
     )
-    return GenericAPIServer(
+    server = GenericAPIServer(
         store=store,
         clock=clock,
         names=names,
@@ -228,13 +275,19 @@ def create_server_chain(
         reader=reader,
         stores=stores,
         kubelets=kubelets,
+        egress=egress,
         extensions=extensions,
         front_proxy=front_proxy,
         aggregator=aggregator,
         changes=ChangeFollower(aggregator, cachers),
         flow_control=flow_control,
+        compactor=Compactor(store),
+        ip_addresses=RepairIPAddresses(loopback.client(), clock=clock),
         handler=handler,
+        outside=Emulator(kube_version, handler).serve if kube_version else handler,
         loopback=loopback,
         audit_backends=backends,
         certificate_authority=certificates,
+        encryption=at_rest,
     )
+    return server

@@ -20,6 +20,7 @@ from lifecycle.apiserver.filters.max_in_flight import (
     MAX_REQUESTS,
 )
 from lifecycle.apiserver.server.chain import REQUEST_TIMEOUT
+from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 
 KUBEADM_PLUGINS = ("NodeRestriction",)
 
@@ -29,6 +30,7 @@ def server_flags(
     authorization: AuthorizationOptions | None,
     admission: AdmissionOptions | None,
     audit: AuditOptions | None,
+    encryption: EncryptionOptions | None,
     cors_allowed_origins: Sequence[str],
     event_ttl: float,
 ) -> dict[str, Any]:
@@ -38,6 +40,7 @@ def server_flags(
         authorization or AuthorizationOptions(),
     )
     plugins, log = admission or AdmissionOptions(), audit or AuditOptions()
+    at_rest = encryption or EncryptionOptions()
     return {
         "anonymous-auth": who.anonymous,
         "authentication-token-webhook-cache-ttl": go_duration(who.webhook_cache_ttl),
@@ -68,6 +71,8 @@ def server_flags(
         "audit-webhook-batch-max-wait": go_duration(log.max_wait),
         "audit-webhook-config-file": log.webhook_config_file,
         "cors-allowed-origins": list(cors_allowed_origins),
+        "encryption-provider-config": at_rest.provider_config,
+        "encryption-provider-config-automatic-reload": at_rest.automatic_reload,
         "event-ttl": go_duration(event_ttl),
         "max-mutating-requests-inflight": MAX_MUTATING_REQUESTS,
         "max-requests-inflight": MAX_REQUESTS,

@@ -34,15 +34,23 @@ from lifecycle.apiserver.apiextensions.extensions import Extensions
 from lifecycle.apiserver.audit.backends import Backends
 from lifecycle.apiserver.endpoints.connect import NodeTransport
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
-from lifecycle.apiserver.pki.certificates import CertificateAuthority
+from lifecycle.apiserver.pki.certificates import (
+    SERVER_ADDRESSES,
+    SERVER_NAMES,
+    CertificateAuthority,
+)
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.server.bootstrap import write_defaults
 from lifecycle.apiserver.server.config import Config
 from lifecycle.apiserver.server.lifecycle_signals import LifecycleSignals
 from lifecycle.apiserver.server.loopback import InProcessTransport, Loopback
 from lifecycle.apiserver.server.precedence import Precedence
+from lifecycle.apiserver.server.repair_ip_addresses import RepairIPAddresses
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.storage.compactor import Compactor
+from lifecycle.apiserver.storage.encryption_config.controller import EncryptionAtRest
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.etcd.store import Store
 
 if TYPE_CHECKING:
@@ -64,16 +72,23 @@ class GenericAPIServer:
     stores: dict[tuple[str, str], ResourceStore]
     kubelets: dict[str, NodeTransport]
     """The way to each node's kubelet, by node name."""
+    egress: EgressSelector
+    """The way to the Services of webhooks and added servers."""
     extensions: Extensions
     front_proxy: FrontProxy
     aggregator: Aggregator
     changes: ChangeFollower
     flow_control: FlowController
+    compactor: Compactor
+    ip_addresses: RepairIPAddresses
     handler: Handler
     """The whole chain."""
+    outside: Handler
+    """Who answers what comes through a socket: the chain, or who stands before it."""
     loopback: Loopback
     audit_backends: Backends | None
     certificate_authority: CertificateAuthority | None
+    encryption: EncryptionAtRest | None = None
     _https: list[HTTPSServer] = field(default_factory=list)
 
     @cached_property
@@ -94,7 +109,18 @@ class GenericAPIServer:
         await write_defaults(self.loopback, self.reader, self.clock)
         await self.extensions.start()
         self.changes.start()
+        self.compactor.start()
+        self.ip_addresses.start()
+        if self.encryption is not None:
+            self.encryption.start()
         self.signals.has_been_ready = True
+
+    async def read_again(self) -> None:
+        """Other keys open the store now: find out what the caches could not read, and
+        what they can no longer. Raises StoreError.
+        """
+        for cacher in [*self.cachers.values(), *self.extensions.cachers()]:
+            await cacher.read_again()
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
@@ -111,15 +137,27 @@ class GenericAPIServer:
         return port
 
     async def serve_socket(self, sock: socket.socket) -> None:
-        """Listen on one more socket, bound elsewhere: in another network namespace."""
+        """Listen on one more socket, bound elsewhere: in another network namespace. Its
+        address is the one that the server tells of itself from now on, for it is where
+        pods can reach it. Upstream: `--advertise-address`.
+        """
         from lifecycle.apiserver.server.https import HTTPSServer
 
-        https = HTTPSServer(self._from_outside, self._tls())
+        host, port = sock.getsockname()[:2]
+        https = HTTPSServer(self._from_outside, self._tls(host))
         await https.start("", sock=sock)
         self._https.append(https)
+        self.signals.address = f"{host}:{port}"
 
-    def _tls(self) -> ssl.SSLContext:
-        tls = self.certificates.server_context()
+    def _tls(self, *addresses: str) -> ssl.SSLContext:
+        """For a listener at further addresses than those that every server has."""
+        tls = (
+            self.certificates.server_context(
+                SERVER_NAMES, (*SERVER_ADDRESSES, *addresses)
+            )
+            if addresses
+            else self.certificates.server_context()
+        )
         if self.config.request_header is not None:
             tls.load_verify_locations(
                 cadata=self.config.request_header.client_ca.decode()
@@ -128,13 +166,17 @@ class GenericAPIServer:
 
     async def _from_outside(self, request: Request) -> Response:
         self.precedence.outside()
-        return await self.handler(request)
+        return await self.outside(request)
 
     async def stop(self) -> None:
         """Close the sockets, end all watches, close the store."""
         self.signals.shutdown_initiated = True
         for https in self._https:
             await https.stop()
+        if self.encryption is not None:
+            await self.encryption.stop()
+        await self.ip_addresses.stop()
+        await self.compactor.stop()
         await self.changes.stop()
         await self.aggregator.stop()
         if self.audit_backends is not None:

@@ -206,12 +206,14 @@ class HTTPSServer:
     # -- one request -------------------------------------------------------------------
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
-        target = incoming._message.path
+        target = origin_form(incoming._message.path)
+        at_once = answered_at_once(incoming, target)
         decoded = await beside(len(target), _decoded, target)
-        request = to_request(incoming, *decoded)
-        if "%" in incoming._message.path and _BAD_ESCAPE.search(
-            incoming._message.path.partition("?")[0]
-        ):
+        request = to_request(incoming, target, *decoded)
+        if at_once is not None:
+            keep_alive = incoming.keep_alive and at_once.status == HTTPStatus.OK
+            return await self._write(incoming, request, at_once, keep_alive=keep_alive)
+        if "%" in target and _BAD_ESCAPE.search(target.partition("?")[0]):
             response = Response(
                 400,
                 {"Content-Type": "text/plain; charset=utf-8"},
@@ -366,11 +368,40 @@ def _decoded(target: str) -> tuple[str, dict[str, list[str]]]:
     )
 
 
+def origin_form(target: str) -> str:
+    """Path and query of a target that names the server as well, as proxies are sent."""
+    if not target.startswith(("http://", "https://")):
+        return target
+    authority, slash, path = target.partition("://")[2].partition("/")
+    if slash:
+        return slash + path
+    _, mark, query = authority.partition("?")
+    return f"/{mark}{query}"
+
+
+def answered_at_once(incoming: web.BaseRequest, target: str) -> Response | None:
+    """What Go's HTTP server answers before any handler hears of a request; None: all
+    others.
+
+    A body in an encoding that is not known ends where nobody can tell. Upstream:
+    `net/http/server.go` (`globalOptionsHandler`, `sendExpectationFailed`),
+    `net/http/transfer.go` (`unsupportedTEError`), Go 1.25.
+    """
+    plain = {"Content-Type": "text/plain; charset=utf-8"}
+    encoding = incoming.headers.get("Transfer-Encoding")
+    if encoding is not None and encoding.strip().lower() != "chunked":
+        return Response(501, plain, body=b"Unsupported transfer encoding")
+    if incoming.headers.get("Expect", "100-continue").lower() != "100-continue":
+        return Response(417, {})
+    if target == "*" and incoming.method == "OPTIONS":
+        return Response(200, {})
+    return None
+
+
 def to_request(
-    incoming: web.BaseRequest, path: str, query: dict[str, list[str]]
+    incoming: web.BaseRequest, target: str, path: str, query: dict[str, list[str]]
 ) -> Request:
     """A `wire.Request`, its body still empty. Headers have lower-case names."""
-    target = incoming._message.path
     if not is_short(target):
         for cache in _URL_CACHES:
             cache.cache_clear()

@@ -19,7 +19,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from lifecycle.api.clock import VirtualTimeLoop
-from lifecycle.apiserver.webhook.go_dial_errors import go_error, untrusted
+from lifecycle.apiserver.webhook.go_dial_errors import Dial, go_error, untrusted
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 DEADLINE = "context deadline exceeded"
@@ -46,7 +46,8 @@ class Call:
     """A POST of a body to `url`, under way. `await response()` ends it.
 
     `connection` says whom to trust and who we are; `address` where to connect to, if
-    that is not what the URL says. `timeout` is in seconds, for all together.
+    that is not what the URL says, and `dial` how. `timeout` is in seconds, for all of
+    it.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Call:
         timeout: float,
         *,
         address: tuple[str, int] | None = None,
+        dial: Dial = socket.create_connection,
         user_agent: str = "kube-apiserver-admission",
     ) -> None:
         self.url = url
@@ -65,6 +67,7 @@ class Call:
         self._secure = parts.scheme == "https"
         self._host = connection.server_name or parts.hostname or ""
         port = parts.port or (443 if self._secure else 80)
+        self._dial = dial
         self._address = address or (parts.hostname or "", port)
         self._path = f"{parts.path or '/'}?{parts.query}"
         self._headers = {
@@ -95,7 +98,7 @@ class Call:
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
         try:
-            with socket.create_connection(self._address, self._timeout) as plain:
+            with self._dial(self._address, self._timeout) as plain:
                 if not self._secure:
                     return self._over(plain, body)
                 with self._wrapped(plain) as secure:
@@ -112,7 +115,7 @@ class Call:
             context = _tls(self._connection)
             return context.wrap_socket(plain, server_hostname=self._host)
         except ssl.SSLCertVerificationError as error:
-            why = untrusted(error, self._host, peer)
+            why = untrusted(error, self._host, peer, self._dial)
             raise WebhookError(f'Post "{self.url}": {why}') from error
 
     def _over(self, connected: socket.socket, body: bytes) -> tuple[int, bytes]:

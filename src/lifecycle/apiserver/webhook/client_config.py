@@ -11,6 +11,7 @@ Left out: client certificates.
 from __future__ import annotations
 
 import base64
+import socket
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
+from lifecycle.apiserver.webhook.go_dial_errors import Dial
 from lifecycle.apiserver.webhook.service_resolver import ResolveError, ServiceResolver
 from lifecycle.client.transport_https import ConnectionConfig
 
@@ -47,14 +49,17 @@ class HookClient:
     def post(self, body: bytes, timeout: float) -> HookCall:
         """Begin a call; `timeout` is in seconds."""
         url = f"{self.url}?timeout={max(1, round(timeout))}s"
-        address = None
+        address: tuple[str, int] | None = None
+        dial: Dial = socket.create_connection
         if self._service is not None:
             assert self._resolver is not None
+            dial = self._resolver.egress.dial
             try:
                 address = self._resolver.resolve_endpoint(*self._service)
             except ResolveError as error:
                 return HookCall(None, WebhookError(f'Post "{url}": {error}'))
-        return HookCall(Call(self._connection, url, body, timeout, address=address))
+        call = Call(self._connection, url, body, timeout, address=address, dial=dial)
+        return HookCall(call)
 
 
 class HookCall:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lifecycle.api.late_import import late_import
@@ -46,20 +47,27 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
     return str(error)
 
 
+Dial = Callable[[tuple[str, int], float], socket.socket]
+"""A TCP connection to an address, given so many seconds. Raises OSError."""
+
 _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 10, 62, 64
 
 
 def untrusted(
-    error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]
+    error: ssl.SSLCertVerificationError,
+    host: str,
+    peer: tuple[str, int],
+    dial: Dial = socket.create_connection,
 ) -> str:
     """Why a certificate was not believed. `host`: who it had to be for; `peer`: where
-    it was shown.
+    it was shown, and `dial` how that is reached.
     """
     prefix = "tls: failed to verify certificate: x509: "
     if error.verify_code == _EXPIRED:
         return prefix + "certificate has expired or is not yet valid"
     if error.verify_code in (_OTHER_NAME, _OTHER_ADDRESS):
-        names = _names(peer, host, addresses=error.verify_code == _OTHER_ADDRESS)
+        by_address = error.verify_code == _OTHER_ADDRESS
+        names = _names(peer, host, dial, addresses=by_address)
         if names:
             return f"{prefix}certificate is valid for {', '.join(names)}, not {host}"
         if error.verify_code == _OTHER_ADDRESS:
@@ -74,7 +82,9 @@ def untrusted(
     return prefix + "certificate signed by unknown authority"
 
 
-def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]:
+def _names(
+    address: tuple[str, int], host: str, dial: Dial, *, addresses: bool
+) -> list[str]:
     """Whom the certificate of a server is for: it is asked once more, and believed
     nothing.
     """
@@ -82,7 +92,7 @@ def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         with (
-            socket.create_connection(address, 1) as plain,
+            dial(address, 1) as plain,
             context.wrap_socket(plain, server_hostname=host) as secure,
         ):
             certificate = x509.load_der_x509_certificate(

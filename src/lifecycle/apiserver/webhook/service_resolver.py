@@ -26,6 +26,7 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 
 SERVICE_NAME = "kubernetes.io/service-name"
 SERVICES, ENDPOINT_SLICES = "services", "endpointslices.discovery.k8s.io"
@@ -37,7 +38,9 @@ class ResolveError(Exception):
 
 
 class ServiceResolver(Protocol):
-    """Finds the address of a Service."""
+    """Finds the address of a Service, and knows the way there."""
+
+    egress: EgressSelector
 
     def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """Host and port. Raises ResolveError."""
@@ -47,8 +50,11 @@ class ServiceResolver(Protocol):
 class ClusterIPResolver:
     """The Service's own address."""
 
-    def __init__(self, reader: ObjectReader) -> None:
+    def __init__(
+        self, reader: ObjectReader, egress: EgressSelector | None = None
+    ) -> None:
         self._reader = reader
+        self.egress = egress or EgressSelector()
 
     def resolve_endpoint(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """See `ServiceResolver`."""
@@ -75,8 +81,10 @@ class EndpointResolver:
         rng: random.Random | None = None,
         *,
         external_names: bool = False,
+        egress: EgressSelector | None = None,
     ) -> None:
         self._reader = reader
+        self.egress = egress or EgressSelector()
         self._rng = rng or random.Random()
         self._external_names = external_names
 

@@ -31,6 +31,9 @@ from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 
 SWITCH_ADDRESS = ipaddress.IPv4Address("172.19.0.1")
 
+Socket = socket.socket
+"""Inside the class its method has the name."""
+
 
 class Host:
     """One machine. `address`: on the switch's network."""
@@ -85,6 +88,11 @@ class Host:
             sock.listen(1024)
         sock.setblocking(False)
         return sock
+
+    def outgoing_socket(self, family: int, kind: int, protocol: int) -> Socket:
+        """An unconnected socket in there. Raises OSError."""
+        with with_net_ns_path(self.netns):
+            return socket.socket(family, kind, protocol)
 
     def close(self) -> None:
         """Let go of it."""

@@ -270,6 +270,10 @@ class LinuxMachines:
         """Where the API server listens for pods and nodes."""
         return self.control_plane.socket(socket.SOCK_STREAM, API_PORT)
 
+    def outgoing_socket(self, family: int, kind: int, protocol: int) -> socket.socket:
+        """For a connection of the API server's into the cluster. Raises OSError."""
+        return self.control_plane.outgoing_socket(family, kind, protocol)
+
     async def publish(self) -> None:
         """Endpoints of the two Services that have no pods behind them. Raises
         StatusError.

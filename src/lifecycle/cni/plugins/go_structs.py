@@ -128,5 +128,14 @@ def misfit(
     return f"json: cannot unmarshal {given} into Go {where} of type {shape.go_type}"
 
 
+def under_field_names(value: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
+    """An object's values under the names of the struct's fields. Go finds a field also
+    if its name is written in other letters: containerd 1.6 says `ContainerPort` for
+    `containerPort`.
+    """
+    names = {name.lower(): name for name in struct.fields}
+    return {names.get(key.lower(), key): found for key, found in value.items()}
+
+
 def _first(complaints: Iterable[str]) -> str:
     return next(filter(None, complaints), "")

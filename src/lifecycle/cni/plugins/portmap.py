@@ -30,6 +30,7 @@ from lifecycle.cni.plugins.go_structs import (
     STRINGS,
     Slice,
     Struct,
+    under_field_names,
 )
 from lifecycle.cni.plugins.iptables import IPTables, IPTablesError
 from lifecycle.cni.plugins.netconf import plugin_config
@@ -83,7 +84,8 @@ def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
         raise CNIError("MasqMarkBit must be between 0 and 31")
     if conf.get("backend", "iptables") != "iptables":
         raise CNIError(f'unrecognized backend "{conf["backend"]}"')
-    mappings = (conf.get("runtimeConfig") or {}).get("portMappings") or []
+    given = (conf.get("runtimeConfig") or {}).get("portMappings") or []
+    mappings = [under_field_names(mapping, _ENTRY) for mapping in given]
     conf["runtimeConfig"] = {"portMappings": mappings}
     for mapping in mappings:
         for key, words in (("containerPort", "container"), ("hostPort", "host")):

@@ -20,6 +20,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder, object_reference
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -32,7 +33,6 @@ from lifecycle.controllers.cronjob.schedule_time import (
     next_schedule_delay,
 )
 from lifecycle.controllers.job.job_status import is_job_finished, job_condition
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owner_references import (

@@ -22,6 +22,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -41,7 +42,6 @@ from lifecycle.controllers.deployment.sync import (
     sync,
     sync_status_only,
 )
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owner_references import (
     CONTROLLER_UID_INDEX,

@@ -15,18 +15,18 @@ from __future__ import annotations
 from math import ceil
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.endpoint_subsets import repack_subsets
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key, split_meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.consistency_store import ConsistencyStore
-from lifecycle.controllers.keyed_worker import run_workers
+from lifecycle.controllers.endpoints.subsets import repack_subsets
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.pod_readiness import is_pod_ready

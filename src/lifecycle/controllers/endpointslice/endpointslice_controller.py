@@ -19,6 +19,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -33,7 +34,6 @@ from lifecycle.controllers.endpointslice.pod_endpoints import TOPOLOGY_ZONE
 from lifecycle.controllers.endpointslice.reconciler import Reconciler
 from lifecycle.controllers.endpointslice.service_slices import CONTROLLER_NAME
 from lifecycle.controllers.endpointslice.topology_cache import TopologyCache
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.service_pods import ServicePodEvents, pods_for_service
 from lifecycle.controllers.trigger_time_tracker import TriggerTimeTracker
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api import fast_json
+from lifecycle.api.fnv import fnv128a
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import (
     LABEL_MANAGED_BY,
     LABEL_SERVICE_NAME,
 )
-from lifecycle.controllers.fnv import fnv128a
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.owner_references import new_controller_ref
 from lifecycle.controllers.service_pods import IS_HEADLESS_SERVICE, is_service_ip_set
@@ -58,7 +58,7 @@ def new_endpoint_slice(
     service: Object, ports: list[Object] | None, address_type: str
 ) -> Object:
     """A slice with no endpoints yet; without ports it is the placeholder of a Service
-    that has none.
+    that has none. An empty list of ports does not survive the wire: it arrives as nil.
     """
     return {
         "kind": "EndpointSlice",
@@ -73,7 +73,7 @@ def new_endpoint_slice(
         },
         "addressType": address_type,
         "endpoints": None,
-        "ports": ports,
+        "ports": ports or None,
     }
 
 

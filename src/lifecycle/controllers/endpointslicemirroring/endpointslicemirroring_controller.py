@@ -16,6 +16,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -33,7 +34,6 @@ from lifecycle.controllers.endpointslicemirroring.mirrored_slices import (
     mirror,
     should_mirror,
 )
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 
 WORKERS = 5
 MAX_RETRIES = 15

@@ -20,11 +20,11 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.owner_references import is_controlled_by, new_controller_ref
 from lifecycle.controllers.storageprotection.protection_controllers import (
     claims_used_by,

@@ -28,6 +28,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.garbagecollector.graph import Node, ObjectReference
@@ -36,7 +37,6 @@ from lifecycle.controllers.garbagecollector.graph_builder import (
     ORPHAN_FINALIZER,
     GraphBuilder,
 )
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 
 WORKERS = 20
 INITIAL_SYNC_TIMEOUT = 30.0

@@ -20,6 +20,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -58,7 +59,6 @@ from lifecycle.controllers.job.per_index import (
 )
 from lifecycle.controllers.job.status_tracking import StatusTracker
 from lifecycle.controllers.job.success_policy import match_success_policy
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
 from lifecycle.controllers.owner_references import get_controller_of

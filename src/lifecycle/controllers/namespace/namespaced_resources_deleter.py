@@ -20,8 +20,8 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import RetryError
 from lifecycle.client.rest import Client
-from lifecycle.controllers.keyed_worker import RetryError
 from lifecycle.controllers.namespace.conditions import (
     content_name,
     failures,

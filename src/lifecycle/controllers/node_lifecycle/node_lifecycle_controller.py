@@ -24,10 +24,10 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.node_lifecycle.health import (
     NODE_MONITOR_PERIOD,
     NodeHealth,

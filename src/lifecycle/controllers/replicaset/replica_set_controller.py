@@ -24,6 +24,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -31,7 +32,6 @@ from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.controller_ref_manager import ControllerRefManager
 from lifecycle.controllers.expectations import ControllerExpectations
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.owner_references import (
     CONTROLLER_UID_INDEX,
     ORPHAN,

@@ -23,13 +23,13 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.names import NameSource
 from lifecycle.api.quantity import Quantity, parse_quantity
-from lifecycle.api.quota import ZERO, matches_scopes, usage
+from lifecycle.api.quota import ZERO, is_terminating, matches_scopes, usage
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 
 WORKERS = 5
@@ -231,9 +231,52 @@ def _amounts(texts: Object | None) -> dict[str, Quantity] | None:
 
 
 def _should_replenish(row: Resource, old: Object, new: Object) -> bool:
-    """Whether an update gave something back: a pod is done, or an object uses less or
-    something else than before.
+    """Whether an update may have given something back. Upstream: `DefaultUpdateFilter`.
+
+    A Service that loses a port and keeps its type is not looked at, nor is a pod of
+    which it is said for the first time what it holds.
     """
-    if row.plural in ("pods", "services", "persistentvolumeclaims") and not row.group:
-        return usage(row, old) != usage(row, new)
-    return False
+    if row.group:
+        return False
+    if row.plural == "pods":
+        return (
+            _resources_changed(old, new)
+            or is_terminating(old) is not is_terminating(new)
+            or (_is_counted(old) and not _is_counted(new))
+        )
+    if row.plural == "services":
+        return _quota_type(old) != _quota_type(new)
+    return row.plural == "persistentvolumeclaims" and usage(row, old) != usage(row, new)
+
+
+def _resources_changed(old: Object, new: Object) -> bool:
+    """Whether a container holds something else than before. Upstream:
+    `hasResourcesChanged`.
+    """
+    return any(
+        known[status["name"]] != _held(status)
+        for kind in ("containerStatuses", "initContainerStatuses")
+        for known in [
+            {s["name"]: _held(s) for s in (old.get("status") or {}).get(kind) or ()}
+        ]
+        for status in (new.get("status") or {}).get(kind) or ()
+        if status["name"] in known
+    )
+
+
+def _held(status: Object) -> dict[str, dict[str, Quantity] | None] | None:
+    resources = status.get("resources")
+    if resources is None:
+        return None
+    return {part: _amounts(resources.get(part)) for part in ("requests", "limits")}
+
+
+def _is_counted(pod: Object) -> bool:
+    """Upstream: `QuotaV1Pod`."""
+    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+
+
+def _quota_type(service: Object) -> str:
+    """What a quota knows of a Service's type. Upstream: `GetQuotaServiceType`."""
+    kind = str((service.get("spec") or {}).get("type") or "")
+    return kind if kind in ("NodePort", "LoadBalancer") else ""

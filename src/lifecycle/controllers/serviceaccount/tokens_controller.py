@@ -20,10 +20,10 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 
 TOKEN_TYPE = "kubernetes.io/service-account-token"

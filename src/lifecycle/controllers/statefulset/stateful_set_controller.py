@@ -18,6 +18,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -30,7 +31,6 @@ from lifecycle.controllers.history.revisions import (
     next_revision,
     template_patch,
 )
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
 from lifecycle.controllers.owner_references import (

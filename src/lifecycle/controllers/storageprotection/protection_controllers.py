@@ -1,12 +1,14 @@
-"""A claim stays as long as a pod uses it, a volume as long as a claim is bound to it.
+"""A claim stays as long as a pod uses it, a volume as long as a claim is bound to it, a
+volume attributes class as long as a claim or a volume names it.
 
-Both carry a finalizer from their creation on (admission puts it there; these
+All carry a finalizer from their creation on (admission puts it there; these
 controllers do, should it be missing). Deleting one only marks it; when nobody uses it
 any more, the finalizer goes, and the object with it. Without these controllers no claim
 could ever be deleted, nor a namespace that has one.
 
 Upstream: `pkg/controller/volume/pvcprotection/pvc_protection_controller.go`,
-`pkg/controller/volume/pvprotection/pv_protection_controller.go`, v1.36.
+`pkg/controller/volume/pvprotection/pv_protection_controller.go`,
+`pkg/controller/volume/vacprotection/vac_protection_controller.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -17,16 +19,17 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owner_references import is_controlled_by
 
 PVC_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
 PV_PROTECTION_FINALIZER = "kubernetes.io/pv-protection"
+VAC_PROTECTION_FINALIZER = "kubernetes.io/vac-protection"
 
 
 def claims_used_by(pod: Object) -> Iterator[tuple[str, bool]]:
@@ -70,8 +73,22 @@ def pod_uses_claim(pod: Object, claim: Object) -> bool:
     )
 
 
+def classes_named_by(obj: Object) -> set[str]:
+    """The volume attributes classes of a claim or a volume: the one it asks for, and
+    for a claim the one it has and the one it is being moved to. Upstream:
+    `getPVCReferencedVACNames`, `getPVReferencedVACNames`.
+    """
+    status = obj.get("status") or {}
+    names = {
+        obj["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    }
+    return {name for name in names if name}
+
+
 class _Protection:
-    """What the two have in common: put the finalizer on what lives, take it off what is
+    """What they have in common: put the finalizer on what lives, take it off what is
     to go and is not used.
     """
 
@@ -198,3 +215,55 @@ class PVProtectionController(_Protection):
 
     async def _in_use(self, obj: Object) -> bool:
         return bool((obj.get("status") or {}).get("phase") == "Bound")
+
+
+class VACProtectionController(_Protection):
+    """Protects volume attributes classes. It knows of claims and volumes what its
+    informers do: a claim that is made while the class goes may come too late.
+    """
+
+    finalizer = VAC_PROTECTION_FINALIZER
+
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
+        kind = resource("volumeattributesclasses.storage.k8s.io")
+        super().__init__(
+            client,
+            informers.informer(kind),
+            kind,
+            "volumeattributesclass-protection-controller",
+        )
+        self._users = [
+            informers.informer(resource(plural))
+            for plural in ("persistentvolumeclaims", "persistentvolumes")
+        ]
+        for users in self._users:
+            users.add_event_handler(update=self._user_changed, delete=self._user_gone)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        for users in self._users:
+            await users.wait_for_sync()
+        await super().run()
+
+    def _user_changed(self, old: Object, new: Object) -> None:
+        for name in classes_named_by(old) - classes_named_by(new):
+            self._queue.add(name)
+
+    def _user_gone(self, user: Object) -> None:
+        for name in classes_named_by(user):
+            self._queue.add(name)
+
+    async def _in_use(self, obj: Object) -> bool:
+        name = obj["metadata"]["name"]
+        return any(
+            name in classes_named_by(user)
+            for users in self._users
+            for user in users.indexer.list()
+        )

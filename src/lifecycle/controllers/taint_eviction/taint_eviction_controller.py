@@ -23,11 +23,11 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.pod_conditions import disruption_target
 
 BY_NODE = "nodeName"

@@ -11,12 +11,12 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.job.job_status import is_job_finished, job_condition
-from lifecycle.controllers.keyed_worker import run_workers
 
 
 class TTLAfterFinishedController:

@@ -6,7 +6,6 @@ Ours: upstream's kubelet has the node's files itself. A hollow node has none.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from lifecycle.cri.apis.pod_network import PodNetwork
@@ -30,24 +29,6 @@ class LogFiles(Protocol):
 
     async def log_grown(self, path: str, size: int) -> None:
         """Return when the log is longer than `size` bytes."""
-        ...
-
-
-class VolumeFiles(Protocol):
-    """How a kubelet without a disk hands over what it would have written there. On a
-    real node these are files.
-    """
-
-    def publish(
-        self, uid: str, contents: Callable[[str], Awaitable[Mapping[str, bytes]]]
-    ) -> None:
-        """From now on `contents` gives the files of a pod's volumes, by the volume's
-        name; `etc-hosts` is the pod's `/etc/hosts`. It raises LookupError.
-        """
-        ...
-
-    async def withdraw(self, uid: str) -> None:
-        """The pod is gone, and its volumes with it. Again does no harm."""
         ...
 
 

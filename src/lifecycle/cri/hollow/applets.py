@@ -48,6 +48,8 @@ _NOT_IN_DEBIAN = frozenset(
     }
 )
 COMMANDS_OF_IMAGES: Mapping[str, frozenset[str]] = {
+    "agnhost": BUSYBOX_COMMANDS
+    | {"agnhost", "agnhost-2", "bash", "curl", "dig", "getent", "iperf", "iptables"},
     "busybox": BUSYBOX_COMMANDS,
     "alpine": BUSYBOX_COMMANDS,
     "nginx": (BUSYBOX_COMMANDS - _NOT_IN_DEBIAN) | DEBIAN_COMMANDS,

@@ -11,10 +11,20 @@ Ours, after busybox' applets and GNU coreutils.
 from __future__ import annotations
 
 import asyncio
+import operator
 import re
 import time
+from collections.abc import Callable
+from typing import Any
 
-from lifecycle.cri.hollow.process import NotModelled, Process, Program, play
+from lifecycle.cri.hollow.process import (
+    PAGES,
+    NotModelled,
+    Process,
+    Program,
+    pages_answer,
+    play,
+)
 
 _SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -31,6 +41,15 @@ _ESCAPES = {
 }
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|0?([0-7]{1,3})|(.))", re.DOTALL)
 _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?)([sdiuxXocb]))")
+FIRST_NAMELESS = 1000
+"""Users and groups from here on have no names, in most images."""
+
+WELCOME = (
+    "<!DOCTYPE html>\n<title>Welcome to nginx!</title>\n<h1>Welcome to nginx!</h1>\n"
+    "<p>This one is a function in Python.</p>\n"
+)
+"""What stands on the start page of nginx."""
+
 MOST_NUMBERS = 100_000
 """How far `seq` counts."""
 
@@ -133,12 +152,20 @@ async def echo(process: Process) -> int:
     return 0
 
 
+def _integer(word: str) -> int:
+    """Decimal, octal or hexadecimal, as C reads it. Raises ValueError."""
+    return int(word, 8 if re.fullmatch("[-+]?0[0-7]+", word) else 0)
+
+
 async def printf(process: Process) -> int:
     """The format is used again until no argument is left."""
-    if len(process.argv) < 2:
-        process.complain("printf: usage: printf FORMAT [ARGUMENT]...")
-        return 1
-    form, words, code = process.argv[1], list(process.argv[2:]), 0
+    words, code = list(process.argv[1:]), 0
+    if words[:1] == ["--"]:
+        del words[0]
+    if not words:
+        process.complain("sh: usage: printf FORMAT [ARGUMENT...]")
+        return 2
+    form = words.pop(0)
 
     def directive(match: re.Match[str]) -> str:
         nonlocal code
@@ -151,9 +178,9 @@ async def printf(process: Process) -> int:
         if kind == "c":
             return word[:1]
         try:
-            number = ord(word[1]) if word[:1] in ("'", '"') else int(word or "0", 0)
+            number = ord(word[1]) if word[:1] in ("'", '"') else _integer(word)
         except (ValueError, IndexError):
-            process.complain(f"printf: invalid number '{word}'")
+            process.complain(f"sh: invalid number '{word}'")
             number, code = 0, 1
         return f"%{flags}{'d' if kind in 'iu' else kind}" % number
 
@@ -246,10 +273,30 @@ async def whoami(process: Process) -> int:
 
 
 async def id_(process: Process) -> int:
-    """`id -u` only: groups are the image's."""
-    if process.argv[1:] != ("-u",):
+    """`id -u` and `id -g`; all of it for users and groups that images have no names
+    for.
+    """
+    user = process.files.user
+    groups = sorted(user.groups | {user.group})
+    if process.argv[1:] == ("-u",):
+        process.print(str(user.user))
+    elif process.argv[1:] == ("-g",):
+        process.print(str(user.group))
+    elif len(process.argv) == 1 and min(user.user, *groups) >= FIRST_NAMELESS:
+        listed = ",".join(map(str, groups))
+        process.print(f"uid={user.user} gid={user.group} groups={listed}")
+    else:
         raise not_modelled(process)
-    process.print(str(process.machine.user or 0))
+    return 0
+
+
+async def sysctl(process: Process) -> int:
+    """A parameter of the kernel that the pod has set; others only a kernel knows."""
+    if len(process.argv) != 2 or "=" in process.argv[1]:
+        raise not_modelled(process)
+    name = process.argv[1]
+    data = await process.files.read("/proc/sys/" + name.replace(".", "/"))
+    process.print(f"{name} = {data.decode().strip()}")
     return 0
 
 
@@ -269,6 +316,31 @@ async def seq(process: Process) -> int:
     for number in numbers:
         process.print(str(number))
     return 0
+
+
+_EXPR_WORDS = 3
+
+
+async def expr(process: Process) -> int:
+    """Two numbers, or two texts that are compared; 1 if what comes out is nothing."""
+    words = process.argv[1:]
+    if not words:
+        process.complain("expr: too few arguments")
+        return 2
+    if len(words) != _EXPR_WORDS or words[1] not in _EXPRESSIONS:
+        raise not_modelled(process)
+    left, sign, right = words
+    numbers = all(re.fullmatch(r"-?\d+", word) for word in (left, right))
+    if sign in "+-*/%" and not numbers:
+        process.complain("expr: non-numeric argument")
+        return 2
+    if sign in "/%" and int(right) == 0:
+        process.complain("expr: division by zero")
+        return 2
+    values = (int(left), int(right)) if numbers else (left, right)
+    result = int(_EXPRESSIONS[sign](*values))
+    process.print(str(result))
+    return 0 if result else 1
 
 
 async def basename(process: Process) -> int:
@@ -321,10 +393,30 @@ async def nginx(process: Process) -> int:
         return 0
     if words and words[0] != "-g":
         raise not_modelled(process)
-    process.listen(80)
+    process.serve(80, pages_answer(PAGES, WELCOME))
     await process.terminated()
     return 0
 
+
+def _divided(left: int, right: int) -> int:
+    """Towards zero, as C does."""
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+_EXPRESSIONS: dict[str, Callable[[Any, Any], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "%": lambda left, right: left - right * _divided(left, right),
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 COMMANDS: dict[str, Program] = {
     "basename": basename,
@@ -332,6 +424,7 @@ COMMANDS: dict[str, Program] = {
     "dirname": dirname,
     "echo": echo,
     "env": env,
+    "expr": expr,
     "false": false,
     "hostname": hostname,
     "id": id_,
@@ -342,6 +435,7 @@ COMMANDS: dict[str, Program] = {
     "pwd": pwd,
     "seq": seq,
     "sleep": sleep,
+    "sysctl": sysctl,
     "timeout": timeout,
     "true": true,
     "usleep": usleep,

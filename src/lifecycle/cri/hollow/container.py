@@ -7,7 +7,7 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from lifecycle.cri.apis.container import (
@@ -16,15 +16,18 @@ from lifecycle.cri.apis.container import (
     ContainerStatus,
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
+    Answer,
     Input,
     Process,
     Program,
     Service,
+    pages_answer,
     play,
 )
 from lifecycle.cri.hollow.programs import Programs, StartError
@@ -32,7 +35,8 @@ from lifecycle.cri.hollow.programs import Programs, StartError
 
 class HollowContainer:
     """A container's status and its processes. `envs`: what its processes start with;
-    `end` is told when process 1 has ended, `write` gets what it writes.
+    `end` is told when process 1 has ended, `write` gets what it writes, `reach` leads
+    to other pods.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class HollowContainer:
         now: Callable[[], float],
         write: Callable[[HollowContainer, str, bytes], None],
         end: Callable[[HollowContainer, int, str], None],
+        reach: Callable[[HTTPRequest], Awaitable[HTTPAnswer]],
     ) -> None:
         self.status = status
         self.config = config
@@ -60,11 +65,12 @@ class HollowContainer:
         self._programs = programs
         self._write = write
         self._end = end
+        self.http = reach
         self._main: Program | None = None
         self._process: Process | None = None
         self._task: asyncio.Task[int] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._servers: list[tuple[Process | None, int, frozenset[str]]] = []
+        self._servers: list[tuple[Process | None, int, Answer]] = []
         self._ended: asyncio.Future[None] | None = None
         self.listens_at = 0
         """Nanoseconds of the clock before which it takes no connections."""
@@ -91,20 +97,24 @@ class HollowContainer:
         except StartError as error:
             raise FileNotFoundError(str(error)) from None
 
-    def listen(self, server: Process | None, port: int, pages: Iterable[str]) -> None:
+    def serve(self, server: Process | None, port: int, answer: Answer) -> None:
         """Until the process ends."""
-        self._servers.append((server, port, frozenset(pages)))
+        self._servers.append((server, port, answer))
+
+    def exit(self, code: int) -> None:
+        """With an exit code of its own."""
+        self._end(self, code, "")
 
     def closed(self, process: Process) -> None:
         """It listens no longer."""
         if self._servers:
             self._servers = [each for each in self._servers if each[0] is not process]
 
-    def pages(self, port: int) -> frozenset[str] | None:
-        """What a server answers there; None: nobody listens."""
-        for _, each, pages in self._servers:
+    def server(self, port: int) -> Answer | None:
+        """Who answers there; None: nobody listens."""
+        for _, each, answer in self._servers:
             if each == port:
-                return pages
+                return answer
         return None
 
     async def use_all_memory(self) -> None:
@@ -179,7 +189,7 @@ class HollowContainer:
         assert process is not None
         if isinstance(main, Service):
             for port in main.listens:
-                self.listen(None, port, main.pages)
+                self.serve(None, port, pages_answer(main.pages, main.text))
             return
         self._task = asyncio.ensure_future(self._play(main, process))
 

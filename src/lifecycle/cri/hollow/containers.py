@@ -6,6 +6,7 @@ containerd's (`internal/cri/server/container_*.go`, v2.x).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from lifecycle.cri.apis.container import (
@@ -17,9 +18,16 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
+from lifecycle.cri.hollow.agnhost.certificate import localhost_crt, localhost_key
 from lifecycle.cri.hollow.applets import short_name
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.filesystem import ROOT_DIRECTORIES, FileSystem, Mount
+from lifecycle.cri.hollow.filesystem import (
+    ROOT_DIRECTORIES,
+    Content,
+    Credentials,
+    FileSystem,
+    Mount,
+)
 from lifecycle.cri.hollow.process import SIGKILLED
 from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
@@ -38,6 +46,11 @@ TERMINATION_MESSAGE_PATH = "io.kubernetes.container.terminationMessagePath"
 memory, and `read_log` gives it.
 """
 
+IMAGE_FILES: Mapping[str, Mapping[str, Content]] = {
+    "agnhost": {"/localhost.crt": localhost_crt, "/localhost.key": localhost_key}
+}
+"""What is known to be in images, by their short names."""
+
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -50,7 +63,16 @@ class HollowContainers(HollowState):
         config: ContainerConfig,
         sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
-        """The image must be here."""
+        """The image must be here. Raises RuntimeServiceError for a volume that is an
+        image: this runtime has images by name only, and no files of theirs.
+        """
+        for mount in config.mounts:
+            if mount.get("image"):
+                name = mount["image"].get("image")
+                raise RuntimeServiceError(
+                    "rpc error: code = Unimplemented desc = image volumes are not"
+                    f' modelled: "{name}"'
+                )
         await self._take_time(CREATE)
         container_id = self._id()
         self._add_container(container_id, pod_sandbox_id, config)
@@ -118,6 +140,7 @@ class HollowContainers(HollowState):
             now=self._clock.now,
             write=self._write,
             end=self._end,
+            reach=self._network.http,
         )
         self._in_sandbox[pod_sandbox_id].append(container_id)
 
@@ -127,9 +150,13 @@ class HollowContainers(HollowState):
 
     def _files(self, pod_sandbox_id: str, config: ContainerConfig) -> FileSystem:
         sandbox = self._configs[pod_sandbox_id]
-        etc = {"/etc/hostname": f"{self._hostname(pod_sandbox_id)}\n".encode()}
+        image = config.user_specified_image or config.image
+        etc: dict[str, Content] = dict(IMAGE_FILES.get(short_name(image)) or {})
+        etc["/etc/hostname"] = f"{self._hostname(pod_sandbox_id)}\n".encode()
         if sandbox.dns_config:
             etc["/etc/resolv.conf"] = resolv_conf(sandbox.dns_config).encode()
+        for name, value in (sandbox.linux.get("sysctls") or {}).items():
+            etc["/proc/sys/" + name.replace(".", "/")] = f"{value}\n".encode()
         message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
         mounts = [
             Mount(
@@ -140,8 +167,16 @@ class HollowContainers(HollowState):
             for mount in config.mounts
             if mount["container_path"] != message_path
         ]
-        image = config.user_specified_image or config.image
-        return FileSystem(etc, mounts, ROOT_DIRECTORIES.get(short_name(image)))
+        user = _user(config)
+        return FileSystem(
+            etc,
+            mounts,
+            ROOT_DIRECTORIES.get(short_name(image)),
+            user=Credentials(
+                user["uid"], user["gid"], frozenset(user["supplemental_groups"])
+            ),
+            read_only=bool(config.security_context.get("readonly_rootfs")),
+        )
 
     def _log_path(self, pod_sandbox_id: str, config: ContainerConfig) -> str:
         directory = self._configs[pod_sandbox_id].log_directory

@@ -1,7 +1,7 @@
 """The commands about files that are played in hollow containers.
 
 Ours, after busybox' applets and GNU coreutils; error messages are busybox'. Left out:
-everything about modes, owners and times.
+owners and times, and modes in letters.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Awaitable, Callable
+from operator import eq, ge, gt, le, lt, ne
 
 from lifecycle.cri.hollow.commands import not_modelled
 from lifecycle.cri.hollow.filesystem import FileError
@@ -35,6 +36,17 @@ def options_and_paths(process: Process, allowed: str) -> tuple[str, list[str]]:
     return options, paths
 
 
+_CANNOT = {
+    "cat": "can't open ",
+    "cp": "can't stat ",
+    "mkdir": "can't create directory ",
+    "mv": "can't rename ",
+    "rm": "can't remove ",
+    "rmdir": "",
+}
+"""What is said between a command's name and the quoted path; others quote nothing."""
+
+
 async def _each(
     process: Process, paths: list[str], act: Callable[[str], Awaitable[None]]
 ) -> int:
@@ -45,13 +57,9 @@ async def _each(
         try:
             await act(absolute(process.cwd, path))
         except FileError as error:
-            verb = {
-                "cat": "can't open ",
-                "rm": "can't remove ",
-                "mkdir": "can't create directory ",
-            }.get(name, "")
-            operand = f"'{path}'" if verb else path
-            process.complain(f"{name}: {verb}{operand}: {error}")
+            verb = _CANNOT.get(name)
+            operand = path if verb is None else f"{verb}'{path}'"
+            process.complain(f"{name}: {operand}: {error}")
             code = 1
     return code
 
@@ -145,19 +153,37 @@ async def make_directories(process: Process, full: str, *, parents: bool) -> Non
             await process.files.make_directory(path)
 
 
+async def chmod(process: Process) -> int:
+    """Modes that are numbers."""
+    words = process.argv[1:]
+    if len(words) < 2 or not re.fullmatch("[0-7]{1,4}", words[0]):
+        raise not_modelled(process)
+
+    async def change(full: str) -> None:
+        await process.files.change_mode(full, int(words[0], 8))
+
+    return await _each(process, list(words[1:]), change)
+
+
 async def rm(process: Process) -> int:
     """With `-r` directories, too; with `-f` nothing is said of what is not there."""
     options, paths = options_and_paths(process, "rRf")
+    code, refused = 0, False
 
     async def remove(full: str) -> None:
+        nonlocal refused
         kind = await process.files.kind(full)
         if not kind and "f" in options:
             return
         if kind == "directory" and not set(options) & {"r", "R"}:
-            raise FileError("Is a directory")
+            process.complain(f"rm: '{path}' is a directory")
+            refused = True
+            return
         await process.files.remove(full)
 
-    return await _each(process, paths, remove)
+    for path in paths:
+        code |= await _each(process, [path], remove)
+    return 1 if refused else code
 
 
 async def rmdir(process: Process) -> int:
@@ -174,16 +200,16 @@ async def rmdir(process: Process) -> int:
 
 async def cp(process: Process) -> int:
     """Single files."""
-    return await _copy(process, "f", remove=False)
+    return await _copy(process, remove=False)
 
 
 async def mv(process: Process) -> int:
     """Single files."""
-    return await _copy(process, "f", remove=True)
+    return await _copy(process, remove=True)
 
 
-async def _copy(process: Process, allowed: str, *, remove: bool) -> int:
-    _, paths = options_and_paths(process, allowed)
+async def _copy(process: Process, *, remove: bool) -> int:
+    options, paths = options_and_paths(process, "fv")
     if len(paths) < 2:
         raise not_modelled(process)
     target = absolute(process.cwd, paths[-1])
@@ -192,16 +218,29 @@ async def _copy(process: Process, allowed: str, *, remove: bool) -> int:
     except UnknownFile:
         into = False
 
+    omitted = False
+
     async def copy(full: str) -> None:
+        nonlocal omitted
         if await process.files.kind(full) == "directory":
-            raise not_modelled(process)
+            if remove:
+                raise not_modelled(process)
+            process.complain(f"cp: omitting directory '{path}'")
+            omitted = True
+            return
         data = await process.files.read(full)
-        name = posixpath.join(target, posixpath.basename(full)) if into else target
-        (await process.files.open(name))(data)
+        inside = posixpath.basename(full) if into else ""
+        (await process.files.open(posixpath.join(target, inside).rstrip("/")))(data)
+        if "v" in options:
+            place = posixpath.join(paths[-1], inside) if inside else paths[-1]
+            process.print(f"'{path}' -> '{place}'")
         if remove:
             await process.files.remove(full)
 
-    return await _each(process, paths[:-1], copy)
+    code = 0
+    for path in paths[:-1]:
+        code |= await _each(process, [path], copy)
+    return 1 if omitted else code
 
 
 async def test(process: Process) -> int:
@@ -209,8 +248,9 @@ async def test(process: Process) -> int:
     words = list(process.argv[1:])
     name = process.argv[0].rpartition("/")[2]
     if name in ("[", "[["):
-        if words[-1:] != ["]" if name == "[" else "]]"]:
-            process.complain(f"sh: {name}: missing ]")
+        closing = "]" if name == "[" else "]]"
+        if words[-1:] != [closing]:
+            process.complain(f"sh: missing {closing}")
             return 2
         del words[-1]
     try:
@@ -224,8 +264,8 @@ async def _holds(process: Process, words: list[str]) -> bool:
     if words[:1] == ["!"] and len(words) > 1:
         return not await _holds(process, words[1:])
     for operator in ("-o", "-a"):
-        if operator in words[1:-1] and len(words) > 3:
-            i = words.index(operator)
+        if operator in words[1:-1]:
+            i = words.index(operator, 1)
             left = await _holds(process, words[:i])
             right = await _holds(process, words[i + 1 :])
             return left or right if operator == "-o" else left and right
@@ -235,7 +275,7 @@ async def _holds(process: Process, words: list[str]) -> bool:
         return await _unary(process, *words)
     if len(words) == 3:
         return _binary(*words)
-    raise ValueError(f"{words[0]}: unknown operand")
+    raise ValueError(f"{words[1]}: unknown operand")
 
 
 async def _unary(process: Process, operator: str, word: str) -> bool:
@@ -252,30 +292,33 @@ async def _unary(process: Process, operator: str, word: str) -> bool:
     return kind == {"-f": "file", "-d": "directory"}.get(operator, kind or "there")
 
 
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "-eq": eq,
+    "-ne": ne,
+    "-lt": lt,
+    "-le": le,
+    "-gt": gt,
+    "-ge": ge,
+}
+
+
 def _binary(left: str, operator: str, right: str) -> bool:
     if operator in ("=", "==", "!="):
         return (left == right) == (operator != "!=")
+    compare = _COMPARISONS.get(operator)
+    if compare is None:
+        raise ValueError(f"{operator}: unknown operand")
     for word in (left, right):
         if not re.fullmatch(r"\s*[-+]?\d+\s*", word):
-            raise ValueError(f"bad number: {word}" if operator[:1] == "-" else operator)
-    difference = int(left) - int(right)
-    results = {
-        "-eq": difference == 0,
-        "-ne": difference != 0,
-        "-lt": difference < 0,
-        "-le": difference <= 0,
-        "-gt": difference > 0,
-        "-ge": difference >= 0,
-    }
-    if operator not in results:
-        raise ValueError(f"{operator}: unknown operand")
-    return results[operator]
+            raise ValueError(f"{word}: bad number" if word else "bad number")
+    return compare(int(left), int(right))
 
 
 FILE_COMMANDS: dict[str, Program] = {
     "[": test,
     "[[": test,
     "cat": cat,
+    "chmod": chmod,
     "cp": cp,
     "ls": ls,
     "mkdir": mkdir,

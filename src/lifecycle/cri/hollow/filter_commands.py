@@ -1,5 +1,5 @@
 """The filters that are played in hollow containers: `grep`, `head`, `tail`, `sort`,
-`wc`, `tee`.
+`wc`, `tee`, `hexdump`, `gzip`, and `awk` where it only prints columns.
 
 Ours, after busybox' applets. Left out: most options.
 """
@@ -7,6 +7,8 @@ Ours, after busybox' applets. Left out: most options.
 from __future__ import annotations
 
 import re
+import zlib
+from gzip import compress, decompress
 
 from lifecycle.api.go_regexp import compile_regexp, parse_error
 from lifecycle.cri.hollow.commands import not_modelled, pause
@@ -14,6 +16,8 @@ from lifecycle.cri.hollow.file_commands import options_and_paths
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
 from lifecycle.cri.hollow.process import SIGKILLED, Input, Pipe, Process, Program
+
+_AWK_PRINT = re.compile(r"\{ *print +(\$\d+(?: *, *\$\d+)*) *;? *\}")
 
 
 async def _inputs(process: Process, paths: list[str]) -> list[Input] | None:
@@ -106,29 +110,41 @@ async def tail(process: Process) -> int:
     if words in (("-f", "/dev/null"), ("-F", "/dev/null")):
         await pause(float("inf"))
     count, paths = _count(process)
-    inputs = await _inputs(process, paths)
-    if inputs is None:
+    try:
+        for path in paths:
+            if path != "-":
+                await process.files.read(absolute(process.cwd, path))
+    except FileError as error:
+        process.complain(f"tail: can't open '{path}': {error}")
+        process.complain("tail: no files")
         return 1
-    lines = (await inputs[0].read_all()).splitlines(keepends=True)
+    inputs = await _inputs(process, paths)
+    assert inputs is not None
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", await inputs[0].read_all())
     process.stdout(b"".join(lines[-count:] if count else []))
     return 0
 
 
 async def sort(process: Process) -> int:
-    """By bytes; `-r`, `-n`, `-u`."""
+    """By bytes; `-r`, `-n`, `-u`. Lines of the same number stand by their bytes, and to
+    `-u` they are the same.
+    """
     options, paths = options_and_paths(process, "rnu")
     inputs = await _inputs(process, paths)
     if inputs is None:
-        return 1
-    lines = [line for each in inputs for line in (await each.read_all()).splitlines()]
-    if "n" in options:
-        lines.sort(key=_number)
-    else:
-        lines.sort()
+        return 2
+    texts = [await each.read_all() for each in inputs]
+    lines = [
+        line for text in texts for line in text.removesuffix(b"\n").split(b"\n") if text
+    ]
+    key = _number if "n" in options else bytes
     if "u" in options:
-        lines = list(dict.fromkeys(lines))
-    for line in reversed(lines) if "r" in options else lines:
-        process.stdout(line + b"\n")
+        first: dict[float | bytes, bytes] = {}
+        for line in lines:
+            first.setdefault(key(line), line)
+        lines = list(first.values())
+    lines.sort(key=lambda line: (key(line), line), reverse="r" in options)
+    process.stdout(b"".join(line + b"\n" for line in lines))
     return 0
 
 
@@ -154,25 +170,93 @@ async def wc(process: Process) -> int:
 async def tee(process: Process) -> int:
     """To files, too."""
     options, paths = options_and_paths(process, "a")
-    writers = [process.stdout]
+    writers, code = [process.stdout], 0
     for path in paths:
         full = absolute(process.cwd, path)
         try:
             writers.append(await process.files.open(full, append="a" in options))
         except FileError as error:
             process.complain(f"tee: {path}: {error}")
-            return 1
+            code = 1
     while data := await process.stdin.read():
         for write in writers:
             write(data)
+    return code
+
+
+def _hexdump_line(offset: int, chunk: bytes) -> str:
+    halves = [" ".join(f"{byte:02x}" for byte in chunk[i : i + 8]) for i in (0, 8)]
+    shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in chunk)
+    return f"{offset:08x}  {halves[0]:<23}  {halves[1]:<23}  |{shown}|"
+
+
+async def hexdump(process: Process) -> int:
+    """`hexdump -C`: bytes in two notations; lines that repeat are a star."""
+    options, paths = options_and_paths(process, "C")
+    if options != "C":
+        raise not_modelled(process)
+    inputs = await _inputs(process, paths)
+    if inputs is None:
+        return 1
+    data = b"".join([await each.read_all() for each in inputs])
+    before, starred = b"", False
+    for offset in range(0, len(data), 16):
+        chunk = data[offset : offset + 16]
+        if chunk != before:
+            process.print(_hexdump_line(offset, chunk))
+        elif not starred:
+            process.print("*")
+        before, starred = chunk, chunk == before
+    if data:
+        process.print(f"{len(data):08x}")
+    return 0
+
+
+async def awk(process: Process) -> int:
+    """`{print $1, $3}`: some words of each line."""
+    words = process.argv[1:]
+    program = _AWK_PRINT.fullmatch(words[0]) if words else None
+    if program is None:
+        raise not_modelled(process)
+    inputs = await _inputs(process, list(words[1:]))
+    if inputs is None:
+        return 2
+    columns = [int(column) for column in re.findall(r"\$(\d+)", program[1])]
+    for each in inputs:
+        while line := await each.readline():
+            text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
+            cells = [text, *text.split()]
+            process.print(" ".join(cells[c] if c < len(cells) else "" for c in columns))
+    return 0
+
+
+async def gzip(process: Process) -> int:
+    """The standard input, compressed; `gunzip` takes it back."""
+    name = process.argv[0].rpartition("/")[2]
+    options, paths = options_and_paths(process, "cd" if name == "gzip" else "c")
+    if paths:
+        raise not_modelled(process)
+    data = await process.stdin.read_all()
+    if name == "gzip" and "d" not in options:
+        process.stdout(compress(data))
+        return 0
+    try:
+        process.stdout(decompress(data))
+    except (OSError, EOFError, zlib.error):
+        process.complain(f"{name}: invalid magic")
+        return 1
     return 0
 
 
 FILTERS: dict[str, Program] = {
+    "awk": awk,
     "egrep": grep,
     "fgrep": grep,
     "grep": grep,
+    "gunzip": gzip,
+    "gzip": gzip,
     "head": head,
+    "hexdump": hexdump,
     "sort": sort,
     "tail": tail,
     "tee": tee,

@@ -61,11 +61,11 @@ class HollowLogs:
         )
 
     def flush(self, path: str, time: int) -> None:
-        """The program has ended: lines without an end are lines, too."""
+        """The program has ended: what has no end by now gets none, as a piece."""
         for stream in ("stdout", "stderr"):
             rest = self._partial.pop((path, stream), b"")
             if rest:
-                self._add(path, format_entry(time, stream, True, rest))
+                self._add(path, format_entry(time, stream, False, rest))
 
     def _add(self, path: str, entries: bytes) -> None:
         if not entries:

@@ -14,8 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.volumes import UnknownFile
 
@@ -32,6 +34,23 @@ MOST_INPUT = 16 * 1024 * 1024
 """Bytes that a program takes in at once."""
 
 PAGES = frozenset({"", "/", "/index.html"})
+
+Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
+"""What a server says to a request. Raises NotModelled."""
+
+
+@cache
+def pages_answer(pages: frozenset[str], text: str = "") -> Answer:
+    """Of a server that has some pages, all with the same text, and takes nothing in."""
+
+    async def answer(request: HTTPRequest) -> HTTPAnswer:
+        if request.method not in ("GET", "HEAD"):
+            return HTTPAnswer(405)
+        if request.path.partition("?")[0] not in pages:
+            return HTTPAnswer(404)
+        return HTTPAnswer(200, text)
+
+    return answer
 
 
 class NotModelled(Exception):
@@ -146,8 +165,19 @@ class Machine(Protocol):
         """Seconds since 1970."""
         ...
 
-    def listen(self, server: Process, port: int, pages: Iterable[str]) -> None:
-        """See `Process.listen`."""
+    def serve(self, server: Process, port: int, answer: Answer) -> None:
+        """See `Process.serve`."""
+        ...
+
+    def exit(self, code: int) -> None:
+        """Process 1 ends itself, and the container with it."""
+        ...
+
+    @property
+    def http(self) -> Callable[[HTTPRequest], Awaitable[HTTPAnswer]]:
+        """Asks a pod, by its address. Raises KeyError for an address that no pod
+        has.
+        """
         ...
 
     def closed(self, process: Process) -> None:
@@ -204,10 +234,22 @@ class Process:
         """Accept connections from now on, until it ends; HTTP requests for `pages` are
         answered with 200, others with 404.
         """
-        self.machine.listen(self, port, pages)
+        self.serve(port, pages_answer(frozenset(pages)))
+
+    def serve(self, port: int, answer: Answer) -> None:
+        """Accept connections from now on, until it ends, and let `answer` say what
+        there is to say to HTTP requests.
+        """
+        self.machine.serve(self, port, answer)
+
+    def exit(self, code: int) -> None:
+        """End the container from within an answer, if this is its process 1."""
+        self.machine.exit(code)
 
     async def sleep(self, seconds: float) -> None:
-        """On the cluster's clock."""
+        """On the cluster's clock; `inf` is for ever."""
+        if seconds == float("inf"):
+            await asyncio.get_running_loop().create_future()
         await asyncio.sleep(seconds)
 
     async def terminated(self) -> None:
@@ -279,16 +321,18 @@ async def play(process: Process, program: Program | None = None) -> int:
 @dataclass(slots=True, frozen=True)
 class Service:
     """A program that listens and waits: as such it needs no task of its own, which is
-    why thousands fit in one process. `deaf`: it is not ended by SIGTERM.
+    why thousands fit in one process. `deaf`: it is not ended by SIGTERM. `text`: what
+    stands on its pages.
     """
 
     listens: frozenset[int] = frozenset()
     pages: frozenset[str] = PAGES
     deaf: bool = False
+    text: str = ""
 
     async def __call__(self, process: Process) -> int:
         """The same, as part of a script."""
         for port in self.listens:
-            process.listen(port, self.pages)
+            process.serve(port, pages_answer(self.pages, self.text))
         await process.terminated()
         return 0

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.cri.hollow.agnhost.agnhost import agnhost
 from lifecycle.cri.hollow.applets import (
     BUSYBOX_COMMANDS,
     DEBIAN_COMMANDS,
@@ -29,12 +30,13 @@ from lifecycle.cri.hollow.applets import (
     missing,
     short_name,
 )
-from lifecycle.cri.hollow.commands import COMMANDS
+from lifecycle.cri.hollow.commands import COMMANDS, WELCOME
 from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
 from lifecycle.cri.hollow.filter_commands import FILTERS
 from lifecycle.cri.hollow.process import NotModelled, Process, Program, Service
 from lifecycle.cri.hollow.shell import sh
 from lifecycle.cri.hollow.tar import tar
+from lifecycle.cri.hollow.web_commands import WEB_COMMANDS
 from lifecycle.cri.images.reference import normalized_name, split_reference
 
 Key = str | tuple[str, str]
@@ -46,6 +48,9 @@ PLAYED: Mapping[str, Program] = {
     **COMMANDS,
     **FILE_COMMANDS,
     **FILTERS,
+    **WEB_COMMANDS,
+    "agnhost": agnhost,
+    "agnhost-2": agnhost,
     "tar": tar,
     **dict.fromkeys(SHELLS, sh),
 }
@@ -67,7 +72,7 @@ COMPONENTS = {
 """What runs a cluster: the ports that kubeadm and kind have them listen on, for their
 probes.
 """
-NGINX = Service(frozenset({80}))
+NGINX = Service(frozenset({80}), text=WELCOME)
 RUNS_ON = Service()
 SHELL_IMAGES = frozenset({"alpine", "busybox", "debian", "ubuntu"})
 """Whose own program is a shell."""
@@ -137,6 +142,8 @@ class Programs:
             return self._main_command(image, argv, own), argv
         if own is None:
             own = NGINX if name == "nginx" else COMPONENTS.get(name)
+        if own is None and name == "agnhost":
+            return agnhost, ("/agnhost", *args)
         if own is None:
             own = sh if name in SHELL_IMAGES else RUNS_ON
         return own, (name if own is not sh else "sh", *args)

@@ -19,6 +19,7 @@ Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from lifecycle.cri.apis.container import ContainerState
@@ -43,6 +44,10 @@ RUNTIME_HANDLERS = [
 
 class HollowRuntime(HollowPodSandboxes):
     """Implements `Runtime`. One per node."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._network.join(self._pod_listening)
 
     async def version(self) -> VersionResponse:
         """It says what kind's runtime says; nobody is to notice."""
@@ -72,6 +77,12 @@ class HollowRuntime(HollowPodSandboxes):
         """Addresses come from this range from now on."""
         self._addresses.use(pod_cidr)
         self._step_times.use(pod_cidr)
+
+    async def stop(self) -> None:
+        """The machine is switched off: whatever is played in its containers ends."""
+        for container in self._containers.values():
+            container.stop_processes()
+        await asyncio.sleep(0)  # what was cancelled ends at the loop's next turn
 
     async def exec_sync(
         self, container_id: str, cmd: tuple[str, ...], timeout: float
@@ -184,18 +195,27 @@ class HollowRuntime(HollowPodSandboxes):
         """Who accepts connections there. An address that no pod has is taken for one of
         the node's own: the host network's.
         """
+        try:
+            return self._network.listening(ip, port)
+        except KeyError:
+            own = [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+            return self._first_server(own, port)
+
+    def _pod_listening(self, ip: str, port: int) -> HollowContainer | None:
         sandbox_id = self._addresses.owner(ip)
-        hosts = (
-            [sandbox_id]
-            if sandbox_id
-            else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
-        )
-        for host in hosts:
+        if sandbox_id is None:
+            raise KeyError(ip)
+        return self._first_server([sandbox_id], port)
+
+    def _first_server(
+        self, sandbox_ids: list[str], port: int
+    ) -> HollowContainer | None:
+        for host in sandbox_ids:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
                 if (
                     container.running
-                    and container.pages(port) is not None
+                    and container.server(port) is not None
                     and self._now() >= container.listens_at
                 ):
                     return container
@@ -211,10 +231,10 @@ class HollowRuntime(HollowPodSandboxes):
         )
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
-        """Hollow servers have a start page, or tell that they are well, and nothing
-        else. They speak no TLS.
+        """What the function says that plays the server; most have a start page, or tell
+        that they are well, and nothing else. They speak no TLS.
         """
         await self._take_time(PROBE)
-        return streaming.http_answer(
+        return await streaming.http_answer(
             self._listening(request.host, request.port), request
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
+from http import HTTPStatus
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
@@ -22,8 +23,11 @@ from lifecycle.cri.hollow.process import (
     NotModelled,
     Process,
     Program,
+    not_modelled_message,
     play,
 )
+
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 EXEC_ERROR = (
     "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"
@@ -191,7 +195,9 @@ async def _feed(
         container.input.put_nowait(b"")
 
 
-def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAnswer:
+async def http_answer(
+    server: HollowContainer | None, request: HTTPRequest
+) -> HTTPAnswer:
     """What `server` says to a request, or why nobody does."""
     if server is None:
         where = f"dial tcp {request.host}:{request.port}"
@@ -200,10 +206,15 @@ def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAns
         )
     if request.scheme == "https":
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
-    if request.method not in ("GET", "HEAD"):
-        return HTTPAnswer(405)
-    pages = server.pages(request.port) or ()
-    return HTTPAnswer(200 if request.path.partition("?")[0] in pages else 404)
+    answer = server.server(request.port)
+    if answer is None:
+        return HTTPAnswer(0, f'Get "{request.url}": EOF')
+    try:
+        return await answer(request)
+    except NotModelled as error:
+        return HTTPAnswer(501, not_modelled_message(str(error)))
+    except Exception as error:  # what somebody supplied fails as any server would
+        return HTTPAnswer(500, f"{type(error).__name__}: {error}")
 
 
 async def port_forward(
@@ -223,12 +234,22 @@ async def port_forward(
         request += data
         while b"\r\n\r\n" in request:
             head, _, request = request.partition(b"\r\n\r\n")
-            words = head.split(b" ")
-            page = words[1].decode(errors="replace") if len(words) > 1 else ""
-            status = "200 OK" if page in (server.pages(port) or ()) else "404 Not Found"
-            await streams.stdout(
-                f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode()
-            )
+            method, _, rest = head.decode(errors="replace").partition(" ")
+            page = rest.partition(" ")[0]
+            asked = HTTPRequest("localhost", port, page, method=method)
+            await streams.stdout(_message(await http_answer(server, asked)))
+
+
+def _message(answer: HTTPAnswer) -> bytes:
+    """As it goes over the wire; nothing, if the server broke off."""
+    if not answer.status:
+        return b""
+    body = answer.text.encode("utf-8", "surrogateescape")
+    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
+    if answer.location:
+        lines.append(f"Location: {answer.location}")
+    lines += [f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode() + body
 
 
 async def _nothing() -> AsyncIterator[bytes]:

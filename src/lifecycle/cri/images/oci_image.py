@@ -110,8 +110,25 @@ def _entry(name: str, file: File, kind: bytes) -> tarfile.TarInfo:
     return entry
 
 
+@dataclass(slots=True, frozen=True)
+class PackedLayer:
+    """A layer as it is stored. `diff_id` is the digest of what it unpacks to."""
+
+    diff_id: str
+    compressed: bytes
+
+
+def pack(files: Mapping[str, File], level: int = 9) -> PackedLayer:
+    """A layer that several images may have: it is compressed once. `level`: 1 is the
+    fastest, 9 the smallest.
+    """
+    archive = layer(files)
+    compressed = gzip.compress(archive, level, mtime=0)
+    return PackedLayer(digest_of_bytes(archive), compressed)
+
+
 def build(
-    layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]
+    layers: Sequence[Mapping[str, File] | PackedLayer], config: Mapping[str, Any]
 ) -> BuiltImage:
     """An image of these layers, lowest first. `config` has OCI's keys: `Entrypoint`,
     `Cmd`, `Env`, `WorkingDir`, `User`.
@@ -123,15 +140,15 @@ def build(
         blobs[digest] = data
         return {"mediaType": media_type, "digest": digest, "size": len(data)}
 
-    archives = [layer(files) for files in layers]
-    stored = [keep(gzip.compress(archive, mtime=0), LAYER) for archive in archives]
+    packed = [each if isinstance(each, PackedLayer) else pack(each) for each in layers]
+    stored = [keep(each.compressed, LAYER) for each in packed]
     document = {
         "architecture": machine(),
         "os": "linux",
         "config": dict(config),
         "rootfs": {
             "type": "layers",
-            "diff_ids": [digest_of_bytes(archive) for archive in archives],
+            "diff_ids": [each.diff_id for each in packed],
         },
     }
     described = keep(fast_json.dumps(document), CONFIG)

@@ -15,21 +15,29 @@ from __future__ import annotations
 import platform
 import shutil
 import struct
+import subprocess
 from pathlib import Path
 
 from lifecycle.cri.images.oci_image import BuiltImage, File, build
-
-_APPLETS = """
-ash cat chmod cp cut date dd df echo env false grep head hostname id ifconfig ip kill
-ln ls mkdir mount mv nc netstat nslookup ping printf ps pwd readlink rm rmdir sed sh
-sleep sort stat stty sysctl tail test top touch tr true tty umount uname vi wc wget
-whoami yes httpd
-"""
 
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _LOAD_ADDRESS = 0x400000
 _HEADERS = 64 + 56
+
+
+def elf_program(code: bytes) -> bytes:
+    """A whole ELF executable for x86-64 around code that may stand anywhere."""
+    size = _HEADERS + len(code)
+    identity = b"\x7fELF" + bytes([2, 1, 1, 0]) + b"\x00" * 8
+    entry = _LOAD_ADDRESS + _HEADERS
+    header = identity + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0
+    )
+    segment = struct.pack(
+        "<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000
+    )
+    return header + segment + code
 
 
 def pause_program() -> bytes:
@@ -53,16 +61,7 @@ def pause_program() -> bytes:
     code += struct.pack(
         "<QQQQ", 1, 0, 0, 0
     )  # handler SIG_IGN, no flags, no restorer, empty mask
-    size = _HEADERS + len(code)
-    identity = b"\x7fELF" + bytes([2, 1, 1, 0]) + b"\x00" * 8
-    entry = _LOAD_ADDRESS + _HEADERS
-    header = identity + struct.pack(
-        "<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0
-    )
-    segment = struct.pack(
-        "<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000
-    )
-    return header + segment + code
+    return elf_program(code)
 
 
 def pause_image() -> BuiltImage:
@@ -88,11 +87,19 @@ def find_busybox() -> Path | None:
     return None
 
 
+def applets(busybox: Path) -> list[str]:
+    """What this busybox can be called as. Raises OSError, CalledProcessError."""
+    listing = subprocess.run(
+        [busybox, "--list"], check=True, capture_output=True, text=True
+    )
+    return [name for name in listing.stdout.split() if name != "busybox"]
+
+
 def shell_files(busybox: Path) -> dict[str, File]:
-    """A small root file system."""
+    """A small root file system. Raises what `applets` raises."""
     files = {"bin/busybox": File(busybox.read_bytes(), 0o755)}
     files.update(
-        {f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()}
+        {f"bin/{name}": File(link="busybox", mode=0o777) for name in applets(busybox)}
     )
     files["etc/passwd"] = File(
         b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import time
 from contextlib import suppress
@@ -26,6 +27,7 @@ from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.oci_spec import container_spec, resources
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.clean import clean_bundle
+from lifecycle.cri.sandbox.image_volumes import image_volumes
 from lifecycle.cri.sandbox.launch import read_json, write_json
 from lifecycle.cri.sandbox.processes import launch
 from lifecycle.cri.sandbox.records import Container
@@ -90,6 +92,11 @@ class Containers(RuntimeState):
             spec["root"] |= {"upper": f"{directory}/upper", "work": f"{directory}/work"}
         else:
             await asyncio.to_thread(self.images.lay_out, image_id, directory / "rootfs")
+        try:
+            spec["mounts"] += await image_volumes(config.mounts, self.images, directory)
+        except RuntimeServiceError:
+            shutil.rmtree(directory)
+            raise
         log = (
             f"{sandbox.config.log_directory}/{config.log_path}"
             if config.log_path

@@ -8,7 +8,7 @@ a user other than root leaves nothing effective after `exec` anyway.
 
 Upstream: runc `libcontainer/init_linux.go` (`finalizeNamespace`),
 `capabilities/capabilities.go`. Left out: ambient capabilities (the kubelet sets none),
-keyrings, seccomp.
+keyrings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import os
 from typing import Any
 
 from lifecycle.cri.capability_names import ALL_CAPABILITIES
+from lifecycle.cri.sandbox import seccomp
 from lifecycle.cri.sandbox import syscalls as sys
+
+MAX_INTERPRETERS = 5
+"""So often the kernel follows a script to another one."""
 
 
 def capability_bits(names: list[str]) -> int:
@@ -35,8 +39,18 @@ def own_capabilities() -> int:
     return 0
 
 
-def become(process: dict[str, Any]) -> None:
-    """From root with everything to what the spec says. `process` is the spec's."""
+def become(process: dict[str, Any], filter_: bytes = b"") -> None:
+    """From root with everything to what the spec says. `process` is the spec's,
+    `filter_` its seccomp profile, compiled.
+
+    The filter comes first: later there may be no right left to install one. What is
+    done after it, every profile has to allow: it is what each program does at its
+    start.
+    """
+    if process.get("noNewPrivileges"):
+        sys.prctl(sys.PR_SET_NO_NEW_PRIVS, 1)
+    if filter_:
+        seccomp.install(filter_)
     own = own_capabilities()
     capabilities = process.get("capabilities") or {}
     bounding = capability_bits(capabilities.get("bounding") or [])
@@ -52,8 +66,28 @@ def become(process: dict[str, Any]) -> None:
     sys.set_capabilities(
         capability_bits(capabilities.get("effective") or []) & own, permitted
     )
-    if process.get("noNewPrivileges"):
-        sys.prctl(sys.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def refuse_own_program(program: str) -> None:
+    """Raises PermissionError for a program that is, by a link or as a script's
+    interpreter, the very one that runs here: the machine's own Python, which a
+    container may be given a handle to no more than runc's (CVE-2019-5736).
+
+    A container that is already running could exchange the link in the moment between
+    this look and `exec`.
+    """
+    here = os.stat("/proc/self/exe")
+    for _ in range(MAX_INTERPRETERS):
+        with open(program, "rb") as file:
+            if os.path.samestat(os.fstat(file.fileno()), here):
+                raise PermissionError(f'exec: "{program}": permission denied')
+            head = file.read(256)
+        words = head[2:].split(b"\n")[0].split()
+        if not head.startswith(b"#!") or not words:
+            return
+        program = os.fsdecode(words[0])
+        if not os.path.exists(program):
+            return  # the kernel has its own words for that
 
 
 def find_program(name: str, path: str) -> str:

@@ -17,7 +17,7 @@ import sys
 import termios
 from contextlib import suppress
 
-from lifecycle.cri.sandbox import syscalls
+from lifecycle.cri.sandbox import seccomp, syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.launch import (
     become_program,
@@ -54,7 +54,10 @@ def main(bundle: str, process_file: str, complaints: int) -> int:
     if start_time(started["pid"]) != started["started"]:
         os.write(complaints, b"container not running")
         return 1
-    Cgroup(read_json(f"{bundle}/config.json")["linux"]["cgroupsPath"]).join()
+    linux = read_json(f"{bundle}/config.json")["linux"]
+    Cgroup(linux["cgroupsPath"]).join()
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # nobody in there looks at us
+    filter_ = seccomp.compiled(linux.get("seccomp"))
     enter(started["pid"])
     child = os.fork()
     if child == 0:
@@ -63,7 +66,7 @@ def main(bundle: str, process_file: str, complaints: int) -> int:
             if process.get("terminal"):
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             os.set_inheritable(complaints, False)
-            become_program(process, die_with_parent=True)
+            become_program(process, filter_, die_with_parent=True)
         except BaseException as error:
             with suppress(OSError):
                 os.write(complaints, describe(error).encode())

@@ -32,7 +32,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from lifecycle.cri.sandbox import credentials, rootfs, syscalls
+from lifecycle.cri.sandbox import credentials, rootfs, seccomp, syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 
 Spec = dict[str, Any]
@@ -112,17 +112,20 @@ def _set_up(spec: Spec, bundle: str, cgroup: Cgroup) -> None:
         rootfs.seal()
 
 
-def become_program(process: Spec, die_with_parent: bool = False) -> None:
+def become_program(
+    process: Spec, filter_: bytes = b"", *, die_with_parent: bool = False
+) -> None:
     """The last step: identity, directory, `exec`. Does not return. Raises OSError."""
     environment = dict(item.partition("=")[::2] for item in process["env"])
     credentials_home(environment, process["user"]["uid"])
     if not os.path.isdir(process["cwd"]):
         os.makedirs(process["cwd"], exist_ok=True)
-    credentials.become(process)
+    credentials.become(process, filter_)
     if die_with_parent:  # a change of identity takes this wish away, so it comes after
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(process["cwd"])
     program = credentials.find_program(process["args"][0], environment.get("PATH", ""))
+    credentials.refuse_own_program(program)
     for number in range(1, signal.NSIG):
         with suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)
@@ -158,6 +161,7 @@ def spawn(
     """Start the container; the id of its process 1 in the machine's numbers. Raises
     OSError with what went wrong.
     """
+    filter_ = seccomp.compiled(spec["linux"].get("seccomp"))
     report, reported = (
         os.pipe()
     )  # closed by a successful exec; whatever is written is a complaint
@@ -165,6 +169,7 @@ def spawn(
     middle = os.fork()
     if middle == 0:
         try:
+            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # nobody in there looks at us
             cgroup.join()
             set_oom_score_adj(spec["process"].get("oomScoreAdj", 0))
             _enter_namespaces(spec)
@@ -176,7 +181,7 @@ def spawn(
             os.close(numbered)
             _set_up(spec, bundle, cgroup)
             _use_streams(streams, spec["process"].get("terminal", False))
-            become_program(spec["process"])
+            become_program(spec["process"], filter_)
         except BaseException as error:
             with suppress(OSError):
                 os.write(reported, describe(error).encode())
@@ -227,7 +232,7 @@ def main(bundle: str) -> int:
     try:
         cgroup.create(spec["linux"]["resources"])
         pid = spawn(spec, bundle, cgroup, stdio.child_ends)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         os.chdir(bundle)
         cgroup.remove()
         print(json.dumps({"error": describe(error)}), flush=True)

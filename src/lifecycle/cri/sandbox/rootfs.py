@@ -36,6 +36,8 @@ FLAGS = {
     "strictatime": sys.MS_STRICTATIME,
     "rw": 0,
 }
+IMAGE = "image"
+"""The type of a mount that is an image: see `image_volumes`."""
 PROPAGATION = {
     "rprivate": sys.MS_PRIVATE | sys.MS_REC,
     "rslave": sys.MS_SLAVE | sys.MS_REC,
@@ -87,8 +89,10 @@ def mount_root(spec: Spec, rootfs: str) -> None:
 
 
 def _inside(rootfs: str, path: str) -> str:
-    """`path` below the root. Raises OSError if a link in the image leads elsewhere."""
-    target = os.path.normpath(rootfs + "/" + path)
+    """`path` below the root, which `..` does not leave. Raises OSError if a link in the
+    image leads elsewhere.
+    """
+    target = rootfs + os.path.normpath("/" + path.lstrip("/"))
     real = os.path.realpath(target)
     if real != target and not real.startswith(rootfs + "/"):
         raise OSError(
@@ -120,17 +124,18 @@ def mount_one(mount: Spec, rootfs: str) -> None:
             flags |= FLAGS[option]
         else:
             data.append(option)
-    _make_place(mount["source"], target)
-    if mount["type"] != "bind":
+    source = mount["source"]
+    if mount["type"] == IMAGE:
+        source = put_together(mount)
+    _make_place(source, target)
+    if mount["type"] not in ("bind", IMAGE):
         if data and mount["type"] == "devpts":
             data = [
                 item for item in data if item != "newinstance"
             ]  # always so, since Linux 4.7
-        sys.mount(
-            mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data)
-        )
+        sys.mount(source, target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
         return
-    sys.mount(mount["source"], target, flags=sys.MS_BIND | sys.MS_REC)
+    sys.mount(source, target, flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
     if kept & ~sys.MS_BIND:
         sys.mount(
@@ -138,6 +143,20 @@ def mount_one(mount: Spec, rootfs: str) -> None:
         )
     if spread:
         sys.mount("", target, flags=spread)
+
+
+def put_together(mount: Spec) -> str:
+    """In the container's mount namespace: the image as a directory of the machine; what
+    of it is to be bound. Raises OSError for a link that leads out of it.
+    """
+    place = str(mount["source"])
+    if mount.get("layers"):
+        lower = ":".join(reversed(mount["layers"]))
+        sys.mount("overlay", place, "overlay", sys.MS_RDONLY, f"lowerdir={lower}")
+    source = os.path.realpath(os.path.join(place, mount["sub_path"]))
+    if source != place and not source.startswith(place + "/"):
+        raise OSError(40, "the path is a link that leads out of the image", source)
+    return source
 
 
 def mount_cgroups(mount: Spec, rootfs: str, cgroup: Cgroup) -> None:

@@ -9,7 +9,7 @@ come back: what it knows is on disk, and `recover` finds the rest.
 
 Upstream: containerd `internal/cri/server` (`sandbox_run.go`, `sandbox_stop.go`,
 `container_create.go`, `container_start.go`, `container_stop.go`, `restart.go`), pause,
-runc. Left out: seccomp, AppArmor, SELinux, user namespaces, runtime handlers other than
+runc. Left out: AppArmor, SELinux, user namespaces, runtime handlers other than
 one, port mappings (the network's matter).
 """
 

@@ -124,8 +124,8 @@ class Stdio:
             while fd in self._outputs and self._copy(fd):
                 pass
         for stream, rest in self._rest.items():
-            if rest:
-                self._write(format_entry(time.time_ns(), stream, True, rest))
+            if rest:  # nobody will end this line any more: a piece, whole as it is
+                self._write(format_entry(time.time_ns(), stream, False, rest))
         for client in self._clients:
             client.close()
         self._listener.close()

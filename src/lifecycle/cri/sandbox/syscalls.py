@@ -42,6 +42,7 @@ MS_PRIVATE, MS_SLAVE, MS_SHARED = 1 << 18, 1 << 19, 1 << 20
 MS_RELATIME, MS_STRICTATIME = 1 << 21, 1 << 24
 MNT_DETACH = 2
 
+PR_SET_DUMPABLE = 4
 PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 1, 8, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -116,9 +117,10 @@ def sethostname(name: str) -> None:
     _check("sethostname", _libc.sethostname(data, len(data)))
 
 
-def prctl(option: int, value: int = 0) -> None:
-    """With one argument."""
-    _check("prctl", _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+def prctl(option: int, value: int = 0, second: int = 0) -> None:
+    """With one or two arguments."""
+    arguments = (ctypes.c_ulong(value), ctypes.c_ulong(second))
+    _check("prctl", _libc.prctl(option, *arguments, 0, 0))
 
 
 def set_capabilities(effective: int, permitted: int, inheritable: int = 0) -> None:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 
 Work = Callable[[Object], None]

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from lifecycle.api.host_ports import host_ports, ports_conflict
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.taints import tolerates, untolerated
 from lifecycle.scheduler.framework.node_info import (
     NodeInfo,
     PodInfo,
-    host_ports,
-    ports_conflict,
 )
 
 Predicate = Callable[[PodInfo, NodeInfo], list[str]]

@@ -7,7 +7,6 @@ Upstream: `kubectl/pkg/cmd/delete/delete.go` (`Complete`, `Validate`, `DeleteRes
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
@@ -155,7 +154,7 @@ def _confirmation(infos: Sequence[Info], session: Session) -> bool:
     session.print(f"You are about to delete the following {len(infos)} resource(s):\n")
     session.print("".join(f"{_kind_of(info)}/{info.name}\n" for info in infos))
     session.print("Do you want to continue? (y/N): ")
-    words = sys.stdin.readline().split()
+    words = session.stdin.readline().split()
     return bool(words) and words[0].lower() == "y"
 
 

@@ -144,7 +144,7 @@ async def _infos(
     p: Parsed, resources: Sequence[str], session: Session
 ) -> AsyncIterator[Info | CommandError | StatusError]:
     if p["local"]:
-        for local in local_objects(p):
+        for local in local_objects(p, session.stdin):
             yield local
         return
     async for info in visit(session, p, resources, every=p["all"]):

@@ -22,6 +22,7 @@ from lifecycle.kubectl.commands.rollout_revisions import (
     Revisions,
     revisions_of,
 )
+from lifecycle.kubectl.describe.pod_template import pod_template_in_words
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (
     DRY_RUN,
@@ -34,7 +35,6 @@ from lifecycle.kubectl.flags import (
 )
 from lifecycle.kubectl.printers import Printer, qualified_name
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.printing.pod_template import describe_pod_template
 from lifecycle.kubectl.record import CHANGE_CAUSE
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, TYPED, Session
 from lifecycle.kubectl.visitor import FILES, Info, visit
@@ -112,7 +112,7 @@ def _view_history(info: Info, revisions: Revisions, p: Parsed) -> str:
         number = _chosen(revisions, p["revision"])
         which, text = (
             f"with revision #{number}",
-            describe_pod_template(_with_change_cause(revisions, number)),
+            pod_template_in_words(_with_change_cause(revisions, number)),
         )
     else:
         which, text = "", _table(revisions)
@@ -171,7 +171,7 @@ async def _rollback(
     revisions = await revisions_of(info, session, "rollbacker")
     number = revisions.to_restore(to_revision)
     if dry_run == "client":
-        template = describe_pod_template(revisions.template(number))
+        template = pod_template_in_words(revisions.template(number))
         return (
             template
             if info.resource.kind == "Deployment"

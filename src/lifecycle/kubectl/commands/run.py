@@ -1,7 +1,8 @@
 """`kubectl run NAME --image=IMAGE [--expose --port=PORT]`.
 
 Upstream: `kubectl/pkg/cmd/run/run.go` (`RunOptions.Run`, `createGeneratedObject`,
-`generateService`), v1.36. Left out: attaching.
+`generateService`), v1.36. Left out: attaching, which is
+refused before anything is created.
 """
 
 from __future__ import annotations
@@ -81,6 +82,11 @@ async def run(argv: Sequence[str], session: Session) -> None:
     name = p.args[0]
     if not name:
         raise CommandError("Parameter: name is required")
+    if _attaches(p):
+        raise CommandError(
+            "this kubectl cannot attach to a container, so nothing was created;"
+            " without --attach, --stdin and --rm it creates the pod"
+        )
     labels = parse_labels(p["labels"]) if p["labels"] else None
     pod = run_pod(
         name,
@@ -130,10 +136,9 @@ def _validate(p: Parsed, dry_run: str) -> None:
         raise UsageError("--port must be set when exposing a service", "run")
     if p["restart"] and p["restart"] not in RESTART_POLICIES:
         raise UsageError(f"invalid restart policy: {p['restart']}", "run")
-    attach = p["attach"] or (p["stdin"] and "attach" not in p.changed)
-    if p["rm"] and not attach:
+    if p["rm"] and not _attaches(p):
         raise UsageError("--rm should only be used for attached containers", "run")
-    if attach and dry_run != "none":
+    if _attaches(p) and dry_run != "none":
         message = (
             "--dry-run=[server|client] can't be used with attached containers options"
             " (--attach, --stdin, or --tty)"
@@ -141,6 +146,11 @@ def _validate(p: Parsed, dry_run: str) -> None:
         raise UsageError(message, "run")
     if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
         raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")
+
+
+def _attaches(p: Parsed) -> bool:
+    """Whether the new container's streams are asked for."""
+    return bool(p["attach"] or (p["stdin"] and "attach" not in p.changed))
 
 
 async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Object:

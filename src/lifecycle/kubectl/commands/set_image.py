@@ -94,7 +94,7 @@ async def _infos(p: Parsed, resources: Sequence[str], session: Session) -> list[
     if p["local"]:
         if resources:
             raise CommandError(LOCAL_ONLY)
-        return local_objects(p)
+        return local_objects(p, session.stdin)
     check_paths(p["filename"], recursive=p["recursive"])
     infos: list[Info] = []
     errs: list[CommandError | StatusError] = []

@@ -1,7 +1,7 @@
 """`--overrides`: a patch laid over a generated object, before it goes anywhere.
 
 Upstream: `kubectl/pkg/cmd/util/override_options.go` (`NewOverrider`, `Apply`),
-`kubectl/pkg/cmd/util/helpers.go` (`Merge`, `StrategicMerge`, `JSONPatch`), v1.36.
+v1.36; how a patch is laid over an object is in `local_patch`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.local_patch import NO_JSON, locally_patched
 from lifecycle.kubectl.source_lines import KUBECTL_SCHEME
 
 _NO_OBJECT = (
@@ -55,60 +53,14 @@ def _read(text: str, how: str) -> Any:
     try:
         return unmarshal(text)
     except ValueError as error:
-        raise CommandError(_NO_JSON.get(how, str(error))) from None
+        raise CommandError(NO_JSON.get(how, str(error))) from None
 
 
-_NO_JSON = {"merge": "Invalid JSON Patch", "strategic": "invalid JSON document"}
-"""What is said of a patch that is no JSON. Upstream: `jsonpatch.ErrBadJSONPatch`,
-`mergepatch.ErrBadJSONDoc`.
-"""
-
-
-def _patched(obj: Object, patch: Any, how: str) -> Any:
-    if how == "json":
-        return _json_patched(obj, patch)
-    if how == "strategic":
-        if not isinstance(patch, dict):
-            raise CommandError(_NO_JSON[how])
-        return strategic_merge_patch(
-            obj, patch, schema_for(obj["apiVersion"], obj["kind"])
-        )
-    patched = apply_merge_patch(obj, patch)
+def _patched(obj: Object, patch: Any, how: str) -> Object:
+    patched = locally_patched(obj, patch, how)
     if not isinstance(patched, dict):
-        raise CommandError(
-            _NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch"
-        )
+        raise CommandError(_NO_OBJECT)
     return patched
-
-
-def _json_patched(obj: Object, patch: Any) -> Any:
-    """Operation by operation: here, unlike on the server, it is said which one
-    failed.
-    """
-    if not isinstance(patch, list):
-        return apply_json_patch(obj, patch)
-    for operation in patch:
-        try:
-            obj = apply_json_patch(obj, [operation])
-        except StatusError as failed:
-            if failed.reason != "Invalid":
-                raise
-            op, path = operation.get("op"), operation.get("path", "")
-            if op == "test":
-                raise CommandError(
-                    f"testing value {path} failed: test failed"
-                ) from None
-            if op == "remove":
-                key = path.rpartition("/")[2]
-                raise CommandError(
-                    f"error in remove for path: '{path}': unable to remove nonexistent"
-                    f" key: {key}: missing value"
-                ) from None
-            raise CommandError(
-                f"{op} operation does not apply: doc is missing path: {path}: missing"
-                " value"
-            ) from None
-    return obj
 
 
 def _typed(obj: Object) -> Object:

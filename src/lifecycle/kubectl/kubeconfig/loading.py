@@ -139,7 +139,12 @@ def merge(into: Config, other: Config) -> None:
         ]
     if not into["current-context"]:
         into["current-context"] = other.get("current-context") or ""
-    into["preferences"] = {**(other.get("preferences") or {}), **into["preferences"]}
+    into["preferences"] = {
+        key: value
+        for preferences in (other.get("preferences") or {}, into["preferences"])
+        for key, value in preferences.items()
+        if value
+    }
     if other.get("extensions"):
         existing = {entry.get("name") for entry in into.get("extensions") or ()}
         extra = [

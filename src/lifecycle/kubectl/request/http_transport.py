@@ -2,7 +2,8 @@
 way.
 
 Answers come back as bytes, exactly as they were sent, because the stages above keep
-them on disk and print them; watches come as frames.
+them on disk and print them; watches come as frames, logs in pieces, and what has been
+upgraded as a connection.
 
 Upstream: `net/http` and `net/http/httptrace` below
 `client-go/transport/round_trippers.go` (`debuggingRoundTripper`), v1.36.2. Left out:
@@ -24,6 +25,7 @@ from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 from lifecycle.kubectl.failures import ConnectionFailed
+from lifecycle.kubectl.request.upgraded import Upgraded
 
 if TYPE_CHECKING:
     import aiohttp
@@ -84,11 +86,11 @@ class HTTPTransport:
     def url(self, request: Request) -> str:
         """The whole URL, the query sorted by name as Go does."""
         query = urlencode(
-            sorted(
+            [
                 (name, value)
-                for name, values in request.query.items()
+                for name, values in sorted(request.query.items())
                 for value in values
-            )
+            ]
         )
         return f"{self.base}{request.path}" + (f"?{query}" if query else "")
 
@@ -122,6 +124,15 @@ class HTTPTransport:
                 )
             if watching and answer.status == 200:
                 return Response(answer.status, headers, stream=_frames(answer))
+            if answer.status == 101:
+                return Response(101, headers, upgrade=Upgraded(answer).serve)
+            if request.path.endswith("/log") and answer.status == 200:
+                return Response(
+                    answer.status,
+                    headers,
+                    stream=_pieces(answer),
+                    encode_frame=lambda piece: piece.encoded or b"",
+                )
             async with answer:
                 return Response(answer.status, headers, body=await answer.read())
         except TimeoutError:
@@ -241,6 +252,25 @@ def _tracing() -> aiohttp.TraceConfig:
     return trace
 
 
+async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
+    """A log, as it comes."""
+    try:
+        while chunk := await answer.content.readany():
+            yield WatchFrame("", {}, encoded=chunk)
+    except aiohttp.ClientError as error:
+        raise ConnectionFailed(str(error), "eof", "") from None
+    finally:
+        _hang_up(answer)
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """At once: a farewell in TLS would take longer than the loop may live."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
+
+
 async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
     rest = b""
     try:
@@ -253,4 +283,4 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
     except (aiohttp.ClientError, TimeoutError):
         return
     finally:
-        answer.close()
+        _hang_up(answer)

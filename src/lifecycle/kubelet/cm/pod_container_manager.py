@@ -79,6 +79,26 @@ class PodContainerManager:
         if self._per_qos and not self.exists(pod):
             self._manager.create(self.pod_container_name(pod), self.config(pod))
 
+    def update(self, pod: Object) -> None:
+        """Make its limits what the pod says now. Raises CgroupError. Upstream:
+        `SetPodCgroupConfig`.
+        """
+        if self._per_qos and self.exists(pod):
+            self._manager.update(self.pod_container_name(pod), self.config(pod))
+
+    def grow(self, pod: Object) -> None:
+        """The same, where that is more than it has now. Raises CgroupError."""
+        now, then = self.pod_cgroup_config(pod), self.config(pod)
+        if now is None:
+            return
+        more = ResourceConfig(
+            cpu_quota=then.cpu_quota
+            if _is_more(now.cpu_quota, then.cpu_quota)
+            else None,
+            memory=then.memory if _is_more(now.memory, then.memory) else None,
+        )
+        self._manager.update(self.pod_container_name(pod), more)
+
     def destroy(self, pod: Object) -> None:
         """Kill what is left in it and remove it. Raises CgroupError."""
         if self._per_qos:
@@ -116,3 +136,8 @@ class PodContainerManager:
         for _, name in gone:
             self._destroy(name)
         return sorted(uid for uid, _ in gone)
+
+
+def _is_more(now: int | None, then: int | None) -> bool:
+    """Whether a limit is raised; none, or a negative one, is the highest."""
+    return then is not None and now is not None and 0 <= now < then

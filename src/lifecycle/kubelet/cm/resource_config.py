@@ -12,9 +12,8 @@ well below the 100 that a group has by default; now a curve goes through (2, 1),
 
 Upstream: `pkg/kubelet/cm/helpers_linux.go` (`MilliCPUToShares`, `MilliCPUToQuota`,
 `ResourceConfigForPod`), `opencontainers/cgroups` (`ConvertCPUSharesToCgroupV2Value`),
-v1.36. Left out: resources taken by dynamic allocation, and the allocation of resizes:
-what the spec says is granted at once, so it counts by itself, whatever the status
-tells.
+v1.36. Left out: resources taken by dynamic allocation. Of a pod that is resized the
+spec is what it was promised (see `allocation`).
 """
 
 from __future__ import annotations

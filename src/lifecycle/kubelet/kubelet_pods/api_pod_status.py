@@ -148,6 +148,7 @@ def _conditions(
         c for c in current.get("conditions") or () if c["type"] == DISRUPTION_TARGET
     ]
     conditions = [
+        *inputs.resize_conditions,
         *({k: v for k, v in c.items() if k not in TIMES} for c in target),
         *conditions,
     ]  # said once, and never taken back

@@ -58,6 +58,7 @@ class StatusInputs:
     """The limits that the kernel keeps for the pod, where it can be asked."""
     recursive_read_only: bool = False
     """Whether the runtime can make mounts so."""
+    resize_conditions: Sequence[Object] = ()
 
 
 _NOTHING: Object = {"state": {"waiting": {}}, "lastState": {}, "restartCount": 0}

@@ -5,12 +5,13 @@ Each `volumeMount` becomes one, or a piece of one with `subPath`; then come the 
 `/etc/hosts` and a file for the container's last words, unless it mounts something there
 itself. A sub-path must not lead out of its volume, not even over a link that a
 container made: every step is looked at, and what was found is bound to a place of the
-kubelet's own.
+kubelet's own. Only an image cannot be looked into before the runtime has it: that mount
+names the image, and the runtime minds the path.
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`makeMounts`),
 `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`makeMounts`),
 `pkg/volume/util/subpath/subpath_linux.go`, v1.36. Left out: block devices, recursive
-read-only mounts beyond saying so, image volumes.
+read-only mounts beyond saying so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from lifecycle.kubelet.container.container_facts import expand
 from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
 from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
-from lifecycle.kubelet.volumemanager.volume_manager import MountedVolume
+from lifecycle.kubelet.volumemanager.volume_manager import IMAGE, MountedVolume
 
 PROPAGATION = {
     "None": "PROPAGATION_PRIVATE",
@@ -67,6 +68,9 @@ def make_mounts(
             )
         source = volume.path
         subpath = subpath_of(volume_mount, envs)
+        if volume.kind == IMAGE:
+            mounts.append(image_mount(pod, volume_mount, subpath))
+            continue
         if subpath:
             uid = pod["metadata"]["uid"]
             place = (
@@ -93,6 +97,25 @@ def make_mounts(
             }
         )
     return mounts
+
+
+def image_mount(pod: Object, volume_mount: Object, subpath: str) -> Mount:
+    """A volume that is an image: the runtime mounts its root, or `subpath` of it."""
+    [source] = [
+        volume["image"]
+        for volume in pod["spec"]["volumes"]
+        if volume["name"] == volume_mount["name"]
+    ]
+    target = volume_mount["mountPath"]
+    mount: Mount = {
+        "container_path": target if target.startswith("/") else f"/{target}",
+        "image": {
+            "image": source["reference"],
+            "user_specified_image": source["reference"],
+        },
+        "readonly": True,
+    }
+    return mount | ({"image_sub_path": subpath} if subpath else {})
 
 
 def subpath_of(mount: Object, envs: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.apis.runtime import VolumeFiles
+from lifecycle.cri.apis.volume_files import VolumeContent, VolumeFile, VolumeFiles
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import (
@@ -24,6 +24,9 @@ from lifecycle.kubelet.kubelet_pods.hosts_file import (
     managed_hosts_file,
 )
 from lifecycle.kubelet.kubelet_pods.mounts import subpath_of
+from lifecycle.kubelet.volume.atomic_writer import Payload
+from lifecycle.kubelet.volume.empty_dir import PERMISSIONS
+from lifecycle.kubelet.volume.ownership import ownership_mask
 from lifecycle.kubelet.volume.payloads import (
     API_VOLUMES,
     GetObject,
@@ -35,6 +38,9 @@ from lifecycle.kubelet.volumemanager.volume_manager import PLUGINS
 
 ROOT_DIR = Path("/var/lib/kubelet")
 """Where a kubelet has its directories if nobody says otherwise."""
+
+TMPFS_PERMISSIONS = 0o1777
+"""Of a directory in memory."""
 
 CLAIMED = "kubernetes.io/local-volume"
 """What stands for the plugin of every claim: a directory, empty at first."""
@@ -66,13 +72,17 @@ class PaperVolumes:
         """The pod is gone."""
         await self._files.withdraw(uid)
 
-    async def _contents(self, pod: Object, name: str) -> Mapping[str, bytes]:
+    async def _contents(self, pod: Object, name: str) -> VolumeContent:
         if name == "etc-hosts":
-            return {name: self._etc_hosts(pod).encode()}
+            return VolumeContent({name: VolumeFile(self._etc_hosts(pod).encode())})
         volumes = pod["spec"].get("volumes") or ()
         volume = next((each for each in volumes if each["name"] == name), None)
         if volume is None:
             raise LookupError(f"volume {name}")
+        group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+        if not any(kind in volume for kind in API_VOLUMES):
+            medium = (volume.get("emptyDir") or {}).get("medium")
+            return _content({}, medium == "Memory", group, read_only=False)
         try:
             payload = await volume_payload(
                 volume,
@@ -84,7 +94,7 @@ class PaperVolumes:
             )
         except VolumeError as error:
             raise LookupError(f"volume {name}: {error}") from None
-        return {path: file.data for path, file in payload.items()}
+        return _content(payload, "configMap" not in volume, group, read_only=True)
 
     def _etc_hosts(self, pod: Object) -> str:
         addresses = [each["ip"] for each in self._status(pod).get("podIPs") or ()]
@@ -124,3 +134,20 @@ class PaperVolumes:
         kind = next((kind for kind in (*API_VOLUMES, "emptyDir") if kind in volume), "")
         plugin = PLUGINS.get(kind, CLAIMED)
         return str(self._directories.volume(uid, plugin, volume.get("name", "")))
+
+
+def _content(
+    payload: Payload, in_memory: bool, fs_group: int | None, *, read_only: bool
+) -> VolumeContent:
+    """A volume as its plugin makes it, given to a group if the pod has one."""
+    file_bits = directory_bits = 0
+    if fs_group is not None:
+        file_bits = ownership_mask(False, read_only)
+        directory_bits = ownership_mask(True, read_only)
+    group = fs_group or 0
+    files = {
+        path: VolumeFile(file.data, file.mode | file_bits, file.uid or 0, group)
+        for path, file in payload.items()
+    }
+    mode = TMPFS_PERMISSIONS if in_memory else PERMISSIONS
+    return VolumeContent(files, mode | directory_bits, group, in_memory)

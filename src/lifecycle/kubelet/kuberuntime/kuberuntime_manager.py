@@ -13,6 +13,7 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOf
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_duration import go_duration
@@ -258,6 +259,10 @@ class RuntimeManager:
         except ImageError as error:
             event("Warning", "Failed", f"Error: {error.reason}")
             return StartFailure(error.reason, error.message, error.retry_after)
+        try:
+            await self._ensure_image_volumes(pod, container)
+        except ImageError as error:
+            return StartFailure(error.reason, error.message, error.retry_after)
         attempt = runs[0].metadata.attempt + 1 if runs else 0
         try:
             config = await self._generate_container_config(
@@ -290,6 +295,24 @@ class RuntimeManager:
             return await self._post_start(pod, container, container_id, post_start)
         return None
 
+    async def _ensure_image_volumes(self, pod: Object, container: Object) -> None:
+        """Pull the images that the container mounts; the events are the pod's. Raises
+        ImageError. Upstream: `getImageVolumes`.
+        """
+
+        def event(kind: str, reason: str, message: str) -> None:
+            self._event(pod, kind, reason, message, "")
+
+        mounted = {each["name"] for each in container.get("volumeMounts") or ()}
+        for volume in pod["spec"].get("volumes") or ():
+            source = volume.get("image")
+            if source is not None and volume["name"] in mounted:
+                image = {
+                    "image": source["reference"],
+                    "imagePullPolicy": source.get("pullPolicy"),
+                }
+                await self._images.ensure_image_exists(pod, image, event)
+
     async def _generate_container_config(
         self,
         pod: Object,
@@ -310,11 +333,7 @@ class RuntimeManager:
         error_message = verify_run_as_non_root(pod, container, uid, username)
         if error_message:
             raise ContainerEnvironmentError(error_message)
-        resources = self._lifecycle.pre_create_container(
-            pod,
-            container,
-            linux_container_resources(pod, container, self._memory_capacity),
-        )
+        resources = self.desired_resources(pod, container)
         self._logs.make_directory(pod, container["name"])
         return generate_container_config(
             pod,
@@ -326,6 +345,16 @@ class RuntimeManager:
             resources=resources,
             image_uid=uid,
             image_username=username,
+        )
+
+    def desired_resources(self, pod: Object, container: Object) -> dict[str, Any]:
+        """`LinuxContainerResources` of a run: what the pod says, and who has the last
+        word.
+        """
+        return self._lifecycle.pre_create_container(
+            pod,
+            container,
+            linux_container_resources(pod, container, self._memory_capacity),
         )
 
     async def _image_user(self, image: str) -> tuple[int | None, str]:

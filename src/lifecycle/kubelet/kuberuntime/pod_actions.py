@@ -11,7 +11,7 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`computePodActions`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lifecycle.api.restart_policy import container_should_restart
@@ -23,6 +23,7 @@ from lifecycle.kubelet.kuberuntime.init_container_actions import (
     compute_init_container_actions,
     definition_changed,
 )
+from lifecycle.kubelet.kuberuntime.resize_actions import Resize
 
 NOT_PROBED: Mapping[str, bool] = {}
 
@@ -43,6 +44,27 @@ class PodActions:
     containers_to_start: list[Object] = field(default_factory=list)
     containers_to_kill: dict[str, str] = field(default_factory=dict)
     containers_to_reset: list[ContainerStatus] = field(default_factory=list)
+    containers_to_update: dict[str, Object] = field(default_factory=dict)
+    """By container id: those that run and are to have more or less than they have."""
+    update_pod_resources: bool = False
+    """The pod's own group has to follow."""
+
+    def note_resize(self, container: Object, run: ContainerStatus, do: Resize) -> None:
+        """What a running container needs to have what it was promised."""
+        if do is Resize.NOTHING:
+            return
+        self.update_pod_resources = True
+        if do is Resize.UPDATE:
+            self.containers_to_update[run.id] = container
+        else:
+            self.containers_to_kill[run.id] = (
+                f"Container {container['name']} resize requires restart"
+            )
+
+
+def never_resized(container: Object, run: ContainerStatus) -> Resize:
+    """For a kubelet that lets containers keep what they began with."""
+    return Resize.NOTHING
 
 
 def compute_pod_actions(
@@ -52,10 +74,12 @@ def compute_pod_actions(
     probed: Mapping[str, bool] = NOT_PROBED,
     *,
     restart_all: bool = False,
+    resize: Callable[[Object, ContainerStatus], Resize] = never_resized,
 ) -> PodActions:
     """`unhealthy`: which probe condemned a container, by id: `liveness` or `startup`.
     `probed`: whether a startup probe has passed. `restart_all`: a rule demands that all
-    containers start again.
+    containers start again. `resize`: what a running container needs to have what it was
+    promised.
     """
     spec = pod["spec"]
     policy = spec.get("restartPolicy") or "Always"
@@ -79,6 +103,17 @@ def compute_pod_actions(
     actions.init_containers_to_start = init.to_start
     actions.containers_to_kill = init.to_kill
     actions.kill_pod = init.pod_failed
+    for container in spec.get("initContainers") or ():
+        for run in runtime.history(container["name"])[:1]:
+            if (
+                container.get("restartPolicy") == "Always"
+                and run.state is ContainerState.RUNNING
+                and run.id not in init.to_kill
+            ):
+                do = resize(container, run)
+                actions.note_resize(container, run, do)
+                if do is Resize.RESTART:
+                    actions.init_containers_to_start.append(container)
     if init.pod_failed or not init.initialized:
         return actions
     keep = 0
@@ -90,7 +125,12 @@ def compute_pod_actions(
             continue
         changed = definition_changed(container, latest)
         if not changed and latest.id not in unhealthy:
-            keep += 1
+            do = resize(container, latest)
+            actions.note_resize(container, latest, do)
+            if do is Resize.RESTART:
+                actions.containers_to_start.append(container)
+            else:
+                keep += 1
             continue
         kill_message = (
             "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"

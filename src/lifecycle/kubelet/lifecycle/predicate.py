@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from lifecycle.api.host_ports import host_ports, ports_conflict
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
 from lifecycle.api.quantity import parse_quantity
@@ -36,15 +37,6 @@ IN_FORCE = PodResourcesOptions(
 has is not free.
 """
 NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
-
-
-def _ports(spec: Object) -> set[tuple[str, int]]:
-    return {
-        (port.get("protocol") or "TCP", port["hostPort"])
-        for container in spec["containers"]
-        for port in container.get("ports") or ()
-        if port.get("hostPort")
-    }
 
 
 def _is_extended(name: str) -> bool:
@@ -101,8 +93,8 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
             "NodeName",
             "Predicate NodeName failed: node(s) didn't match the requested node name",
         )
-    ports = _ports(spec)
-    if ports and any(ports & _ports(other["spec"]) for other in others):
+    ports = host_ports(pod)
+    if ports_conflict({port for other in others for port in host_ports(other)}, ports):
         yield (
             "NodePorts",
             (

@@ -8,6 +8,8 @@ Upstream: `pkg/probe/grpc/grpc.go` (`Probe`), v1.36.
 
 from __future__ import annotations
 
+from lifecycle.cri.node_access import reachable_from_here
+
 METHOD = "/grpc.health.v1.Health/Check"
 SERVING = 1
 STATUSES = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
@@ -24,13 +26,21 @@ def response_status(message: bytes) -> int:
     return message[1] if message[:1] == b"\x08" else 0
 
 
-async def check(ip: str, port: int, service: str, timeout: float) -> str:
-    """Ask; empty if it serves, else what the probe says."""
+async def check(
+    ip: str, port: int, service: str, timeout: float, host_netns: str = ""
+) -> str:
+    """Ask; empty if it serves, else what the probe says. `host_netns`: the node's
+    network namespace, if that is not ours.
+    """
     # a whole second to import, and only asked for by the few pods with such a probe
     import grpc
 
     address = f"{ip}:{port}"
-    async with grpc.aio.insecure_channel(address) as channel:
+    options = (("grpc.default_authority", address),)
+    async with (
+        reachable_from_here(host_netns, ip, port) as target,
+        grpc.aio.insecure_channel(target, options) as channel,
+    ):
         call = channel.unary_unary(
             METHOD, request_serializer=bytes, response_deserializer=bytes
         )

@@ -115,7 +115,8 @@ class Prober:
             return not refused, grpc_health.connect_timeout(
                 f"{ip}:{port}", timeout
             ) if refused else ""
-        failure = await grpc_health.check(ip, port, service, timeout)
+        netns = self._runtime.host_netns
+        failure = await grpc_health.check(ip, port, service, timeout, netns)
         return not failure, failure
 
 

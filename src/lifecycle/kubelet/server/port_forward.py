@@ -18,11 +18,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
-from lifecycle.api.wire import Connection, Request, Response
-from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.apis.streams import Streams
-from lifecycle.kubelet.server.plain_text import plain_text
-from lifecycle.kubelet.server.websocket import (
+from lifecycle.api.websocket import (
     WebSocket,
     WebSocketBytes,
     choose,
@@ -30,6 +26,10 @@ from lifecycle.kubelet.server.websocket import (
     is_websocket,
     offered_protocols,
 )
+from lifecycle.api.wire import Connection, Request, Response
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.streams import Streams
+from lifecycle.kubelet.server.plain_text import plain_text
 
 PROTOCOL_V1 = "portforward.k8s.io"
 TUNNELED = "SPDY/3.1+portforward.k8s.io"

@@ -12,12 +12,13 @@ code from.
 
 Upstream:
 `cri-streaming/pkg/streaming/remotecommand/{httpstream,websocket,exec,attach}.go`,
-`client-go/tools/remotecommand/v5.go`, v1.36. Left out: the older protocols 1 to 3.
+`client-go/tools/remotecommand/v5.go`, v1.36. Left out: SPDY's protocols 1 to 3.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -26,20 +27,29 @@ from typing import TypeVar
 from lifecycle.api import fast_json
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
-from lifecycle.api.wire import Connection, Object, Request, Response
-from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.apis.streams import Streams
-from lifecycle.kubelet.server.plain_text import plain_text
-from lifecycle.kubelet.server.websocket import (
+from lifecycle.api.websocket import (
     WebSocket,
     choose,
     handshake,
     is_websocket,
     offered_protocols,
 )
+from lifecycle.api.wire import Connection, Object, Request, Response
+from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.streams import Streams
+from lifecycle.kubelet.server.plain_text import plain_text
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE_CHANNEL = 0, 1, 2, 3, 4, 255
-WEBSOCKET_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+WEBSOCKET_PROTOCOLS = (
+    "v5.channel.k8s.io",
+    "v4.channel.k8s.io",
+    "v4.base64.channel.k8s.io",
+    "channel.k8s.io",
+    "base64.channel.k8s.io",
+)
+"""Those of the last two names, and who names none, hear of the end only if it was a bad
+one, and in plain words.
+"""
 SPDY_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STREAM_CREATION_TIMEOUT = 30.0
 
@@ -120,7 +130,7 @@ def serve(
     """
     if is_websocket(request):
         protocol = choose(offered_protocols(request), WEBSOCKET_PROTOCOLS)
-        if not protocol:
+        if protocol is None:
             return plain_text(
                 403,
                 "unable to negotiate protocol: client supports"
@@ -128,7 +138,8 @@ def serve(
             )
 
         async def over_websocket(connection: Connection) -> None:
-            await _WebSocketCommand(WebSocket(connection), options).serve(command, run)
+            websocket = WebSocket(connection)
+            await _WebSocketCommand(websocket, options, protocol).serve(command, run)
 
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
@@ -171,11 +182,13 @@ async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:
 
 
 class _WebSocketCommand:
-    """One command over a websocket."""
+    """One command over a websocket. `protocol`: as agreed; empty: none was named."""
 
-    def __init__(self, websocket: WebSocket, options: Options) -> None:
+    def __init__(self, websocket: WebSocket, options: Options, protocol: str) -> None:
         self._websocket = websocket
         self._options = options
+        self._base64 = "base64" in protocol
+        self._structured = protocol.startswith("v")
         self._stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
 
@@ -184,8 +197,8 @@ class _WebSocketCommand:
         options, websocket = self._options, self._websocket
         streams = Streams(
             stdin=_items(self._stdin) if options.stdin else None,
-            stdout=lambda data: websocket.send(bytes([STDOUT]) + data),
-            stderr=lambda data: websocket.send(bytes([STDERR]) + data),
+            stdout=lambda data: self._send(STDOUT, data),
+            stderr=lambda data: self._send(STDERR, data),
             resize=_items(self._sizes) if options.tty else None,
         )
         running = asyncio.create_task(_ended(command, run, streams))
@@ -193,23 +206,45 @@ class _WebSocketCommand:
         try:
             with contextlib.suppress(ConnectionError):
                 if options.stdout:  # an empty message: the streams are there
-                    await websocket.send(bytes([STDOUT]))
+                    await self._send(STDOUT, b"")
                 await asyncio.wait(
                     [running, reading], return_when=asyncio.FIRST_COMPLETED
                 )
                 if running.done():
-                    await websocket.send(
-                        bytes([ERROR]) + fast_json.dumps(running.result())
-                    )
+                    await self._send_status(running.result())
                     await websocket.close()
         finally:
             running.cancel()
             reading.cancel()
             await asyncio.gather(running, reading, return_exceptions=True)
 
+    async def _send(self, channel: int, data: bytes) -> None:
+        if self._base64:  # as text: the channel is a digit
+            text = str(channel).encode() + base64.b64encode(data)
+            await self._websocket.send(text, text=True)
+        else:
+            await self._websocket.send(bytes([channel]) + data)
+
+    async def _send_status(self, status: Object) -> None:
+        if self._structured:
+            await self._send(ERROR, fast_json.dumps(status))
+        elif status["status"] != "Success":
+            await self._send(ERROR, status["message"].encode())
+
+    def _received(self, message: bytes) -> tuple[int, bytes]:
+        """Channel and data."""
+        if not message:
+            return STDIN, b""
+        if not self._base64:
+            return message[0], message[1:]
+        try:
+            return message[0] - ord("0"), base64.b64decode(message[1:])
+        except ValueError:
+            return STDIN, b""
+
     async def _read(self) -> None:
         async for message in self._websocket.messages():
-            channel, data = (message[0], message[1:]) if message else (STDIN, b"")
+            channel, data = self._received(message)
             if channel == STDIN and data:
                 self._stdin.put_nowait(data)
             elif channel == RESIZE:

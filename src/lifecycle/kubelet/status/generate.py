@@ -10,6 +10,7 @@ from __future__ import annotations
 from lifecycle.api.conditions import find_status_condition
 from lifecycle.api.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.status.resize_conditions import IN_PROGRESS, PENDING
 
 KUBELET_CONDITIONS = (
     "PodReadyToStartContainers",
@@ -18,6 +19,8 @@ KUBELET_CONDITIONS = (
     "ContainersReady",
     "PodScheduled",
     "AllContainersRestarting",
+    PENDING,
+    IN_PROGRESS,
 )
 
 DISRUPTION_TARGET = "DisruptionTarget"

@@ -12,7 +12,7 @@ not leave a terminal phase, and it does not *enter* one while containers may sti
 running. A static pod's status goes to its mirror.
 
 Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`,
-`mergePodStatus`), v1.36. Left out: resize conditions.
+`mergePodStatus`), v1.36.
 """
 
 from __future__ import annotations
@@ -207,7 +207,6 @@ class StatusManager:
         )
         self.set_pod_status(pod, terminal_status(pod, status))
         known = self._statuses[uid]
-        known.pod = pod
         known.finished = True
         known.version += 1
         self._wake(known)
@@ -222,7 +221,10 @@ class StatusManager:
         """The API server shows a pod in another state. If somebody else has overwritten
         what was sent (the node lifecycle controller makes the pods of a silent node not
         ready), it is said again, after as long as a failed patch waits: most of what
-        comes here is but the echo of our own. Upstream: `needsReconcile`.
+        comes here is but the echo of our own. And a pod that ended before it was
+        deleted is let go, if the API server could not do so itself: it writes that the
+        pod is deleted and then deletes it, and in between it may lose its store.
+        Upstream: `needsReconcile`, `needsUpdate`.
         """
         known = self._statuses.get(pod["metadata"]["uid"])
         if known is None or is_static_pod(pod):
@@ -234,6 +236,8 @@ class StatusManager:
             )
 
     def _needs_reconcile(self, known: _Versioned) -> bool:
+        if self._can_be_deleted(known):
+            return True
         if known.sent != known.version:  # it is about to be written anyway
             return False
         old = known.seen.get("status") or {}
@@ -274,8 +278,8 @@ class StatusManager:
                 "lastProbeTime": None,
                 "lastTransitionTime": last_transition_time(before, item["status"], now),
             }
-            if generation:
-                complete["observedGeneration"] = generation
+            if generation:  # a resize is of the generation that wished for it
+                complete.setdefault("observedGeneration", generation)
             conditions.append(complete)
         started = (
             old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
@@ -313,12 +317,14 @@ class StatusManager:
             known.sent = version
 
     def _can_be_deleted(self, known: _Versioned) -> bool:
-        metadata = known.pod["metadata"]
+        deleted = any(
+            "deletionTimestamp" in pod["metadata"] for pod in (known.pod, known.seen)
+        )
         return (
-            known.finished
+            deleted
+            and known.finished
             and not is_static_pod(known.pod)
-            and bool(metadata.get("deletionTimestamp"))
-            and self._pod_deletion_safety.is_terminated(metadata["uid"])
+            and self._pod_deletion_safety.is_terminated(known.pod["metadata"]["uid"])
         )
 
     async def _sync_pod(self, known: _Versioned) -> bool:

@@ -35,7 +35,8 @@ def set_volume_ownership(
     return True
 
 
-def _mask(is_directory: bool, read_only: bool) -> int:
+def ownership_mask(is_directory: bool, read_only: bool) -> int:
+    """The permission bits that a group is given."""
     mask = READ_ONLY if read_only else READ_WRITE
     return mask | stat.S_ISGID | EXECUTE if is_directory else mask
 
@@ -45,11 +46,12 @@ def _change(path: Path, fs_group: int, read_only: bool) -> None:
     os.lchown(path, -1, fs_group)
     if not stat.S_ISLNK(info.st_mode):
         path.chmod(
-            stat.S_IMODE(info.st_mode) | _mask(stat.S_ISDIR(info.st_mode), read_only)
+            stat.S_IMODE(info.st_mode)
+            | ownership_mask(stat.S_ISDIR(info.st_mode), read_only)
         )
 
 
 def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:
     info = volume.stat()
-    mask = _mask(True, read_only)
+    mask = ownership_mask(True, read_only)
     return info.st_gid != fs_group or info.st_mode & mask != mask

@@ -58,6 +58,10 @@ PLUGINS = {
     "hostPath": "kubernetes.io/host-path",
 }
 READ_ONLY_PLUGINS = frozenset(API_VOLUMES)
+IMAGE = "image"
+"""The kind that has nothing on the node's disk: the runtime mounts the image itself,
+once the kubelet has had it pulled. Upstream: `pkg/volume/image/image.go`.
+"""
 INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
 """Seconds between tries of one volume: the first, and the longest."""
 
@@ -81,7 +85,7 @@ class MountedVolume:
     @property
     def read_only(self) -> bool:
         """Whether containers may only read it, whatever they ask for."""
-        return self.kind in READ_ONLY_PLUGINS
+        return self.kind in READ_ONLY_PLUGINS or self.kind == IMAGE
 
 
 @dataclass(slots=True)
@@ -238,6 +242,8 @@ class VolumeManager:
             self._empty_dir(pod, volume)
         elif kind:
             await self._written(pod, volume, kind)
+        elif volume.get(IMAGE) is not None:
+            self._note(pod, MountedVolume(volume["name"], IMAGE, Path()))
         elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await self._claimed(pod, volume)
         else:

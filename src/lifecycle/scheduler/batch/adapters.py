@@ -13,12 +13,13 @@ from math import floor
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.host_ports import host_ports
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.scheduler.batch.interface import BatchAdapter, ClassScorer
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import Plugin, PreScorePlugin, ScorePlugin
 from lifecycle.scheduler.framework.listers import SharedLister
-from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo, host_ports
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.dynamic_resources import DynamicResources
 from lifecycle.scheduler.framework.plugins.image_locality import (
     ImageLocality,

@@ -10,9 +10,9 @@ Upstream: `pkg/scheduler/framework/types.go` (`NodeInfo`, `PodInfo`, `HostPortIn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
+from lifecycle.api.host_ports import HostPort, host_ports
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.resources import (
@@ -147,43 +147,6 @@ def _terms(
             for weighted in preferred
         ),
     )
-
-
-HostPort = tuple[str, str, int]
-"""Address, protocol, port."""
-
-ANY_IP = "0.0.0.0"
-
-
-def host_ports(pod: Object) -> list[HostPort]:
-    """The host ports that a pod's containers (and sidecars) want."""
-    spec = pod["spec"]
-    return [
-        (port.get("hostIP") or ANY_IP, port.get("protocol") or "TCP", port["hostPort"])
-        for container in _long_running(spec)
-        for port in container.get("ports") or ()
-        if port.get("hostPort")
-    ]
-
-
-def _long_running(spec: Object) -> Iterator[Object]:
-    yield from spec["containers"]
-    for container in spec.get("initContainers") or ():
-        if container.get("restartPolicy") == "Always":
-            yield container
-
-
-def ports_conflict(used: dict[HostPort, int], requested: list[HostPort]) -> bool:
-    """Whether one of the wanted ports is taken: the any-address conflicts with every
-    address.
-    """
-    for ip, protocol, port in requested:
-        if ip == ANY_IP:
-            if any(p == port and proto == protocol for _, proto, p in used):
-                return True
-        elif (ip, protocol, port) in used or (ANY_IP, protocol, port) in used:
-            return True
-    return False
 
 
 class NodeInfo:

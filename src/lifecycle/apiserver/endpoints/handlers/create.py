@@ -24,10 +24,10 @@ async def create_resource(
     rest: RestHandler, request: Request, scope: RequestScope
 ) -> Response:
     """A new object."""
-    accepted = form(request)
-    check_write_options(request, "CreateOptions")
     resource = scope.resource
     review = rest.virtual.get((resource.group, resource.plural))
+    accepted = form(request, tables=review is None)
+    check_write_options(request, "CreateOptions")
     obj = await rest.read(request, scope, resource.api_version, resource.kind)
     check_namespace(obj, scope)
     await beside(scope.size, dedup_owner_references, obj, scope.warnings)

@@ -44,9 +44,7 @@ async def get_scale(
     return rest.answer_scale(request, scope, scale, accepted)
 
 
-async def connect_resource(
-    rest: RestHandler, request: Request, scope: RequestScope
-) -> Response:
-    """A connection to the pod, or to its kubelet."""
+async def get_log(rest: RestHandler, request: Request, scope: RequestScope) -> Response:
+    """What a container has written. Upstream: `LogREST`."""
     pod = rest.store(scope).get(scope.namespace, scope.name)
-    return await rest.connector.connect(request, pod.obj, scope.subresource)
+    return await rest.connector.log(request, pod.obj)

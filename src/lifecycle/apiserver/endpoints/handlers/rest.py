@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.schema.duplicates import in_order_of_text
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
@@ -111,7 +112,10 @@ class RestHandler:
             strategy = strategy_for(api_version, kind)
         obj, strict = strategy.decode(sent, api_version, kind)
         scope.empties = getattr(strict, "empties", ())
-        report_strict([*duplicates, *strict], scope)
+        errors = [*duplicates, *strict]
+        if duplicates and strict:
+            errors = in_order_of_text(request.body, errors)
+        report_strict(errors, scope)
         strategy.set_defaults(obj)
         keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
@@ -185,11 +189,12 @@ class RestHandler:
         return self.answer(request, scale_scope, Cached("", scale, 0), accepted)
 
 
-def form(request: Request) -> Accepted | None:
+def form(request: Request, *, tables: bool = True) -> Accepted | None:
     """The negotiated form; None for callers that take objects. Checked before anything
-    is written.
+    is written. `tables`: whether the objects have columns. Upstream:
+    `RequestScope.AllowsMediaTypeTransform`.
     """
-    return None if request.accepts_object else negotiate(request)
+    return None if request.accepts_object else negotiate(request, tables=tables)
 
 
 def report_strict(strict: list[str], scope: RequestScope) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import (
+    INVALID,
     FieldError,
     duplicate,
     invalid,
@@ -81,9 +82,10 @@ def validate_slice_spec(
         if spec.get("nodeName") != old.get("nodeName"):
             errors.append(invalid(f"{path}.nodeName", spec.get("nodeName"), IMMUTABLE))
     errors += _validate_nodes_of_slice(spec, path)
-    if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
+    kinds = [spec.get(field) for field in ("sharedCounters", "devices")]
+    if None not in kinds:
         why = "only one of `sharedCounters` or `devices` is allowed"
-        errors.append(invalid(path, "", why))
+        errors.append(FieldError(INVALID, path, "", why, of_empty=not all(kinds)))
     devices, per_device = spec.get("devices") or [], spec.get("perDeviceNodeSelection")
     before = {by_name(one): one for one in reversed((old or {}).get("devices") or [])}
     advanced = any(one.get("taints") or one.get("consumesCounters") for one in devices)

@@ -141,6 +141,10 @@ class Strategy:
     """Fill in what was not said. Idempotent: runs on everything read from a client, and
     again after mutating webhooks.
     """
+    unstructured_defaulter: Change | None = None
+    """The same for what admission has made of a custom object, which is pruned as well.
+    None: by the kind that the object says it is.
+    """
     patch_types: tuple[str, ...] = (
         JSON_PATCH,
         MERGE_PATCH,

@@ -8,6 +8,9 @@ watchers it goes to.
 Objects in the cache are shared with everybody and never change; a newer version is
 another object.
 
+An object that is encrypted with a key we do not have is not in the cache; `unreadable`
+says so, and who asks for it gets that for an answer.
+
 Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go`
 (`watchCache`), v1.36. Left out: decoding and dispatching in separate goroutines;
 snapshots for old list revisions (the store answers those).
@@ -27,7 +30,8 @@ from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
-from lifecycle.etcd.codec import decode_value
+from lifecycle.apiserver.storage.unreadable import Unreadable
+from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
 from lifecycle.etcd.store import (
     Bell,
@@ -82,6 +86,7 @@ class Cacher:
         self.version = 0
         self.events_received = self.events_sent = self.consistent_reads = 0
         self._bells: list[Bell] = []
+        self.unreadable = Unreadable(resource)
 
     # -- life --------------------------------------------------------------------------
 
@@ -115,6 +120,7 @@ class Cacher:
             self._written,
         ):
             drawer.clear()
+        self.unreadable.clear()
         for kv in page.kvs:
             cached = self._decoded(kv)
             if cached is not None:
@@ -150,6 +156,20 @@ class Cacher:
             else:
                 return self._end_watchers()
 
+    async def read_again(self) -> None:
+        """The keys for what lies in the store have changed: find out what can be read
+        now. What could not be read so far is new here. Raises StoreError.
+        """
+        page = await self._store.range(self.prefix, prefix_end(self.prefix))
+        self.catch_up()
+        before = self.unreadable.keys()
+        self.unreadable.clear()
+        for kv in page.kvs:
+            if kv.problem or (kv.key in before and kv.key not in self._objects):
+                cached = self._decoded(kv)
+                if cached is not None:
+                    self._put(cached)
+
     def catch_up(self) -> None:
         """Apply what the store has told already: after it, a read is as fresh as one
         from the store itself.
@@ -173,18 +193,23 @@ class Cacher:
 
     async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         """What was stored at an older revision, in the version of this resource."""
+        self.unreadable.check_values(kvs)
         return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
         """What is under a key; None, and a line in the log, if somebody put there what
-        is no object.
+        is no object. What is encrypted is kept in mind.
         """
         try:
+            if kv.problem:
+                raise UnreadableError(kv.problem)
             return Cached(
                 kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision
             )
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
+            if isinstance(error, UnreadableError):
+                self.unreadable.add(kv.key, str(error))
             return None
 
     def written(
@@ -205,9 +230,9 @@ class Cacher:
             self.events_received += 1
             previous = self._objects.get(kv.key)
             written = self._written.pop(revision, None)
-            current = None
-            if event.type == "PUT":
-                current = written or self._decoded(kv)
+            self.unreadable.discard(kv.key)
+            put = event.type == "PUT"
+            current = (written or self._decoded(kv)) if put else None
             if current is not None:
                 self._put(current)
             elif previous is not None:
@@ -222,6 +247,11 @@ class Cacher:
                 previous = Cached(kv.key, gone, revision)
             self.revision = revision
             if current is previous is None:
+                continue
+            if (
+                kv.key in self.unreadable
+            ):  # not gone: who watches comes back and is told
+                self._end_watchers()
                 continue
             change = Change(revision, current, previous)
             if len(self._window) == EVENT_WINDOW:

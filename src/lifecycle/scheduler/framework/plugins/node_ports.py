@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.api.host_ports import host_ports, ports_conflict
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
@@ -20,8 +21,6 @@ from lifecycle.scheduler.framework.node_info import (
     NodeInfo,
     PodInfo,
     had_a_place,
-    host_ports,
-    ports_conflict,
 )
 from lifecycle.scheduler.framework.status import SKIP, Status, unschedulable
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always

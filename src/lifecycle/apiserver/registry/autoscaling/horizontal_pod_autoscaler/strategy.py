@@ -6,6 +6,8 @@ Upstream: `pkg/apis/autoscaling/v2/defaults.go`,
 
 from __future__ import annotations
 
+from lifecycle.api.schema import decode as decode_any
+from lifecycle.api.schema import empties
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.table import (
     PRINTER,
@@ -18,6 +20,15 @@ from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.validati
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+
+_POLICIES = ("spec.behavior.scaleUp.policies", "spec.behavior.scaleDown.policies")
+
+
+def decode(obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
+    """As any kind, but no policies at all are not the default ones: validation sees."""
+    decoded, strict = decode_any(obj, api_version, kind)
+    empties.kept(decoded, strict, *_POLICIES)
+    return decoded, strict
 
 
 def set_defaults(autoscaler: Object) -> None:
@@ -56,6 +67,7 @@ def set_defaults(autoscaler: Object) -> None:
 
 
 STRATEGY = Strategy(
+    decode=decode,
     set_defaults=set_defaults,
     validate=validate,
     validate_update=validate_update,

@@ -7,6 +7,8 @@ Upstream: `pkg/apis/batch/validation/validation.go` (`validatePodFailurePolicy`,
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from lifecycle.api.field_errors import (
     OMIT,
     FieldError,
@@ -211,6 +213,27 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
         total += end - first + 1
         last = end
     return total, ""
+
+
+def first_overlap(one: str, other: str, completions: int) -> int | None:
+    """The lowest index that both texts name, None if there is none. An interval that
+    cannot be read is passed over: its own text is complained about elsewhere.
+    """
+    lower, upper = _readable(one, completions), _readable(other, completions)
+    while lower and upper:
+        (first, end), (start, last) = lower[0], upper[0]
+        if first <= last and start <= end:
+            return max(first, start)
+        (lower if first <= start else upper).pop(0)
+    return None
+
+
+def _readable(text: str, completions: int) -> list[tuple[int, int]]:
+    intervals = []
+    for part in text.split(",") if text else ():
+        with suppress(ValueError):
+            intervals.append(_interval(part, completions))
+    return intervals
 
 
 def _interval(text: str, completions: int) -> tuple[int, int]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.batch.job.status import validate_status_update
 from lifecycle.apiserver.registry.batch.job.table import PRINTER
-from lifecycle.apiserver.registry.batch.job.validation import (
-    validate,
-    validate_status_update,
-    validate_update,
-)
+from lifecycle.apiserver.registry.batch.job.validation import validate, validate_update
 from lifecycle.apiserver.registry.core.pod.template import (
     drop_disabled_template_fields,
     pod_template_of,

@@ -1,15 +1,13 @@
 """What a Job may say, and what of it may change.
 
 Upstream: `pkg/apis/batch/validation/validation.go` (`ValidateJob`,
-`ValidateGeneratedSelector`, `ValidateJobUpdate`), v1.36. Left out: most of what only a
-controller can get wrong in a status.
+`ValidateGeneratedSelector`, `ValidateJobUpdate`), v1.36. Its status: `status.py`.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.field_errors import (
     FieldError,
-    forbidden,
     invalid,
     named,
     not_supported,
@@ -373,36 +371,3 @@ def _take_over(target: Object, source: Object, field: str) -> None:
         target[field] = source[field]
     else:
         target.pop(field, None)
-
-
-def validate_status_update(new: Object, old: Object) -> list[FieldError]:
-    """Counts from zero up; a finished Job stays finished."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    status, before = new.get("status") or {}, old.get("status") or {}
-    errors += not_negative(
-        status, "active", "succeeded", "failed", "ready", "terminating", path="status"
-    )
-    for type_ in ("Complete", "Failed"):
-
-        def holds(one: Object, type_: str = type_) -> bool:
-            return any(
-                c.get("type") == type_ and c.get("status") == "True"
-                for c in one.get("conditions") or ()
-            )
-
-        if holds(before) and not holds(status):
-            errors.append(
-                invalid(
-                    "status.conditions",
-                    status.get("conditions"),
-                    f"cannot disable the terminal {type_}=True condition",
-                )
-            )
-    if holds(status, "Complete") and holds(status, "Failed"):
-        errors.append(
-            forbidden(
-                "status.conditions",
-                "cannot set Complete=True and Failed=true conditions",
-            )
-        )
-    return errors

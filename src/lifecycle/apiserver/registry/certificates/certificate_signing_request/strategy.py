@@ -112,9 +112,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     reset_fields={**SPEC_FIELDS, **STATUS_FIELDS},
     subresources={
-        "status": UpdateStrategy(
-            update.prepare_for_status_only_update, validate_update
-        ),
+        "status": UpdateStrategy(update.prepare_for_status_update, validate_update),
         "approval": UpdateStrategy(
             prepare_for_approval_update, validate_update, reset_fields=STATUS_FIELDS
         ),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_defaults, set_service_account_names
 from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.schema import decode as decode_any
+from lifecycle.api.schema import empties
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
@@ -63,10 +65,22 @@ def prepare_for_create(pod: Object) -> None:
         merge_match_label_keys(pod)
 
 
+def decode(obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
+    """As any kind, but an overhead of nothing is an overhead: admission asks whose. It
+    asks of new pods, which have no uid.
+    """
+    decoded, strict = decode_any(obj, api_version, kind)
+    if not (decoded.get("metadata") or {}).get("uid"):
+        empties.kept(decoded, strict, "spec.overhead")
+    return decoded, strict
+
+
 def prepare_for_update(new: Object, old: Object) -> None:
     """Of features that are off counts what was there before."""
     if new.get("spec"):
         drop_disabled_pod_fields(new["spec"], old.get("spec"))
+        if not new["spec"].get("overhead", True):
+            del new["spec"]["overhead"]
 
 
 def warnings_on_create(pod: Object) -> list[str]:
@@ -110,6 +124,7 @@ FIELD_LABELS = FieldLabels(
 )
 
 STRATEGY = Strategy(
+    decode=decode,
     set_defaults=set_pod_defaults,
     generation=Generation.SPEC,
     prepare_for_create=prepare_for_create,

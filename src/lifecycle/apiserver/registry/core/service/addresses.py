@@ -10,14 +10,13 @@ Before v1.33 the allocation was one bitmap of the whole range, in one object at
 `/registry/ranges/serviceips` that no API showed, and a range could never be changed.
 
 Upstream: `pkg/registry/core/service/ipallocator/ipallocator.go` (`createIPAddress`,
-`Release`), `cidrallocator.go` (`MetaAllocator`), v1.36. Left out: the hourly repair of
-IPAddresses without a Service (`controller/repairip.go`).
+`Release`), `cidrallocator.go` (`MetaAllocator`), v1.36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network, ip_address, ip_network
 
 from lifecycle.api.field_errors import invalid
 from lifecycle.api.resources import resource
@@ -34,10 +33,9 @@ SERVICE_CIDR = IPv4Network("10.96.0.0/16")
 """kubeadm's, and kind's, `--service-cluster-ip-range`."""
 
 MANAGER = "kube-apiserver"
-LABELS = {
-    "ipaddress.kubernetes.io/ip-family": "IPv4",
-    "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
-}
+LABEL_FAMILY = "ipaddress.kubernetes.io/ip-family"
+LABEL_MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
+CONTROLLER_NAME = "ipallocator.k8s.io"
 
 ALLOCATED = "provided IP is already allocated"
 
@@ -73,6 +71,29 @@ def is_ready(service_cidr: Object) -> bool:
     """
     conditions = (service_cidr.get("status") or {}).get("conditions") or ()
     return all(c.get("status") == "True" for c in conditions if c["type"] == "Ready")
+
+
+def new_ip_address(address: str, service: Object) -> Object:
+    """The IPAddress that says that an address is a Service's."""
+    metadata = service["metadata"]
+    return {
+        "kind": "IPAddress",
+        "apiVersion": "networking.k8s.io/v1",
+        "metadata": {
+            "name": address,
+            "labels": {
+                LABEL_FAMILY: f"IPv{ip_address(address).version}",
+                LABEL_MANAGED_BY: CONTROLLER_NAME,
+            },
+        },
+        "spec": {
+            "parentRef": {
+                "resource": "services",
+                "namespace": metadata["namespace"],
+                "name": metadata["name"],
+            }
+        },
+    }
 
 
 class ServiceAddresses:
@@ -141,18 +162,7 @@ class ServiceAddresses:
                 await self._store.erase(cached.key, cached)
 
     def _new(self, address: str, service: Object) -> Object:
-        metadata = service["metadata"]
-        parent = {
-            "resource": "services",
-            "namespace": metadata["namespace"],
-            "name": metadata["name"],
-        }
-        obj: Object = {
-            "kind": "IPAddress",
-            "apiVersion": "networking.k8s.io/v1",
-            "metadata": {"name": address, "labels": dict(LABELS)},
-            "spec": {"parentRef": parent},
-        }
+        obj = new_ip_address(address, service)
         fill_object_meta(obj, self._environment.clock, self._environment.names)
         now = obj["metadata"]["creationTimestamp"]
         update_managed_fields(

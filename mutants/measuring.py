@@ -1,0 +1,88 @@
+"""In the process that runs tests: which of them runs which line, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is to be learnt: `only` these modules' lines (patterns of paths); `file` gets the answer as JSON."""
+
+    only: list[str]
+    file: str
+
+
+def _computed() -> float:
+    """Seconds of the processor, with those of children that have ended: another's work on the same machine is no time."""
+    return sum(os.times()[:4])
+
+
+def forget_scenes() -> None:
+    """Agreements and claims play their scenes once and remember them: whoever asks second would run nothing of them."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("lifecycle.agreements"):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear") and value.__module__ == name:  # theirs, not what they import
+                    value.cache_clear()
+
+
+class _Contexts:
+    """A pytest plug-in: each test, with its set-up and its end, is a context of its own."""
+
+    def __init__(self, measuring: coverage.Coverage) -> None:
+        self.measuring = measuring
+        self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+        self.begun = 0.0
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        forget_scenes()
+        self.measuring.switch_context(nodeid)
+        self.begun = _computed()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.seconds[nodeid] = _computed() - self.begun
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def measure(measured: Measured, arguments: list[str], plugins: list[Any]) -> int:
+    """Run pytest under coverage; its exit code. What others have loaded is written down, too."""
+    measuring = coverage.Coverage(data_file=None, include=measured.only, config_file=False)
+    contexts = _Contexts(measuring)
+    measuring.start()
+    code = pytest.main(arguments, plugins=[*plugins, contexts])
+    measuring.stop()
+    data = measuring.get_data()
+    by_line = {module: data.contexts_by_lineno(module) for module in data.measured_files()}
+    document = {"tests": by_line, "seconds": contexts.seconds, "imports": of_others()}
+    Path(measured.file).write_text(json.dumps(document))
+    for nodeid in contexts.failed:
+        print("fails unbroken:", nodeid, file=sys.stderr)
+    return int(code)
+
+
+def of_others() -> list[str]:
+    """What is loaded and does not come from the checkout."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if name != "__main__"
+        and not str(getattr(module, "__file__", None) or "").startswith(
+            (str(CHECKOUT / "src"), str(CHECKOUT / "tests"))
+        )
+        and name.split(".")[0] not in ("lifecycle", "tests", "mutants")
+    ]

@@ -1,0 +1,176 @@
+"""`agnhost netexec`: a web server that says who it is, echoes, fails as it is told to,
+and runs commands.
+
+Upstream: `test/images/agnhost/netexec/netexec.go`, v1.36. Left out: UDP and SCTP, TLS,
+uploads, and who asks (`/clientip`, `/header`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable
+
+from lifecycle.api.go_duration import parse_duration
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
+from lifecycle.cri.hollow.agnhost.flags import Default, Flags
+from lifecycle.cri.hollow.agnhost.log import log
+from lifecycle.cri.hollow.agnhost.servers import redirect, split_target
+from lifecycle.cri.hollow.process import NotModelled, Process, play
+
+FLAGS: dict[str, Default] = {
+    "http-port": 8080,
+    "udp-port": 8081,
+    "sctp-port": -1,
+    "tls-cert-file": "",
+    "tls-private-key-file": "",
+    "http-override": "",
+    "udp-listen-addresses": "",
+    "delay-shutdown": 0,
+}
+Query = dict[str, str]
+
+
+class Netexec:
+    """One server's answers."""
+
+    def __init__(self, process: Process, port: int, override: str) -> None:
+        self._process = process
+        self._port = port
+        self._override = override
+        self._started = process.machine.now()
+        self.ending = False
+        self._pages: dict[str, Callable[[Query], Awaitable[HTTPAnswer]]] = {
+            "/dial": self._dial,
+            "/echo": self._echo,
+            "/exit": self._exit,
+            "/healthz": self._healthz,
+            "/hostname": self._hostname,
+            "/hostName": self._hostname,
+            "/readyz": self._readyz,
+            "/redirect": self._redirect,
+            "/serverport": self._serverport,
+            "/shell": self._shell,
+            "/shutdown": self._shutdown,
+        }
+
+    async def answer(self, request: HTTPRequest) -> HTTPAnswer:
+        """What is not one of its pages gets the time. Raises NotModelled."""
+        if self._override:
+            _, query = split_target(request)
+            path, given = split_target(HTTPRequest("", 0, self._override))
+            return await self._page(path, {**query, **given})
+        return await self._page(*split_target(request))
+
+    async def _page(self, path: str, query: Query) -> HTTPAnswer:
+        if path in ("/clientip", "/header", "/upload"):
+            raise NotModelled(f"agnhost netexec: {path}")
+        page = self._pages.get(path)
+        if page is not None:
+            return await page(query)
+        log(self._process, "GET /")
+        now = self._process.machine.now()
+        shown = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now))
+        since = now - self._started
+        text = f"NOW: {shown}.{int(now % 1 * 1e9):09} +0000 UTC m=+{since:.9f}"
+        return HTTPAnswer(200, text)
+
+    async def _hostname(self, query: Query) -> HTTPAnswer:
+        log(self._process, "GET /hostname")
+        return HTTPAnswer(200, self._process.machine.hostname)
+
+    async def _serverport(self, query: Query) -> HTTPAnswer:
+        log(self._process, "GET /serverport")
+        return HTTPAnswer(200, str(self._port))
+
+    async def _healthz(self, query: Query) -> HTTPAnswer:
+        log(self._process, "GET /healthz")
+        return HTTPAnswer(200)
+
+    async def _readyz(self, query: Query) -> HTTPAnswer:
+        log(self._process, "GET /readyz")
+        if self.ending:
+            return HTTPAnswer(503, "shutting down\n")
+        return HTTPAnswer(200, "ok")
+
+    async def _echo(self, query: Query) -> HTTPAnswer:
+        message, code = query.get("msg", ""), query.get("code", "")
+        log(self._process, f"GET /echo?msg={message}&code={code}")
+        known = re.fullmatch(r"[1-5]\d\d", code)
+        return HTTPAnswer(int(code) if known else 200, message)
+
+    async def _dial(self, query: Query) -> HTTPAnswer:
+        """Ask another pod, as often as it is told, and say what came of it."""
+        words = {key: query.get(key, "") for key in ("host", "protocol", "port")}
+        words |= {key: query.get(key, "") for key in ("request", "tries")}
+        shown = "&".join(f"{key}={value}" for key, value in words.items())
+        log(self._process, f"GET /dial?{shown}")
+        if not words["request"]:
+            return HTTPAnswer(400, "request parameter not specified. <nil>\n")
+        if words["protocol"] not in ("", "http"):
+            raise NotModelled(f"agnhost netexec: /dial over {words['protocol']}")
+        if not words["port"].isdigit() or not (words["tries"] or "1").isdigit():
+            raise NotModelled(f"agnhost netexec: /dial?{shown}"[:100])
+        asked = HTTPRequest(words["host"], int(words["port"]), f"/{words['request']}")
+        said: dict[str, list[str]] = {"responses": [], "errors": []}
+        for _ in range(int(words["tries"] or 1)):
+            try:
+                answer = await self._process.machine.http(asked)
+            except KeyError:
+                raise NotModelled(f"agnhost netexec: /dial to {asked.host}") from None
+            if answer.status:
+                said["responses"].append(answer.text.strip())
+            else:
+                said["errors"].append(answer.text)
+        kept = {key: texts for key, texts in said.items() if texts}
+        return HTTPAnswer(200, json.dumps(kept, separators=(",", ":")))
+
+    async def _redirect(self, query: Query) -> HTTPAnswer:
+        location, code = query.get("location", ""), query.get("code", "")
+        log(self._process, f"GET /redirect?msg={location}&code={code}")
+        known = re.fullmatch(r"3\d\d", code)
+        return redirect(location, int(code) if known else 302)
+
+    async def _shell(self, query: Query) -> HTTPAnswer:
+        """A command and what it printed; its failure is no failure of the request."""
+        text = query.get("shellCommand") or query.get("cmd", "")
+        log(self._process, f"GET /shell?cmd={text}")
+        printed = bytearray()
+        child = self._process.child(
+            ("/bin/sh", "-c", text), stdout=printed.extend, stderr=printed.extend
+        )
+        code = await play(child)
+        said = {}
+        if code:
+            said["error"] = f"exit status {code}"
+        if printed:
+            said["output"] = printed.decode("utf-8", "replace")
+        return HTTPAnswer(200, json.dumps(said, separators=(",", ":")))
+
+    async def _exit(self, query: Query) -> HTTPAnswer:
+        """Its process ends, after a while."""
+        code = query.get("code", "")
+        wait = parse_duration(query.get("wait") or "0")
+        await self._process.sleep(wait)
+        self._process.exit(int(code) if code.isdigit() and int(code) < 128 else 0)
+        return HTTPAnswer(0, "EOF")
+
+    async def _shutdown(self, query: Query) -> HTTPAnswer:
+        log(self._process, "GET /shutdown")
+        self._process.exit(0)
+        return HTTPAnswer(0, "EOF")
+
+
+async def netexec(process: Process, flags: Flags) -> int:
+    """Serves until it is told to end; with `--delay-shutdown` a while longer."""
+    port, delay = flags.number("http-port"), flags.number("delay-shutdown")
+    if flags.text("tls-cert-file"):
+        raise NotModelled("agnhost netexec with TLS")
+    server = Netexec(process, port, flags.text("http-override"))
+    process.serve(port, server.answer)
+    log(process, f"Started HTTP server on port {port}")
+    await process.terminated()
+    server.ending = True
+    await process.sleep(delay)
+    return 0

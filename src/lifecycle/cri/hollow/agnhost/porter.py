@@ -1,0 +1,40 @@
+"""`agnhost porter`: a server for each variable that asks for one, which answers
+everything with the variable's value.
+
+Upstream: `test/images/agnhost/porter/porter.go`, v1.36. Left out: TLS, UDP and SCTP; it
+says so, and nobody listens there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+
+from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
+from lifecycle.cri.hollow.agnhost.flags import Flags
+from lifecycle.cri.hollow.process import Process, not_modelled_message
+
+_VARIABLE = re.compile(r"SERVE_(?:(TCP|TLS|UDP|SCTP)_)?PORT_(\d+)")
+
+
+async def _answer(value: str, json_response: bool, request: HTTPRequest) -> HTTPAnswer:
+    if not json_response:
+        return HTTPAnswer(200, value)
+    said = {"Method": request.method, "Body": value}
+    return HTTPAnswer(200, json.dumps(said, separators=(",", ":")))
+
+
+async def porter(process: Process, flags: Flags) -> int:
+    """Serves until it is ended."""
+    for name, value in process.env.items():
+        variable = _VARIABLE.fullmatch(name)
+        if variable is None:
+            continue
+        if variable[1] not in (None, "TCP"):
+            process.stderr(not_modelled_message(f"agnhost porter: {name}").encode())
+            continue
+        answer = partial(_answer, value, flags.true("json-response"))
+        process.serve(int(variable[2]), answer)
+    await process.sleep(float("inf"))
+    return 0

@@ -1,0 +1,4 @@
+"""What a node has promised its pods.
+
+Upstream: `pkg/kubelet/allocation`.
+"""

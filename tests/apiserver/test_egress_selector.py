@@ -1,0 +1,59 @@
+"""Connections to Services begin where the cluster's network is."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lifecycle.apiserver.webhook.egress_selector import EgressSelector
+
+ELSEWHERE = "127.0.0.77"
+"""An address of this machine that no connection begins at by itself."""
+
+
+def from_elsewhere(family: int, kind: int, protocol: int) -> socket.socket:
+    made = socket.socket(family, kind, protocol)
+    made.bind((ELSEWHERE, 0))
+    return made
+
+
+@contextmanager
+def listener() -> Iterator[tuple[tuple[str, int], list[str]]]:
+    """Its address, and from where it was called."""
+    callers: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            connected, (host, _) = server.accept()
+            callers.append(host)
+            connected.close()
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield server.getsockname()[:2], callers
+        thread.join(5)
+
+
+def test_a_connection_begins_on_the_machine_itself_at_first() -> None:
+    with listener() as (address, callers), EgressSelector().dial(address, 5):
+        pass
+    assert callers == ["127.0.0.1"]
+
+
+def test_it_begins_where_it_was_led_through() -> None:
+    egress = EgressSelector()
+    egress.lead_cluster_through(from_elsewhere)
+    with listener() as (address, callers), egress.dial(address, 5):
+        pass
+    assert callers == [ELSEWHERE]
+
+
+def test_the_last_problem_is_what_a_caller_hears() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = taken.getsockname()[:2]
+    with pytest.raises(ConnectionRefusedError):
+        EgressSelector().dial(address, 5)

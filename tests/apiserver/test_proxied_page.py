@@ -1,0 +1,80 @@
+"""Links of pages that come through `/proxy`."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from functools import partial
+
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.wire import Response
+from lifecycle.apiserver.endpoints.proxied_page import (
+    rewrite_html,
+    rewrite_response,
+    rewrite_url,
+)
+
+PREFIX = "/api/v1/namespaces/default/pods/p:1080/proxy"
+REWRITE = partial(rewrite_url, prefix=PREFIX, source="10.244.1.2:1080", host="127.0.0.1:6443")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("/rewriteme", f"{PREFIX}/rewriteme"),
+        ("/folder/?a=b#c", f"{PREFIX}/folder/?a=b#c"),
+        ("/", f"{PREFIX}/"),
+        ("http://10.244.1.2:1080/x", f"{PREFIX}/x"),
+        ("https://127.0.0.1:6443/x", f"https://127.0.0.1:6443{PREFIX}/x"),
+        (f"{PREFIX}/there", f"{PREFIX}/there"),
+        ("https://example.org/x", "https://example.org/x"),
+        ("beside", "beside"),
+        ("#below", "#below"),
+        ("http://[broken", "http://[broken"),
+    ],
+)
+def test_a_link_to_its_own_server_leads_through_the_proxy(url: str, expected: str) -> None:
+    assert REWRITE(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ('<a href="/rewriteme">test</a>', f'<a href="{PREFIX}/rewriteme">test</a>'),
+        ("<p>\n<IMG src=/a.png\n alt='a'/>&amp;", f'<p>\n<img src="{PREFIX}/a.png" alt="a"/>&amp;'),
+        ("<a title='/x' href='/?a&amp;b'>", f'<a title="/x" href="{PREFIX}/?a&amp;b">'),
+        ('<script>"<a href=\'/x\'>"</script><!-- <a href="/x"> -->', '<script>"<a href=\'/x\'>"</script><!-- <a href="/x"> -->'),
+        ("no page < at all", "no page < at all"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_only_start_tags_are_written_anew(page: str, expected: str) -> None:
+    assert rewrite_html(page, REWRITE) == expected
+
+
+def deflated(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+def test_a_compressed_page_stays_compressed() -> None:
+    page, rewritten = b'<a href="/x">\xff', f'<a href="{PREFIX}/x">'.encode() + b"\xff"
+
+    async def answer(body: bytes, **headers: str) -> bytes:
+        given = {key.replace("_", "-"): value for key, value in headers.items()}
+        return (await rewrite_response(Response(200, given, body=body), REWRITE)).body or b""
+
+    async def main() -> None:
+        html = "text/html; charset=utf-8"
+        assert await answer(page, Content_Type=html) == rewritten
+        packed = await answer(gzip.compress(page), Content_Type=html, Content_Encoding="gzip")
+        assert gzip.decompress(packed) == rewritten
+        packed = await answer(deflated(page), Content_Type=html, Content_Encoding="deflate")
+        assert zlib.decompress(packed, -zlib.MAX_WBITS) == rewritten
+        assert await answer(page, Content_Type=html, Content_Encoding="gzip") == page
+        assert await answer(page, Content_Type=html, Content_Encoding="br") == page
+        assert await answer(page, Content_Type="text/plain") == page
+
+    run_virtual(main())

@@ -1,0 +1,34 @@
+"""Places that no test runs are listed, line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mutants.coverage_map import CoverageMap
+from mutants.unrun import unrun
+
+SOURCE = """LIMIT = 3
+
+
+def f(n):
+    if n > LIMIT:
+        return n + 1
+    return n - 1
+"""
+
+
+def test_lines_that_no_test_runs_are_listed_by_their_places(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(SOURCE)
+    coverage = CoverageMap({str(module): {5: ["t"], 7: ["t"]}}, {"t": 0.1})
+    found = unrun({module: None}, coverage)
+    assert set(found.lines[module]) == {6}
+    assert 0 < found.share < 0.5
+    assert "return n + 1" in found.text(tmp_path)
+    assert unrun({module: frozenset({5, 7})}, coverage).lines == {}
+
+
+def test_what_has_changed_since_is_not_known_to_be_bare(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(SOURCE)
+    assert unrun({module: None}, CoverageMap({str(module): {0: ["t"]}}, {"t": 0.1})).lines == {}

@@ -1,0 +1,84 @@
+"""How the tests are shared out among workers, file by file and the longest first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+THE_HOST = (
+    "tests/cli/run/test_proxy_alone.py",
+    "tests/cni/",
+    "tests/cri/",
+    "tests/cluster/test_linux_end_to_end.py",
+    "tests/kubelet/test_with_real_runtime.py",
+    "tests/live/test_real_kubelet.py",
+    "tests/proxy/test_nftables.py",
+    "tests/proxy/test_real_iptables.py",
+    "labs/cni-and-pod-networking.ipynb",
+    "labs/cri-and-pause.ipynb",
+    "labs/inter-host-networking.ipynb",
+    "labs/kube-proxy.ipynb",
+)
+"""Tests that make links, rules and containers on this machine; some look whether anything is left behind, so they take turns."""
+
+
+HOST_LABS = tuple(f"[{Path(path).stem}]" for path in THE_HOST if path.startswith("labs/"))
+"""How tests are called that run a lab's cells in their own process."""
+
+LONG = (
+    "the host",
+    "tests/tab/",
+    "tests/notebooks/test_labs_ask.py",
+    "tests/agreements/test_every_row_can_go_red.py",
+    "tests/mutants/",
+    "tests/live/",
+    "tests/cluster/",
+    "tests/faults/",
+    "tests/book/",
+    "tests/cli/",
+    "tests/compare/",
+    "tests/claims/",
+    "tests/kubectl/test_describe_beside_real_kubectl.py",
+    "labs/",
+)
+"""What takes long is begun first, longest first: whoever is ready last keeps the others waiting. How long something takes cannot be
+seen by the number of its tests, by which they would be sorted otherwise."""
+
+BY_TEST = ("tests/notebooks/test_labs_ask.py", "tests/mutants/test_mutants.py", "tests/tab/test_rooms.py")
+"""Long files whose tests have nothing in common that is expensive to make: each may go to another worker."""
+
+BY_TABLE = "tests/agreements/test_every_row_can_go_red.py"
+"""A long file in which the tests of one table share the table of unbroken components."""
+
+
+class LongestFirst(OrderedDict[str, dict[str, bool]]):
+    """What is still to be given to a worker."""
+
+    def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
+        """The next one, whichever end is asked for."""
+        scope = min(self, key=place)
+        return scope, self.pop(scope)
+
+
+def place(scope: str) -> int:
+    """Whose turn it is: among equals, those with more tests are there first."""
+    return next((number for number, long in enumerate(LONG) if scope.startswith(long)), len(LONG))
+
+
+class ByFile(LoadFileScheduling):
+    """Workers share the tests file by file, so that a fixture is set up once; what is about the host goes to one worker."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        self.workqueue = LongestFirst()
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):
+            return "the host"
+        if nodeid.startswith(BY_TABLE):
+            return f"{BY_TABLE} {nodeid.partition('[')[2].partition('-')[0].rstrip(']')}"
+        return nodeid if nodeid.startswith(BY_TEST) else str(super()._split_scope(nodeid))
