@@ -9,6 +9,9 @@ HTML   := _build/html/index.html
 # Python to keep nothing compiled; here it is kept in __pycache__, which git ignores and `make clean` takes away.
 unexport PYTHONDONTWRITEBYTECODE
 
+# CI sets it: a test that fails is tried once more there, and named at the end. Everywhere else a test that fails has failed.
+TRIES  ?=
+
 .PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos conformance clients slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
@@ -23,15 +26,15 @@ $(READY): requirements.txt pyproject.toml
 
 book: $(READY) ## run every chapter, build the HTML, check it
 	$(BIN)/python book/build.py
-	$(BIN)/pytest tests/book/test_site.py tests/book/test_live_cells.py tests/book/test_playground_page.py
+	$(BIN)/pytest $(TRIES) tests/book/test_site.py tests/book/test_live_cells.py tests/book/test_playground_page.py
 	@echo "the book: file://$(CURDIR)/$(HTML)"
 
 test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py  # the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`
-	$(BIN)/pytest -n0 -m alone tests/live
+	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py  # the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`
+	$(BIN)/pytest $(TRIES) -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -75,7 +78,7 @@ conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of 
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
 
 clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, lightkube, kubernetes_asyncio, client-node
-	$(BIN)/pytest -n0 tests/clients
+	$(BIN)/pytest $(TRIES) -n0 tests/clients
 
 slides: $(READY) ## the teacher's slides again, from the built site (`make book` makes them too)
 	PYTHONPATH=book/_ext $(BIN)/python -m slides
