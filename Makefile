@@ -12,7 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # CI sets it: a test that fails is tried once more there, and named at the end. Everywhere else a test that fails has failed.
 TRIES  ?=
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos conformance clients slides pdf epub linkcheck ja catalogues behind clean
+IN_A_TAB := tests/tab/test_rooms.py tests/tab/test_pages.py
+
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos conformance tab clients slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -33,7 +35,7 @@ test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py  # the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`
+	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 4 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py $(IN_A_TAB:%=--ignore %)  # the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
 	$(BIN)/pytest $(TRIES) -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks
@@ -76,6 +78,9 @@ chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds;
 
 conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
+
+tab: $(READY) ## the rooms' tests, and every cell of every page, run by Python in WebAssembly
+	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 2 --dist loadgroup $(IN_A_TAB)
 
 clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, lightkube, kubernetes_asyncio, client-node
 	$(BIN)/pytest $(TRIES) -n0 tests/clients
