@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 
 from lifecycle import agreements
+from lifecycle.agreements.forgetting import forget_scenes
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.freedoms import why
 from tests.agreements.sabotages import JUDGED
@@ -26,20 +27,11 @@ def unbroken(name: str) -> AgreementTable:
     return BY_NAME[name].table()
 
 
-def _forget() -> None:
-    """Agreements play their scenes once and remember them."""
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith(agreements.__name__):
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear") and value.__module__ == module_name:
-                    value.cache_clear()
-
-
 @pytest.fixture(autouse=True)
 def _fresh_scenes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(logging.Logger, "handle", lambda *_: None)  # what is broken may complain
     yield
-    _forget()
+    forget_scenes()
 
 
 def _unexplained(judged: Judged) -> list[str]:
@@ -56,7 +48,7 @@ def test_a_wrong_rule_turns_exactly_its_rows_red(
     judged: Judged, sabotage: Sabotage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = [said(row) for row in unbroken(judged.name).computed if sabotage.covers(row)]
-    _forget()
+    forget_scenes()
     sabotage.apply(monkeypatch)
     assert Counter(_unexplained(judged)) == Counter(expected) != Counter()
     assert len(expected) == 1 or sabotage.because
@@ -75,7 +67,7 @@ def test_each_spoilt_answer_turns_its_own_row_red(
     assert keys
     for spoilt in selections(len(keys)):
         with monkeypatch.context() as patch:
-            _forget()
+            forget_scenes()
             answers.install(patch, spoilt.__contains__)
             table = judged.table()
         mine = answers.of(table)

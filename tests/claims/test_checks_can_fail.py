@@ -6,28 +6,19 @@ nothing: it would fall over as well if the claim were true, so that is a failure
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from lifecycle.agreements import claim_checks
+from lifecycle.agreements.forgetting import forget_scenes
 from lifecycle.compare import claims
 from tests.claims.broken import BREAKAGES
 from tests.claims.broken.breakage import Breakage
 from tests.conftest import ROOT
 
 LEDGER = {claim.id: claim for claim in claims.load_claims(ROOT / "book" / "claims.yaml")}
-
-
-def forget_scenes() -> None:
-    """Checks play their scenes once and remember them."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("lifecycle.agreements"):
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear") and value.__module__ == name:  # theirs, not what they import
-                    value.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from lifecycle.agreements import claim_checks
+from lifecycle.agreements.forgetting import forget_scenes
 from lifecycle.compare import claims
 from tests.claims.tampered import TAMPERS
 from tests.claims.tampered.tamper import Tamper
-from tests.claims.test_checks_can_fail import LEDGER, forget_scenes
+from tests.claims.test_checks_can_fail import LEDGER
 from tests.conftest import RECORDINGS
 
 

@@ -1,0 +1,20 @@
+"""Agreements play a scene once in a process and remember it. Whoever has changed a
+component since, and wants to know what the tables say now, has it forgotten.
+"""
+
+from __future__ import annotations
+
+import sys
+
+PACKAGE = __name__.rpartition(".")[0]
+
+
+def forget_scenes() -> None:
+    """Of the agreements and claims checks that are loaded, every remembered scene."""
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(f"{PACKAGE}."):
+            continue
+        for value in vars(module).values():
+            own = getattr(value, "__module__", "") == name  # not what it has imported
+            if own and hasattr(value, "cache_clear"):
+                value.cache_clear()
