@@ -10,12 +10,12 @@ Upstream: `apiserver/pkg/server/options/etcd.go` (`--etcd-prefix`),
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lifecycle.etcd.keys import ROOT
-from lifecycle.etcd.store import Bell, Event, KeyValue, RangeResult, Store, Watch
+from lifecycle.etcd.store import KeyValue, RangeResult, Store, Watch
+from lifecycle.etcd.transformed_watch import TransformedWatch
 
 
 class PrefixedStore:
@@ -76,44 +76,4 @@ class PrefixedStore:
         inner = self._inner.watch(
             self._there(start), self._end(end), revision=revision, progress=progress
         )
-        return _PrefixedWatch(inner, self)
-
-    def back(self, events: Sequence[Event]) -> list[Event]:
-        """Events under the names that the reader knows."""
-        return [
-            replace(
-                event,
-                kv=self._back(event.kv),
-                prev=self._back(event.prev) if event.prev is not None else None,
-            )
-            for event in events
-        ]
-
-
-class _PrefixedWatch:
-    def __init__(self, inner: Watch, store: PrefixedStore) -> None:
-        self._inner, self._store = inner, store
-
-    @property
-    def bells(self) -> Sequence[Bell]:
-        """See `Watch`."""
-        return self._inner.bells
-
-    @bells.setter
-    def bells(self, bells: Sequence[Bell]) -> None:
-        self._inner.bells = bells
-
-    async def __aiter__(self) -> AsyncIterator[list[Event]]:
-        async for events in self._inner:
-            yield self._store.back(events)
-
-    def take(self) -> list[Event]:
-        """See `Watch`."""
-        return self._store.back(self._inner.take())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    async def close(self) -> None:
-        """See `Watch`."""
-        await self._inner.close()
+        return TransformedWatch(inner, self._back)

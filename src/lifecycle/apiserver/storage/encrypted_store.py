@@ -16,14 +16,14 @@ Upstream: `apiserver/pkg/storage/etcd3/store.go` (`transformer`,
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lifecycle.apiserver.storage.encryption_config.transformers import Transformers
 from lifecycle.apiserver.storage.value.transformer import TransformError
 from lifecycle.etcd.keys import resource_of
-from lifecycle.etcd.store import Bell, Event, KeyValue, RangeResult, Store, Watch
+from lifecycle.etcd.store import KeyValue, RangeResult, Store, Watch
+from lifecycle.etcd.transformed_watch import TransformedWatch
 
 
 class EncryptedStore:
@@ -77,41 +77,4 @@ class EncryptedStore:
     ) -> Watch:
         """See `Store`."""
         inner = self._inner.watch(start, end, revision=revision, progress=progress)
-        return _EncryptedWatch(inner, self)
-
-
-class _EncryptedWatch:
-    def __init__(self, inner: Watch, store: EncryptedStore) -> None:
-        self._inner, self._store = inner, store
-
-    @property
-    def bells(self) -> Sequence[Bell]:
-        """See `Watch`."""
-        return self._inner.bells
-
-    @bells.setter
-    def bells(self, bells: Sequence[Bell]) -> None:
-        self._inner.bells = bells
-
-    async def __aiter__(self) -> AsyncIterator[list[Event]]:
-        async for events in self._inner:
-            yield self._readable(events)
-
-    def take(self) -> list[Event]:
-        """See `Watch`."""
-        return self._readable(self._inner.take())
-
-    def _readable(self, events: Sequence[Event]) -> list[Event]:
-        readable = self._store.readable
-        return [
-            replace(
-                event,
-                kv=readable(event.kv),
-                prev=readable(event.prev) if event.prev is not None else None,
-            )
-            for event in events
-        ]
-
-    async def close(self) -> None:
-        """See `Watch`."""
-        await self._inner.close()
+        return TransformedWatch(inner, self.readable)
