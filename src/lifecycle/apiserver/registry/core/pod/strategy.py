@@ -72,7 +72,25 @@ def decode(obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]
     decoded, strict = decode_any(obj, api_version, kind)
     if not (decoded.get("metadata") or {}).get("uid"):
         empties.kept(decoded, strict, "spec.overhead")
+    if isinstance(strict, empties.Strict) and strict.empties:
+        strict.empties = [*strict.empties, *_requests_of_nothing(decoded, strict)]
     return decoded, strict
+
+
+def _requests_of_nothing(pod: Object, strict: empties.Strict) -> list[empties.Empty]:
+    """Requests default to the limits, and so to none where the limits are none."""
+    spec = pod.get("spec") or {}
+    resources = [
+        container["resources"]
+        for group in ("containers", "initContainers")
+        for container in spec.get(group) or ()
+        if container.get("resources") is not None
+    ]
+    return [
+        (each, "requests", {})
+        for each in resources
+        if any(holder is each and key == "limits" for holder, key, _ in strict.empties)
+    ]
 
 
 def prepare_for_update(new: Object, old: Object) -> None:

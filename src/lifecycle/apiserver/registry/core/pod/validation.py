@@ -216,10 +216,11 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
         if before.get(key) is not None:
             munged[key] = before[key]
     for group in ("containers", "initContainers"):
-        if spec.get(group):
+        containers = munged.pop(group, None)
+        if containers:
             munged[group] = [
                 {**c, "image": o.get("image", "")}
-                for c, o in zip(spec[group], before[group])
+                for c, o in zip(containers, before[group])
             ]
     if (before.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get(
         "terminationGracePeriodSeconds"
