@@ -22,12 +22,12 @@ from lifecycle.api import fast_json
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest.webhook_clients import REVIEW_VERSIONS
 from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.apiserver.webhook.client_config import HookClient
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 GROUP = "apiextensions.k8s.io"
-REVIEW_VERSIONS = ("v1", "v1beta1")
 TIMEOUT = 30.0
 
 

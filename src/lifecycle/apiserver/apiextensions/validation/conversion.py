@@ -9,13 +9,14 @@ from __future__ import annotations
 from lifecycle.api.field_errors import (
     FieldError,
     forbidden,
-    invalid,
     required,
 )
-from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
-from lifecycle.apiserver.registry.rest.webhook_clients import validate_webhook_client
+from lifecycle.apiserver.registry.rest.webhook_clients import (
+    validate_review_versions,
+    validate_webhook_client,
+)
 
 
 def validate_conversion(conversion: Object | None) -> list[FieldError]:
@@ -62,15 +63,6 @@ def validate_conversion(conversion: Object | None) -> list[FieldError]:
     if not versions:
         errors.append(required(f"{here}.conversionReviewVersions"))
         return errors
-    for index, version in enumerate(versions):
-        place = f"{here}.conversionReviewVersions[{index}]"
-        if version in versions[:index]:
-            errors.append(invalid(place, version, "duplicate version"))
-        else:
-            errors += [
-                invalid(place, version, why) for why in content.dns1035_label(version)
-            ]
-    if not set(versions) & {"v1", "v1beta1"}:
-        why = "must include at least one of v1, v1beta1"
-        errors.append(invalid(f"{here}.conversionReviewVersions", versions, why))
-    return errors
+    return errors + validate_review_versions(
+        versions, f"{here}.conversionReviewVersions"
+    )

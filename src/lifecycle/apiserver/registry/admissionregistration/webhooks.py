@@ -38,11 +38,9 @@ from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.webhook_clients import (
     set_service_reference_defaults,
+    validate_review_versions,
     validate_webhook_client,
 )
-
-REVIEW_VERSIONS = ("v1", "v1beta1")
-
 
 # --- defaults -------------------------------------------------------------------------
 
@@ -154,19 +152,7 @@ def _validate_fully_qualified_name(name: str, path: str) -> list[FieldError]:
 def _validate_review_versions(versions: list[str], path: str) -> list[FieldError]:
     if not versions:
         return [required(path, "must specify one of v1, v1beta1")]
-    errors: list[FieldError] = []
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
-        errors += [
-            invalid(f"{path}[{index}]", version, why)
-            for why in content.dns1035_label(version)
-        ]
-    if not set(versions) & set(REVIEW_VERSIONS):
-        errors.append(
-            invalid(path, versions, "must include at least one of v1, v1beta1")
-        )
-    return errors
+    return validate_review_versions(versions, path)
 
 
 # --- table ----------------------------------------------------------------------------

@@ -1,10 +1,13 @@
-"""How a webhook is reached: a URL, or a service in the cluster.
+"""How a webhook is reached, a URL or a service in the cluster, and in which versions it
+is asked.
 
 Admission webhooks and the conversion of custom resources have this in common.
 
 Upstream: `SetDefaults_ServiceReference` of several `v1/defaults.go`,
 `apiserver/pkg/util/webhook/validation.go` (`ValidateWebhookURL`,
-`ValidateWebhookService`), v1.36. Left out: what is wrong with a bundle of certificates.
+`ValidateWebhookService`), `validateAdmissionReviewVersions`,
+`validateConversionReviewVersions`, v1.36. Left out: what is wrong with a bundle of
+certificates.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.defaults import set_default
+
+REVIEW_VERSIONS = ("v1", "v1beta1")
+"""Of reviews, the preferred one first."""
 
 
 def set_service_reference_defaults(config: Object | None) -> None:
@@ -35,6 +41,23 @@ def validate_webhook_client(config: Object, path: str) -> list[FieldError]:
         return _url(url, f"{path}.url")
     assert service is not None
     return _service(service, f"{path}.service")
+
+
+def validate_review_versions(versions: list[str], path: str) -> list[FieldError]:
+    """The versions of a review that a webhook reads, one at least of which we write."""
+    errors: list[FieldError] = []
+    for index, version in enumerate(versions):
+        place = f"{path}[{index}]"
+        if version in versions[:index]:
+            errors.append(invalid(place, version, "duplicate version"))
+        else:
+            errors += [
+                invalid(place, version, why) for why in content.dns1035_label(version)
+            ]
+    if not set(versions) & set(REVIEW_VERSIONS):
+        why = f"must include at least one of {', '.join(REVIEW_VERSIONS)}"
+        errors.append(invalid(path, versions, why))
+    return errors
 
 
 def _service(service: Object, path: str) -> list[FieldError]:
