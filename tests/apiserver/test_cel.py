@@ -157,8 +157,31 @@ def test_an_error_in_a_literal_is_shown_where_it_was_written() -> None:
 
 def test_texts_that_look_like_literals_are_left_alone() -> None:
     assert LITERALS.compile("'Object{a: b}' + \"JSONPatch{x: 1}\"").evaluate({}) == "Object{a: b}JSONPatch{x: 1}"
-    with pytest.raises(CompileError, match="undefined field 'nope'"):
-        LITERALS.compile("[JSONPatch{nope: 1}]")
+
+
+@pytest.mark.parametrize(
+    ("expression", "complaint"),
+    [
+        ("[JSONPatch{nope: 1}]", "1:16: expected type of field 'nope' is '' but provided type is 'int'"),
+        ("[JSONPatch{op: 1}]", "1:14: expected type of field 'op' is 'string' but provided type is 'int'"),
+        ("[JSONPatch{\n op : Object{}}]", "2:5: expected type of field 'op' is 'string' but provided type is 'Object'"),
+        ("[JSONPatch{op: {}}]", "1:14: expected type of field 'op' is 'string' but provided type is 'map(_var0, _var1)'"),
+        ("[JSONPatch{path: cidr('10.0.0.0/8')}]", "1:16: expected type of field 'path' is 'string' but provided type is 'net.CIDR'"),
+        ("[JSONPatch{'op': 'add'}]", "1:12: Syntax error: mismatched input ''op'' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"),
+        ("[JSONPatch{op: 'a' path: 'b'}]", "1:20: Syntax error: mismatched input 'path' expecting {'}', ','}"),
+    ],
+)  # fmt: skip
+def test_fields_of_a_json_patch_have_types(expression: str, complaint: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        LITERALS.compile(expression)
+    assert str(caught.value).startswith(f"compilation failed: ERROR: <input>:{complaint}\n | ")
+
+
+def test_what_fits_a_field_of_a_json_patch_passes() -> None:
+    whole = "[JSONPatch{op: object.op, path: 'a' + 'b', value: {'a': [1]}, from: {'x': 'y'}.x}]"
+    assert LITERALS.compile(whole, ["list(JSONPatch)"]).evaluate({"object": {"op": "add"}}) == [
+        {"\x00type": "JSONPatch", "op": "add", "path": "ab", "value": {"a": [1]}, "from": "y"}
+    ]
 
 
 AMOUNTS = st.tuples(st.integers(-(10**6), 10**6), st.sampled_from(["", "m", "k", "Mi"])).map(

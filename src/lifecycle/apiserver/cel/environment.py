@@ -28,6 +28,13 @@ from lifecycle.apiserver.cel import (
     object_literals,
     strings,
 )
+from lifecycle.apiserver.cel.complaints import (
+    IN_THE_WAY,
+    as_written,
+    compiler_message,
+    error_at,
+    runtime_message,
+)
 from lifecycle.apiserver.cel.cost import CostError, charge_value
 from lifecycle.apiserver.cel.library import cel, extensions, library_type
 from lifecycle.apiserver.cel.types import PACKAGE, types
@@ -77,7 +84,7 @@ class Environment:
     def _env(self) -> Any:
         functions = _functions()
         if self._literals:
-            functions = [*functions, *_escape()]
+            functions = [*functions, *_of_patches()]
         return cel().NewEnv(
             self._pool,
             variables={
@@ -103,22 +110,23 @@ class Environment:
         if self._literals:
             try:
                 written, places = object_literals.rewritten(expression)
-            except ValueError as error:
-                raise CompileError(
-                    f"compilation failed: ERROR: <input>:1:1: {error}"
-                ) from None
+            except object_literals.QuotedField as error:
+                text = error_at(error.place, str(error), expression)
+                raise CompileError(f"compilation failed: {text}") from None
         try:
             compiled = self._env.compile(written)
         except MissingExtraError as error:
             raise CompileError(str(error)) from None
         except RuntimeError as error:
-            text = _compiler_message(str(error))
+            complaint = str(error)
+            if self._literals and IN_THE_WAY.search(complaint):
+                written, places = object_literals.rewritten(expression, checks=False)
+                complaint = self._complaint(written) or complaint
+            text = compiler_message(complaint)
             if not written:  # cel-go says column 0 of a text without columns
                 text = text.replace("<input>:1:1:", "<input>:1:0:", 1)
             if written != expression:
-                text = _ERROR.sub(
-                    lambda match: _as_written(match, written, places, expression), text
-                )
+                text = as_written(text, written, places, expression)
             raise CompileError(f"compilation failed: {text}") from None
         program = Program(expression, compiled, self.variables)
         names = {program.type_name}
@@ -132,6 +140,13 @@ class Environment:
             raise CompileError(f"must evaluate to {expected_types} but got {name}")
         return program
 
+    def _complaint(self, written: str) -> str:
+        try:
+            self._env.compile(written)
+        except RuntimeError as error:
+            return str(error)
+        return ""
+
 
 def _literal_names(type_name: str, expression: str) -> set[str]:
     """What a type may be called: every literal is one and the same map to the library
@@ -142,14 +157,23 @@ def _literal_names(type_name: str, expression: str) -> set[str]:
 
 
 @cache
-def _escape() -> list[Any]:
+def _of_patches() -> list[Any]:
     from lifecycle.apiserver.cel.declare import T, function
 
     def escaped(key: str) -> str:
         return key.replace("~", "~0").replace("/", "~1")
 
     return [
-        function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False)
+        function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False),
+        function(
+            object_literals.TEXT_FIELD, str, (T.STRING, (T.STRING,)), member=False
+        ),
+        function(
+            object_literals.NO_FIELD,
+            lambda value: value,
+            (T.DYN, (types().type("DRADevice"),)),  # no policy has a device
+            member=False,
+        ),
     ]
 
 
@@ -181,14 +205,14 @@ class Program:
                 data={name: values[name] for name in self._variables if name in values}
             )
             if str(result.type()) == "ERROR":
-                raise EvaluationError(_runtime_message(str(result.value())))
+                raise EvaluationError(runtime_message(str(result.value())))
             value = result.plain_value()
             charge_value(value)
             return value
         except CostError as error:
             raise EvaluationError(str(error)) from None
         except (RuntimeError, TypeError) as error:
-            raise EvaluationError(_runtime_message(str(error))) from None
+            raise EvaluationError(runtime_message(str(error))) from None
 
 
 def type_name(kind: Any) -> str:
@@ -198,83 +222,3 @@ def type_name(kind: Any) -> str:
     match[0].lower()), text).replace(
         "<", "("
     ).replace(">", ")")  # fmt: skip
-
-
-_STATUS = re.compile(r"^(?!ERROR: )[A-Z_]+: |\s*\[[A-Z_]+\]$")
-_UNDECLARED = re.compile(
-    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' (\(in container"
-    r" '.*?'\))\n( \| .*)\n \| (\.*)\^"
-)
-_UNDEFINED = re.compile(
-    r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'"
-)
-_WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
-
-_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)\n \| .*\n \| \.*\^")
-
-
-def _as_written(
-    match: re.Match[str], written: str, places: list[int], expression: str
-) -> str:
-    """An error about a rewritten expression, at the place in the one that was
-    written.
-    """
-    starts = [0, *(index + 1 for index, char in enumerate(written) if char == "\n")]
-    offset = places[min(starts[int(match[1]) - 1] + int(match[2]) - 1, len(places) - 1)]
-    before, line = expression[:offset], expression[:offset].count("\n") + 1
-    column = offset - (before.rfind("\n") + 1)
-    return (
-        f"ERROR: <input>:{line}:{column + 1}: {match[3]}\n |"
-        f" {expression.splitlines()[line - 1]}\n | {'.' * column}^"
-    )
-
-
-def _compiler_message(text: str) -> str:
-    """The compiler's complaint, with the places and words of cel-go's."""
-    text = _STATUS.sub("", text).strip("\n")
-
-    def moved(match: re.Match[str]) -> str:
-        line, column, name, container, source, dots = match.groups()
-        root, _, _ = name.partition(".")
-        if root == name:
-            return match[0]
-        if root == "variables":
-            return (
-                f"ERROR: <input>:{line}:{column}: undefined field"
-                f" '{name.partition('.')[2]}'\n{source}\n | {dots}^"
-            )
-        start = max(0, source[3:].find(name, max(0, int(column) - len(name) - 1)))
-        return (
-            f"ERROR: <input>:{line}:{start + 1}: undeclared reference to '{root}'"
-            f" {container}\n{source}\n | {'.' * start}^"
-        )
-
-    text = _WELL_KNOWN.sub(lambda match: match[1].lower(), text)
-    return _UNDEFINED.sub(r"undefined field '\1'", _UNDECLARED.sub(moved, text))
-
-
-_RUNTIME = (
-    (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
-    (re.compile(r"Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
-    (
-        re.compile(
-            r"No matching overloads found.*|Applying SELECT to non-message type",
-            re.DOTALL,
-        ),
-        "no such overload",
-    ),
-    (re.compile(r"(?:divide|modulus) by zero$"), "division by zero"),
-    (
-        re.compile(r"No value with name \"?(.*?)\"? found in Activation.*"),
-        r"no such attribute(s): \1",
-    ),
-)
-
-
-def _runtime_message(text: str) -> str:
-    text = _STATUS.sub("", text)
-    for pattern, words in _RUNTIME:
-        match = pattern.search(text)
-        if match:
-            return match.expand(words)
-    return text

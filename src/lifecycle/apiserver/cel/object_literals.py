@@ -3,7 +3,8 @@
 To CEL these are types that nobody declared. Here each literal is rewritten as a map
 before the library sees it; the map keeps the name of its type under a key that no
 object has, so that afterwards `Object.spec{replicas: 3}` can be told from a map, and a
-literal of `Object.metadata` is found out where it stands in `spec`.
+literal of `Object.metadata` is found out where it stands in `spec`. Fields of JSONPatch
+have types: their values pass through a function that takes no others.
 
 Upstream: `apiserver/pkg/cel/mutation/{typeresolver,jsonpatch}.go`,
 `mutation/dynamic/objects.go` (`CheckTypeNamesMatchFieldPathNames`), v1.36.
@@ -20,18 +21,38 @@ _TOKEN = re.compile(
     r"""|(?P<comment>//[^\n]*)|(?P<name>[A-Za-z_][A-Za-z_0-9]*(?:\s*\.\s*[A-Za-z_][A-Za-z_0-9]*)*)|(?P<space>\s+)|(?P<sign>.)""",
     re.DOTALL | re.VERBOSE,
 )
-JSON_PATCH_FIELDS = ("op", "path", "from", "value")
+TEXT_FIELD, NO_FIELD = "__jsonpatch_text", "__jsonpatch_none"
+"""The functions: of strings, and of nothing that anybody could write."""
+
+_JSON_PATCH = {"op": TEXT_FIELD, "path": TEXT_FIELD, "from": TEXT_FIELD, "value": ""}
+"""What a field's value passes through."""
+_REFUSED = re.compile(
+    rf"found no matching overload for '({TEXT_FIELD}|{NO_FIELD})' applied to '\((.*)\)'"
+)
+_LITERAL = re.compile(r"\s*((?:Object(?:\s*\.\s*\w+)*|JSONPatch))\s*\{")
+
+
+class QuotedField(ValueError):
+    """A text where a literal's field should be named: its words, and its place."""
+
+    def __init__(self, text: str, place: int) -> None:
+        super().__init__(
+            f"Syntax error: mismatched input '{text}' expecting"
+            " {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+        )
+        self.place = place
 
 
 class TypeMismatch(ValueError):
     """A literal of one type stands where the path wants another."""
 
 
-def rewritten(expression: str) -> tuple[str, list[int]]:
+def rewritten(expression: str, *, checks: bool = True) -> tuple[str, list[int]]:
     """The expression with every `Object…{}` and `JSONPatch{}` as a map, and for each
-    character its place in the original.
+    character its place in the original. With `checks`, fields' values are only what
+    their types allow; a check's place is the colon.
 
-    Raises ValueError for a field that JSONPatch does not have.
+    Raises QuotedField.
     """
     tokens = [
         (match.lastgroup or "", match[0]) for match in _TOKEN.finditer(expression)
@@ -40,7 +61,8 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
     braces: list[
         str
     ] = []  # the type of each open brace; empty for a map, "(" or "[" for those
-    literal, place = "", 0
+    literal, check, place = "", "", 0
+    checked: list[int] = []  # how many braces were open where a check was begun
     for position, (kind, text) in enumerate(tokens):
         here, place = place, place + len(text)
         replacement = text
@@ -56,11 +78,23 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
                 and following == ":"
                 and _begins_field(tokens, position)
             ):
-                if inside == "JSONPatch" and name not in JSON_PATCH_FIELDS:
-                    raise ValueError(f"undefined field '{name}'")
+                optional = _optional(tokens, position)
+                if checks and inside == "JSONPatch" and not optional:
+                    check = _JSON_PATCH.get(name, NO_FIELD)
                 replacement = f"'{name}'"
+        elif kind == "text" and braces and _names_a_type(braces[-1]):
+            if _begins_field(tokens, position) and _following(tokens, position) == ":":
+                raise QuotedField(text, here)
         elif kind == "space" and literal:
             continue
+        elif text == ":" and check:
+            checked.append(len(braces))
+            replacement, check = f":{check}(", ""
+        elif text in (",", "}") and checked and checked[-1] == len(braces):
+            checked.pop()
+            replacement = f"){text}"
+            if text == "}":
+                braces.pop()
         elif text in ("{", "(", "["):
             braces.append(literal if text == "{" else text)
             if literal:
@@ -120,6 +154,32 @@ def _begins_field(tokens: list[tuple[str, str]], position: int) -> bool:
     if before and before[-1] == "?":
         before.pop()
     return bool(before) and before[-1] in ("{", ",")
+
+
+def _optional(tokens: list[tuple[str, str]], position: int) -> bool:
+    before = [text for kind, text in tokens[:position] if kind != "space"]
+    return bool(before) and before[-1] == "?"
+
+
+def wrong_field(message: str, expression: str, colon: int) -> str:
+    """What is said of a field's type: a check's complaint about the value behind a
+    colon in the expression; any other message as it is.
+    """
+    refused = _REFUSED.match(message)
+    if refused is None:
+        return message
+    field = re.search(r"(\w+)\s*$", expression[:colon])
+    assert field is not None
+    given = refused[2]
+    literal = _LITERAL.match(expression, colon + 1)
+    if literal is not None and given == "map(string, dyn)":
+        given = re.sub(r"\s", "", literal[1])
+    given = re.sub(r"^null_type$", "null", given)
+    wanted = "string" if refused[1] == TEXT_FIELD else ""
+    return (
+        f"expected type of field '{field[1]}' is '{wanted}' but provided type is"
+        f" '{given}'"
+    )
 
 
 def type_of(value: Any) -> str:
