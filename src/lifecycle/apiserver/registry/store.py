@@ -307,7 +307,7 @@ class ResourceStore:
                 self._check_uid(uid, "", key, scope)
                 new = await change(None)
                 check_identity(new, scope)
-                new["metadata"].pop("resourceVersion", None)
+                check_revision(new["metadata"].pop("resourceVersion", None) or "0")
                 return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
             scope.size = max(scope.size, stored.size)

@@ -74,14 +74,17 @@ def _validate_validations(
         why = f"must not have more than {MAX_ANNOTATIONS} auditAnnotations"
         errors.append(invalid("spec.auditAnnotations", list(annotations), why))
     keys: set[str] = set()
+    name = (policy.get("metadata") or {}).get("name")
     for index, item in enumerate(annotations):
         path, key = f"spec.auditAnnotations[{index}]", item.get("key") or ""
-        name = (policy.get("metadata") or {}).get("name") or ""
-        qualified_key = f"{name}/{key}"
-        errors += [
-            invalid(f"{path}.key", qualified_key, why)
-            for why in content.qualified_name(qualified_key)
-        ]
+        if name:
+            errors += [
+                invalid(f"{path}.key", f"{name}/{key}", why)
+                for why in content.qualified_name(f"{name}/{key}")
+            ]
+        else:
+            why = "requires metadata.name be non-empty"
+            errors.append(invalid(f"{path}.key", key, why))
         expression = (item.get("valueExpression") or "").strip()
         if not expression:
             errors.append(
