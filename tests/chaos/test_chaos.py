@@ -51,6 +51,15 @@ FOUND: dict[str, tuple[list[Action], list[Fault]]] = {
         ],
         [Fault(0.0, "lose", SCHEDULER, 20.0, 1.0)],
     ),
+    "a node from which a taint is taken runs what is placed there at once": (
+        [
+            Action(0.0, "taint", "lifecycle-worker", (("effect", "NoExecute"),)),
+            *(Action(0.0, "cordon", node) for node in ("lifecycle-worker2", "lifecycle-worker3")),
+            deployment(),
+            Action(30.0, "scale", "web", (("replicas", 4),)),
+        ],
+        [Fault(1.0, "repeat", CONTROLLERS, 1.0, 0.2)],
+    ),
     "a scheduler that dies takes its watches with it": ([deployment()], [Fault(1.0, "kill", SCHEDULER, 1.0)] * 3),
 }
 

@@ -233,6 +233,39 @@ def test_what_does_not_fit_is_refused() -> None:
     run_virtual(main())
 
 
+NO_EXECUTE = [{"key": "example.com/out", "effect": "NoExecute"}]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fields", "refusal"),
+    [
+        ({"spec": {"taints": NO_EXECUTE}}, {"spec": {"taints": []}}, {}, None),
+        ({"spec": {"taints": NO_EXECUTE}}, {}, {}, "TaintToleration"),
+        (
+            {"metadata": {"labels": {"disk": "hdd"}}},
+            {"metadata": {"labels": {"disk": "ssd"}}},
+            {"nodeSelector": {"disk": "ssd"}},
+            None,
+        ),
+        ({"metadata": {"labels": {"disk": "hdd"}}}, {}, {"nodeSelector": {"disk": "ssd"}}, "NodeAffinity"),
+    ],
+)
+def test_a_pod_is_refused_for_what_its_node_says_now_and_not_for_what_it_said(
+    before: Object, now: Object, fields: Object, refusal: str | None
+) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await cluster.admin.patch(resource("nodes"), "lifecycle-worker", "", before)
+            await asyncio.sleep(60)  # the kubelet has seen it
+            await cluster.admin.patch(resource("nodes"), "lifecycle-worker", "", now)
+            await cluster.create_pod(nginx("p", nodeName="lifecycle-worker", **fields))
+            await asyncio.sleep(1)
+            status = (await cluster.pod("p"))["status"]
+            assert (status["phase"], status.get("reason")) == ("Failed" if refusal else "Running", refusal)
+
+    run_virtual(main())
+
+
 def test_a_readiness_gate_is_waited_for() -> None:
     async def main() -> None:
         async with small_cluster(nodes=ONE_NODE) as cluster:

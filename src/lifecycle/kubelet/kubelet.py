@@ -62,6 +62,13 @@ log = logging.getLogger(__name__)
 
 USER_AGENT = user_agent("kubelet")
 
+MAY_BE_STALE = ("NodeAffinity", "TaintToleration")
+"""Refusals for what a Node no longer says, perhaps. Upstream reads the Node anew for
+its labels (`predicateAdmitHandler.generalFilter`); taints its informer brings within a
+moment. Ours has no informer of its Node: as of its last look, pods would be refused and
+made again without end.
+"""
+
 Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -184,7 +191,7 @@ class Kubelet:
                 "metadata"
             ].get("deletionTimestamp")
             result = PodAdmitResult(True) if done else self._can_admit_pod(pod)
-            if result.reason == "NodeAffinity":
+            if result.reason in MAY_BE_STALE:
                 self.tasks.start(self._admit_with_fresh_node(pod))
             else:
                 self._dispatch(pod, result)
@@ -258,7 +265,7 @@ class Kubelet:
         return self.allocations.add_pod(pod)
 
     async def _admit_with_fresh_node(self, pod: Object) -> None:
-        """Labels are in the way: once more, with the node as it is now."""
+        """Labels or taints are in the way: once more, with the node as it is now."""
         try:
             await self.registration.refresh()
         except REQUEST_ERRORS as error:
