@@ -14,10 +14,13 @@ def of_jobs(history: History) -> dict[str, Any]:
     """For each Job that is there at the end: how many of its pods ever succeeded, whether or not they are still there, and how many
     failed although nobody had asked them to end.
 
-    More pods than completions may succeed, as many as were made without the controller being told (`History.doubtful`).
+    More pods than completions may succeed, as many as were made without the controller being told (`History.doubtful`). One that
+    was asked to end and succeeds all the same counts, or it does not: the controller may have called it failed when it was asked
+    (upstream: `job/job_controller.go`, `isPodFailed`, v1.36).
     """
     jobs: dict[str, Change] = {}
-    succeeded: dict[str, set[str]] = defaultdict(set)
+    succeeded: dict[str, dict[str, bool]] = defaultdict(dict)
+    """By Job and pod: whether it was asked to end."""
     failed: dict[str, set[str]] = defaultdict(set)
     for change in history.changes:
         if change.row == "jobs.batch":
@@ -27,7 +30,7 @@ def of_jobs(history: History) -> dict[str, Any]:
             continue
         uid, phase = change.obj["metadata"]["uid"], change.obj["status"].get("phase")
         if phase == "Succeeded":
-            succeeded[owner["uid"]].add(uid)
+            succeeded[owner["uid"]].setdefault(uid, was_asked_to_end(change.obj))
         ends = phase == "Failed" and (change.before or {}).get("status", {}).get("phase") != "Failed"
         if ends and not was_asked_to_end(change.obj):
             failed[owner["uid"]].add(uid)
@@ -36,8 +39,9 @@ def of_jobs(history: History) -> dict[str, Any]:
         if change.kind == "DELETED":
             continue
         uid = change.obj["metadata"]["uid"]
-        count, wanted = len(succeeded[uid]), change.obj["spec"]["completions"]
-        if wanted <= count <= wanted + history.doubtful.get(uid, 0):
+        wanted, asked = change.obj["spec"]["completions"], sum(succeeded[uid].values())
+        count = len(succeeded[uid])
+        if count - asked <= wanted + history.doubtful.get(uid, 0) and count >= wanted:
             count = wanted
         state[f"pods of {key}"] = {"succeeded": count, "failed": len(failed[uid])}
     return state

@@ -113,6 +113,17 @@ def test_more_may_succeed_than_asked_for_if_a_pod_was_made_that_nobody_knew_of(
 
 
 @pytest.mark.parametrize(("asked", "is_told"), [(False, True), (True, False)])
+def test_what_was_asked_to_end_may_succeed_and_not_count(asked: bool, is_told: bool, history: History) -> None:
+    def succeed(pod: Object) -> None:
+        pod["metadata"].update(name="work-x", uid="another")
+        if asked:
+            pod["metadata"]["deletionTimestamp"] = "2027-01-01T00:01:00Z"
+
+    other = and_then(history, last(history, "pods default/work-"), succeed, "ADDED")
+    assert bool(told(history, and_then(other, other.changes[-1], lambda pod: None, "DELETED"))) == is_told
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [(False, True), (True, False)])
 def test_what_fails_was_asked_to_end(asked: bool, is_told: bool, history: History) -> None:
     def fail(pod: Object) -> None:
         pod["metadata"].update(name="work-x", uid="another")
