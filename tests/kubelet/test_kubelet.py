@@ -17,6 +17,7 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.cri.hollow.step_times import RECORDED
 from lifecycle.kubelet.kubelet import USER_AGENT, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.kubelet_node_status import NodeRegistration
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
@@ -262,6 +263,39 @@ def test_a_pod_is_refused_for_what_its_node_says_now_and_not_for_what_it_said(
             await asyncio.sleep(1)
             status = (await cluster.pod("p"))["status"]
             assert (status["phase"], status.get("reason")) == ("Failed" if refusal else "Running", refusal)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("grace", [0, 30])
+def test_a_pod_that_is_deleted_while_its_node_is_read_anew_never_runs(
+    grace: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, gate = NodeRegistration.refresh, asyncio.Event()
+
+    async def slowly(registration: NodeRegistration) -> None:
+        await gate.wait()
+        await read(registration)
+
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            nodes, runtime = resource("nodes"), cluster.runtimes["lifecycle-worker"]
+            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": NO_EXECUTE}})
+            await asyncio.sleep(60)
+            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": []}})
+            monkeypatch.setattr(NodeRegistration, "refresh", slowly)
+            for name in ("p", "q"):
+                await cluster.create_pod(nginx(name, nodeName="lifecycle-worker"))
+            await asyncio.sleep(1)
+            await cluster.admin.patch(resource("pods"), "q", "default", {"metadata": {"labels": {"changed": "yes"}}})
+            await cluster.admin.delete(resource("pods"), "p", "default", grace_period=grace)
+            await asyncio.sleep(1)
+            assert await runtime.list_pod_sandbox() == []
+            gate.set()
+            await asyncio.sleep(5)
+            assert [box.metadata.name for box in await runtime.list_pod_sandbox()] == ["q"]
+            assert list(await cluster.pods("default")) == ["q"]
+            assert (await cluster.pod("q"))["status"]["phase"] == "Running"
 
     run_virtual(main())
 
