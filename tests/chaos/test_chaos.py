@@ -60,6 +60,16 @@ FOUND: dict[str, tuple[list[Action], list[Fault]]] = {
         ],
         [Fault(1.0, "repeat", CONTROLLERS, 1.0, 0.2)],
     ),
+    "what users call by a name is what they made last under it, and it comes when the older one is gone": (
+        [
+            deployment(),
+            Action(10.0, "delete", "web", (("propagation", "Foreground"),)),
+            Action(10.5, "stateful_set", "web", (*PLAIN, ("parallel", True), ("replicas", 1))),
+            delete("web", 11.0),
+            Action(11.5, "deployment", "web", deployment(2).arguments),
+        ],
+        [Fault(9.9, "kill", CONTROLLERS, 20.0)],
+    ),
     "a scheduler that dies takes its watches with it": ([deployment()], [Fault(1.0, "kill", SCHEDULER, 1.0)] * 3),
 }
 
