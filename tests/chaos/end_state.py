@@ -1,16 +1,21 @@
 """What a cluster comes to, without what chance decides; and what is left behind that should not be.
 
 Chance decides names, uids, addresses, moments and, with them, revisions. Besides, two runs of one scenario may differ in the
-following, and that is all:
+following, and that is all. Each was looked up in upstream's source, v1.36:
 
-- *where*: on which node a pod of a Deployment or StatefulSet runs. The scheduler looks at what is there when a pod comes.
-- *on the way*: how many old ReplicaSets and ControllerRevisions there are, their numbers, how often a replica set was scaled (its
-  generation), and how many pods of a Job failed. A controller that was away while a template came and went never saw it.
-- *restarts*, if a kubelet was killed: the next one finds a container that was created and not started, and tries another.
-- *finished pods of a Job*, if a kubelet was killed: a node that nobody hears from for minutes loses all its pods, also those
-  that have nothing left to do (upstream: `tainteviction`, which asks for no phase). The Job has counted them.
-- *endpoints of finished pods*: that a pod is no longer ready wakes the controller, that it has finished does not (upstream:
-  `podEndpointsChanged`). So whether such an endpoint is still listed, not ready, depends on which of the two it saw.
+- *where*: on which node a pod runs, unless it is a DaemonSet's. The scheduler scores what is there when a pod comes, and draws lots
+  among equals (`schedule_one.go`, `selectHost`).
+- *on the way*: which old ReplicaSets and ControllerRevisions there are, the numbers of all, and how often a replica set was scaled
+  (its generation). A controller that was away while a template came and went never saw it. What must hold all the same is in
+  `revisions.py`.
+- *restarts*: a kubelet that is killed may leave a container that was created and not started, and the next one makes another, with
+  one restart more (`kubelet/container/helpers.go`, `ShouldContainerBeRestarted`; `kuberuntime_container.go`, `startContainer`). So a
+  container may have one more for each time that the kubelet of its node was killed since its pod was made.
+- *finished pods of a Job* that are gone: a node that nobody hears from for minutes loses all its pods, also those that have nothing
+  left to do (`tainteviction/taint_eviction.go`, `handleNodeUpdate`, asks for no phase), and a drained node as well. Which node that
+  concerns is chance. So those count that have ever succeeded (`endings.py`, `of_jobs`); that they do not go without a reason is an
+  invariant. Pods of a Job that were asked to end have failed as often as chance had them on that node.
+- *endpoints of finished pods* that were no longer ready before they ended: see `endings.py`, `unnoticed`.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from collections import Counter
 from typing import Any
 
 from lifecycle.api.wire import Object
+from tests.chaos.endings import of_jobs, unnoticed
 from tests.chaos.history import WORKLOADS, History
 from tests.chaos.invariants.registry import TERMINAL, containers, controller_of, is_ready
 from tests.chaos.world import ChaosCluster
@@ -46,17 +52,13 @@ def latest(history: History, rows: tuple[str, ...] = ()) -> dict[str, Object]:
     return objects
 
 
-def end_state(history: History, *, killed: bool = False) -> dict[str, Any]:
-    """By key, what must be the same. Pods without names of their own are counted, by what they look like. `killed`: a kubelet was."""
-    state: dict[str, Any] = {}
+def end_state(history: History) -> dict[str, Any]:
+    """By key, what must be the same. Pods without names of their own are counted, by what they look like."""
+    state: dict[str, Any] = of_jobs(history)
     pods: Counter[str] = Counter()
     objects = latest(history)
     names = {obj["metadata"]["uid"]: key for key, obj in objects.items()}
-    finished = {
-        obj["metadata"]["uid"]
-        for key, obj in objects.items()
-        if key.startswith("pods ") and obj["status"].get("phase") in TERMINAL
-    }
+    begun = {each.obj["metadata"]["uid"]: each.at for each in history.changes if each.kind == "ADDED"}
     for key, obj in objects.items():
         row, owner = key.split()[0], controller_of(obj)
         if row == "replicasets.apps":
@@ -66,24 +68,29 @@ def end_state(history: History, *, killed: bool = False) -> dict[str, Any]:
         elif row in WORKLOADS:
             state[key] = _workload(obj)
         elif row == "pods":
+            if owner is not None and owner["kind"] == "Job" and obj["status"].get("phase") in TERMINAL:
+                continue
+            node, since = obj["spec"].get("nodeName"), begun[obj["metadata"]["uid"]]
+            killed = sum(at >= since for at in history.killed.get(f"kubelet {node}", ()))
             look = {
                 "phase": obj["status"].get("phase"),
                 "ready": is_ready(obj),
-                "restarts": [0 if killed else each["restartCount"] for _, each in containers(obj)],
+                "restarts": [max(0, each["restartCount"] - killed) for _, each in containers(obj)],
                 "template": (obj["metadata"].get("annotations") or {}).get("template"),
             }
             by_name = owner is None or owner["kind"] == "StatefulSet"
-            by_chance = ("Failed", "Succeeded") if killed else ("Failed",)
-            if owner is not None and owner["kind"] == "Job" and look["phase"] in by_chance:
-                continue
-            pods[f"{key if by_name else 'pods of'} {names.get(_uid(owner), owner and owner['name'])} {look}"] += 1
+            which = key if by_name else "pods of"
+            whose = names.get(_uid(owner), owner and owner["name"])
+            where = f" on {node}" if owner is not None and owner["kind"] == "DaemonSet" else ""
+            pods[f"{which} {whose}{where} {look}"] += 1
         elif row == "services":
             state[key] = {name: value for name, value in obj["spec"].items() if not name.startswith("clusterIP")}
         elif row == "endpointslices.discovery.k8s.io" and obj["addressType"] == "IPv4" and owner is not None:
+            passed_over = unnoticed(history, objects[names[owner["uid"]]]) if owner["uid"] in names else set()
             ends = Counter(
                 str(each.get("conditions"))
                 for each in obj.get("endpoints") or ()
-                if (each.get("targetRef") or {}).get("uid") not in finished
+                if each["conditions"]["ready"] or (each.get("targetRef") or {}).get("uid") not in passed_over
             )
             name = f"endpoints of {owner['name']}"
             state[name] = state.get(name, Counter()) + ends

@@ -75,6 +75,8 @@ class History:
     doubtful: dict[str, int] = field(default_factory=dict)
     told: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     """For each row, when the controllers heard of which revision."""
+    killed: dict[str, list[float]] = field(default_factory=dict)
+    """For each component, when it died."""
     last_news: float = 0.0
     """When anything but a heartbeat was written last."""
 

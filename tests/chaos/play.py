@@ -12,7 +12,8 @@ from lifecycle.api.clock import run_virtual
 from tests.chaos import end_state
 from tests.chaos.history import History
 from tests.chaos.invariants import broken
-from tests.chaos.scenario import KUBELETS, Scenario
+from tests.chaos.revisions import misremembered
+from tests.chaos.scenario import Scenario
 from tests.chaos.users import Users
 from tests.chaos.world import ChaosCluster
 
@@ -105,6 +106,7 @@ async def _day(cluster: ChaosCluster, scenario: Scenario, outcome: Outcome) -> N
     if await _quiet(cluster):
         outcome.problems += end_state.left_behind(cluster.history)
         outcome.problems += await end_state.leaked(cluster)
+        outcome.problems += misremembered(cluster.history)
     else:
         outcome.problems.append(f"nothing settles: {_busiest(cluster)}")
 
@@ -135,13 +137,12 @@ async def _quiet(cluster: ChaosCluster) -> bool:
 
 def judge(scenario: Scenario) -> list[str]:
     """What is wrong; empty if nothing is."""
-    killed = any(fault.kind == "kill" and fault.target in KUBELETS for _, fault in scenario.faults)
     calm = play(scenario.without_faults())
     problems = [f"without faults: {problem}" for problem in calm.problems]
     if scenario.faults:
         stormy = play(scenario)
         problems += stormy.problems
-        states = [end_state.end_state(each.history, killed=killed) for each in (calm, stormy)]
+        states = [end_state.end_state(each.history) for each in (calm, stormy)]
         differences = end_state.differences(*states)
         problems += [f"end state: {line}" for line in differences]
         problems += end_state.more(stormy.tasks, calm.tasks, "tasks left:")

@@ -17,9 +17,9 @@ def job(at: float = 0.0) -> Action:
     return Action(at, "job", "work", (("completions", 4), ("indexed", False), ("parallelism", 2)))
 
 
-def deployment(replicas: int = 3) -> Action:
+def deployment(replicas: int = 3, strategy: str = "1/0") -> Action:
     """Of nginx."""
-    return Action(0.0, "deployment", "web", (*PLAIN, ("min_ready", 0), ("replicas", replicas), ("strategy", "1/0")))
+    return Action(0.0, "deployment", "web", (*PLAIN, ("min_ready", 0), ("replicas", replicas), ("strategy", strategy)))
 
 
 def delete(name: str, at: float) -> Action:
@@ -31,6 +31,10 @@ FOUND: dict[str, tuple[list[Action], list[Fault]]] = {
     "a kubelet that could not be heard for a minute says again that its pods are ready": (
         [deployment()],
         [Fault(10.0, "refuse", EVERYBODY, 60.0, 1.0, 500)],
+    ),
+    "a kubelet says since when a pod was not ready, earlier than others had noticed": (
+        [deployment(4, "2/1"), Action(30.5, "roll_out", "web", (("template", 1),))],
+        [Fault(30.2, "refuse", KUBELETS[2], 60.0, 1.0, 429)],
     ),
     "a kubelet whose node is there already asks again for what it could not read": (
         [deployment()],
@@ -46,6 +50,25 @@ FOUND: dict[str, tuple[list[Action], list[Fault]]] = {
             deployment(),
         ],
         [Fault(0.0, "lose", SCHEDULER, 20.0, 1.0)],
+    ),
+    "a node from which a taint is taken runs what is placed there at once": (
+        [
+            Action(0.0, "taint", "lifecycle-worker", (("effect", "NoExecute"),)),
+            *(Action(0.0, "cordon", node) for node in ("lifecycle-worker2", "lifecycle-worker3")),
+            deployment(),
+            Action(30.0, "scale", "web", (("replicas", 4),)),
+        ],
+        [Fault(1.0, "repeat", CONTROLLERS, 1.0, 0.2)],
+    ),
+    "what users call by a name is what they made last under it, and it comes when the older one is gone": (
+        [
+            deployment(),
+            Action(10.0, "delete", "web", (("propagation", "Foreground"),)),
+            Action(10.5, "stateful_set", "web", (*PLAIN, ("parallel", True), ("replicas", 1))),
+            delete("web", 11.0),
+            Action(11.5, "deployment", "web", deployment(2).arguments),
+        ],
+        [Fault(9.9, "kill", CONTROLLERS, 20.0)],
     ),
     "a scheduler that dies takes its watches with it": ([deployment()], [Fault(1.0, "kill", SCHEDULER, 1.0)] * 3),
 }

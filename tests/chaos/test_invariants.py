@@ -172,6 +172,13 @@ def gone_while_running(history: History) -> History:
     return replace(history, changes=[*history.changes[: number + 1], replace(gone, revision=gone.revision + 1)])
 
 
+def done_and_gone(history: History) -> History:
+    """A pod of a Job that has succeeded is no more, and the Job is."""
+    number = where(history, "pods", lambda c: of("Job")(c) and c.obj["status"].get("phase") == "Succeeded")
+    gone = replace(history.changes[number], kind="DELETED", before=history.changes[number].obj)
+    return replace(history, changes=[*history.changes[: number + 1], replace(gone, revision=gone.revision + 1)])
+
+
 TAMPERED: dict[str, Callable[[History], History]] = {
     "the_resource_version_grows": at_revision(7),
     "events_tell_a_story": without("pods", runs),
@@ -203,6 +210,7 @@ TAMPERED: dict[str, Callable[[History], History]] = {
         "pods", lambda obj: None, lambda c: c.obj["status"].get("podIP"), "MODIFIED"
     ),
     "a_pod_is_gone_only_after_its_containers": gone_while_running,
+    "what_a_job_has_done_stays": done_and_gone,
     "a_pod_is_bound_to_a_node_that_exists": tampered(
         "pods", spec(nodeName="nowhere"), lambda c: "nodeName" in c.obj["spec"]
     ),

@@ -29,6 +29,8 @@ class Users:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._drains: dict[str, asyncio.Task[None]] = {}
+        self._kinds: dict[str, Resource] = {}
+        """What a name means: there may still be something else of that name, which was deleted and is not gone."""
 
     async def act(self, action: Action) -> None:
         """Do one thing."""
@@ -59,7 +61,13 @@ class Users:
 
     async def _create(self, row: Resource, name: str, spec: Object) -> None:
         obj = {"apiVersion": row.api_version, "kind": row.kind, "metadata": {"name": name}, "spec": spec}
-        await self._patiently(lambda: self._client.create(row, obj, NAMESPACE), (409,))
+        if row in KINDS.values():
+            self._kinds[name] = row
+        while await self._patiently(lambda: self._client.create(row, obj, NAMESPACE), (409,)) is None:
+            there = await self._patiently(lambda: self._client.get(row, name, NAMESPACE), (404,))
+            if there is not None and "deletionTimestamp" not in there["metadata"]:
+                return  # what seemed to fail was done
+            await asyncio.sleep(1)
 
     async def deployment(
         self, name: str, *, replicas: int, strategy: str, min_ready: int, probe: bool, init: bool, grace: int
@@ -121,14 +129,8 @@ class Users:
 
     # -- changing -------------------------------------------------------------------------------------------------------
 
-    async def _workload(self, name: str) -> Resource | None:
-        for row in KINDS.values():
-            if await self._patiently(lambda row=row: self._client.get(row, name, NAMESPACE), (404,)) is not None:  # type: ignore[misc]
-                return row
-        return None
-
     async def _patch(self, name: str, patch: Object) -> None:
-        row = await self._workload(name)
+        row = self._kinds.get(name)
         if row is not None:
             await self._patiently(lambda: self._client.patch(row, name, NAMESPACE, patch), (404,))
 
@@ -142,7 +144,7 @@ class Users:
 
     async def delete(self, name: str, *, propagation: str) -> None:
         """A workload, and what it owns."""
-        row = await self._workload(name)
+        row = self._kinds.get(name)
         if row is not None:
             await self._patiently(lambda: self._client.delete(row, name, NAMESPACE, propagation=propagation), (404,))
 

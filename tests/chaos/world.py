@@ -161,6 +161,7 @@ class ChaosCluster(Cluster):
             self._down[component] = max(self._down[component], loop.time() + down)
             return
         self._down[component] = loop.time() + down
+        self.history.killed.setdefault(component, []).append(loop.time())
         self._start_task(self._kill(component), f"death of {component}")
 
     async def _kill(self, component: str) -> None:

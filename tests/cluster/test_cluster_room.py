@@ -18,6 +18,7 @@ from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.doctor import PROGRAMS, checkup
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
+from lifecycle.cluster.node_readiness import NodesReady
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
 from lifecycle.cluster.stores import open_store
 
@@ -171,6 +172,27 @@ def test_nodes_that_never_become_ready_are_named() -> None:
             await cluster.stop()
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("count", "summary"),
+    [
+        (0, ""),
+        (1, "node-1"),
+        (3, "node-1, node-2, node-3"),
+        (4, "node-1, node-2, node-3 and 1 more"),
+        (5000, "node-1, node-2, node-3 and 4,997 more"),
+    ],
+)
+def test_of_many_nodes_that_are_not_ready_the_first_are_named(count: int, summary: str) -> None:
+    shapes = [NodeShape(f"node-{number}", "10.0.0.1") for number in range(1, count + 1)]
+    assert NodesReady(shapes, managed=True).summary() == summary
+
+
+def test_who_is_ready_is_not_named() -> None:
+    nodes = NodesReady([NodeShape(name, "10.0.0.1") for name in "abcde"], managed=True)
+    nodes.waiting -= {"a", "c"}
+    assert nodes.summary() == "b, d, e"
 
 
 def test_the_synchronous_face_also_enters_asynchronously() -> None:

@@ -20,12 +20,14 @@ from tests.fuzz_http.sent import CASES, Sent
 from tests.fuzz_http.sources import documents, mixed
 
 SHOWN = 20
+LANES = 8
+"""Connections at once."""
 
 
 async def _run(folder: Path, count: int, seed: int, seconds: float) -> Verdict:
     with served(folder) as server:
         requests = mixed(await documents(server), seed)
-        task = asyncio.create_task(judge(server, requests, count))
+        task = asyncio.create_task(judge(server, requests, count, LANES))
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, task.cancel)

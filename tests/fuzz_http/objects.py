@@ -64,7 +64,7 @@ def objects(number: int, originals: list[dict[str, Any]]) -> Iterator[Sent]:
         for value in _values(number * 1_000_003 + turn):
             obj = copy.deepcopy(rng.choice(originals))
             for _ in range(rng.choice((1, 1, 2, 5))):
-                _put_in(obj, copy.deepcopy(value), rng)
+                put_in(obj, copy.deepcopy(value), rng)
             original = rng.choice(originals) if rng.random() < 0.05 else obj
             row = resource_for_kind(str(original.get("apiVersion")), str(original.get("kind")))
             if row is None:
@@ -117,7 +117,7 @@ def mutated_protobuf(number: int, originals: list[dict[str, Any]]) -> Iterator[S
         yield Sent.request("protobuf", method, path + suffix, bytes(data), Content_Type=PROTOBUF, Accept=accept)
 
 
-def _put_in(obj: Any, value: Any, rng: random.Random) -> None:
+def put_in(obj: Any, value: Any, rng: random.Random) -> None:
     """Somewhere, instead of what is there, or beside it."""
     while True:
         keys = list(obj) if isinstance(obj, dict) else list(range(len(obj)))

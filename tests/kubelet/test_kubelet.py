@@ -17,6 +17,7 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.cri.hollow.step_times import RECORDED
 from lifecycle.kubelet.kubelet import USER_AGENT, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.kubelet_node_status import NodeRegistration
 from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
@@ -229,6 +230,72 @@ def test_what_does_not_fit_is_refused() -> None:
             assert status["message"] == (
                 "Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000"
             )
+
+    run_virtual(main())
+
+
+NO_EXECUTE = [{"key": "example.com/out", "effect": "NoExecute"}]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fields", "refusal"),
+    [
+        ({"spec": {"taints": NO_EXECUTE}}, {"spec": {"taints": []}}, {}, None),
+        ({"spec": {"taints": NO_EXECUTE}}, {}, {}, "TaintToleration"),
+        (
+            {"metadata": {"labels": {"disk": "hdd"}}},
+            {"metadata": {"labels": {"disk": "ssd"}}},
+            {"nodeSelector": {"disk": "ssd"}},
+            None,
+        ),
+        ({"metadata": {"labels": {"disk": "hdd"}}}, {}, {"nodeSelector": {"disk": "ssd"}}, "NodeAffinity"),
+    ],
+)
+def test_a_pod_is_refused_for_what_its_node_says_now_and_not_for_what_it_said(
+    before: Object, now: Object, fields: Object, refusal: str | None
+) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await cluster.admin.patch(resource("nodes"), "lifecycle-worker", "", before)
+            await asyncio.sleep(60)  # the kubelet has seen it
+            await cluster.admin.patch(resource("nodes"), "lifecycle-worker", "", now)
+            await cluster.create_pod(nginx("p", nodeName="lifecycle-worker", **fields))
+            await asyncio.sleep(1)
+            status = (await cluster.pod("p"))["status"]
+            assert (status["phase"], status.get("reason")) == ("Failed" if refusal else "Running", refusal)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("grace", [0, 30])
+def test_a_pod_that_is_deleted_while_its_node_is_read_anew_never_runs(
+    grace: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, gate = NodeRegistration.refresh, asyncio.Event()
+
+    async def slowly(registration: NodeRegistration) -> None:
+        await gate.wait()
+        await read(registration)
+
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            nodes, runtime = resource("nodes"), cluster.runtimes["lifecycle-worker"]
+            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": NO_EXECUTE}})
+            await asyncio.sleep(60)
+            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": []}})
+            monkeypatch.setattr(NodeRegistration, "refresh", slowly)
+            for name in ("p", "q"):
+                await cluster.create_pod(nginx(name, nodeName="lifecycle-worker"))
+            await asyncio.sleep(1)
+            await cluster.admin.patch(resource("pods"), "q", "default", {"metadata": {"labels": {"changed": "yes"}}})
+            await cluster.admin.delete(resource("pods"), "p", "default", grace_period=grace)
+            await asyncio.sleep(1)
+            assert await runtime.list_pod_sandbox() == []
+            gate.set()
+            await asyncio.sleep(5)
+            assert [box.metadata.name for box in await runtime.list_pod_sandbox()] == ["q"]
+            assert list(await cluster.pods("default")) == ["q"]
+            assert (await cluster.pod("q"))["status"]["phase"] == "Running"
 
     run_virtual(main())
 

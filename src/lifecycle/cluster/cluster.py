@@ -249,8 +249,7 @@ class Cluster:
                 )
         except TimeoutError:
             raise TimeoutError(
-                f"not Ready after {self.config.ready_timeout:.0f} s:"
-                f" {', '.join(sorted(nodes.waiting))}"
+                f"not Ready after {self.config.ready_timeout:.0f} s: {nodes.summary()}"
             ) from None
 
     def join(self, shape: NodeShape) -> None:

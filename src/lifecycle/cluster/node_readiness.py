@@ -14,6 +14,9 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.nodes import NodeShape
 
+NAMED = 3
+"""Nodes that an error names, of thousands it may be about."""
+
 
 class NodesReady:
     """Nodes that are waited for. `managed`: a controller taints and untaints nodes."""
@@ -23,6 +26,14 @@ class NodesReady:
         self._managed = managed
         self.waiting = set(self._shapes)
         """Names of those that are not Ready yet."""
+
+    def summary(self) -> str:
+        """Those that are not Ready yet, in the order in which they were given: the
+        first by their names, the others by their number.
+        """
+        names = [name for name in self._shapes if name in self.waiting]
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        return ", ".join(names[:NAMED]) + more
 
     async def wait(self, watcher: Client, kubeadm: Client) -> None:
         """Watch nodes until all are Ready, and mark those of the control plane."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api.clock import Clock
@@ -61,6 +61,13 @@ from lifecycle.kubelet.types.update_channel import UpdateChannel
 log = logging.getLogger(__name__)
 
 USER_AGENT = user_agent("kubelet")
+
+MAY_BE_STALE = ("NodeAffinity", "TaintToleration")
+"""Refusals for what a Node no longer says, perhaps. Upstream reads the Node anew for
+its labels (`predicateAdmitHandler.generalFilter`); taints its informer brings within a
+moment. Ours has no informer of its Node: as of its last look, pods would be refused and
+made again without end.
+"""
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
 
@@ -105,6 +112,8 @@ class Kubelet:
     container_events: UpdateChannel[ContainerEventResponse]
     probe_updates: UpdateChannel[ProbeUpdate]
     loops: Sequence[Loop]
+    waiting_for_node: dict[str, Object] = field(default_factory=dict)
+    """Pods that may be admitted once the Node was read anew, by uid."""
 
     def __post_init__(self) -> None:
         self.pod_config.updates.receive(self.sync_loop_iteration)
@@ -180,19 +189,17 @@ class Kubelet:
             if self._update_mirror(pod):
                 continue
             self.metrics.first_seen(pod["metadata"]["uid"], self.clock.now())
-            done = is_pod_phase_terminal((pod.get("status") or {}).get("phase")) or pod[
-                "metadata"
-            ].get("deletionTimestamp")
-            result = PodAdmitResult(True) if done else self._can_admit_pod(pod)
-            if result.reason == "NodeAffinity":
-                self.tasks.start(self._admit_with_fresh_node(pod))
+            result = self._can_admit_pod(pod)
+            if result.reason in MAY_BE_STALE:
+                self.waiting_for_node[pod["metadata"]["uid"]] = pod
+                self.tasks.start(self._admit_with_fresh_node(pod["metadata"]["uid"]))
             else:
                 self._dispatch(pod, result)
 
     def handle_pod_updates(self, pods: Iterable[Object]) -> None:
         """A change of what is wanted, or the wish that it end."""
         for pod in pods:
-            if not self._update_mirror(pod):
+            if not (self._is_waiting_for_node(pod) or self._update_mirror(pod)):
                 self.status_manager.reconcile(pod)
                 self.pod_workers.update_pod(pod)
                 self.allocations.push_pending_resize(pod)
@@ -211,7 +218,7 @@ class Kubelet:
         readiness gate, or overwrote it.
         """
         for pod in pods:
-            if self._update_mirror(pod):
+            if self._is_waiting_for_node(pod) or self._update_mirror(pod):
                 continue
             self.pods.note(pod)
             self.status_manager.reconcile(pod)
@@ -222,6 +229,7 @@ class Kubelet:
         """The source has forgotten the pod: so do we, once it has ended."""
         for pod in pods:
             meta = pod["metadata"]
+            self.waiting_for_node.pop(meta["uid"], None)
             if self.pod_manager.remove_mirror_pod(pod):
                 continue  # the next look at the static pod draws it again
             self.pod_workers.kill_pod(meta["uid"])
@@ -255,15 +263,31 @@ class Kubelet:
                 self.status_manager.mirror_changed(pod["metadata"]["uid"])
 
     def _can_admit_pod(self, pod: Object) -> PodAdmitResult:
+        """What has ended or is to end is not asked whether it may begin."""
+        phase = (pod.get("status") or {}).get("phase")
+        if is_pod_phase_terminal(phase) or pod["metadata"].get("deletionTimestamp"):
+            return PodAdmitResult(True)
         return self.allocations.add_pod(pod)
 
-    async def _admit_with_fresh_node(self, pod: Object) -> None:
-        """Labels are in the way: once more, with the node as it is now."""
+    def _is_waiting_for_node(self, pod: Object) -> bool:
+        """Then it is asked for as it is now."""
+        uid = pod["metadata"]["uid"]
+        if uid in self.waiting_for_node:
+            self.waiting_for_node[uid] = pod
+            return True
+        return False
+
+    async def _admit_with_fresh_node(self, uid: str) -> None:
+        """Labels or taints are in the way: once more, with the node as it is now, and
+        with what has become of the pod meanwhile.
+        """
         try:
             await self.registration.refresh()
         except REQUEST_ERRORS as error:
             log.debug("node %s: %s", self.node_name, error)
-        self._dispatch(pod, self._can_admit_pod(pod))
+        pod = self.waiting_for_node.pop(uid, None)
+        if pod is not None:
+            self._dispatch(pod, self._can_admit_pod(pod))
 
     def _dispatch(self, pod: Object, result: PodAdmitResult) -> None:
         if result.admit:

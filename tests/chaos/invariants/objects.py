@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.wire import Object
 from tests.chaos.history import WORKLOADS, Change
 from tests.chaos.invariants.registry import (
     World,
@@ -141,9 +142,10 @@ def one_controller_owns_it(change: Change, world: World) -> Iterator[str]:
 def a_condition_keeps_its_time(change: Change, world: World) -> Iterator[str]:
     """There is one of each type, and its lastTransitionTime moves with its status only.
 
-    A kubelet counts from what it saw last, which it may not have been able to tell: so on pods and nodes it may also move ahead. And
-    where somebody else has called a pod not ready that was so already, because he had not heard of it (the node lifecycle controller),
-    the kubelet puts back what it had said.
+    A kubelet counts from what it saw last, which it may not have been able to tell: so on pods and nodes it may also move ahead
+    (upstream: `kubelet/status/status_manager.go`, `setStatusInternal`, which asks its own cache for the old status). And where the
+    node lifecycle controller has called a pod not ready that was so already, because it had not heard of it
+    (`controller/util/node/controller_utils.go`, `MarkPodsNotReady`), the kubelet says again since when it really is.
     """
     conditions = (change.obj.get("status") or {}).get("conditions") or ()
     for kind, count in Counter(each["type"] for each in conditions).items():
@@ -157,13 +159,18 @@ def a_condition_keeps_its_time(change: Change, world: World) -> Iterator[str]:
         earlier, later = old.get("lastTransitionTime"), each.get("lastTransitionTime")
         if change.row in ("pods", "nodes") and earlier and later and parse_time(later) > parse_time(earlier):
             continue
-        if (
-            change.row == "pods"
-            and (each["type"], each["status"], str(later)) in world.since[change.obj["metadata"]["uid"]]
-        ):
+        if change.row == "pods" and each["type"] == "Ready" and _is_what_the_kubelet_saw(change, each, world):
             continue
         if earlier != later:
             yield f"{each['type']} is {each['status']} since {old.get('lastTransitionTime')}, now {each.get('lastTransitionTime')}"
+
+
+def _is_what_the_kubelet_saw(change: Change, condition: Object, world: World) -> bool:
+    """It says so since a time that was told before, or that comes after all in which it was told otherwise."""
+    known = world.since[change.obj["metadata"]["uid"]]
+    kind, status, since = condition["type"], condition["status"], str(condition.get("lastTransitionTime"))
+    others = [parse_time(time) for other, value, time in known if other == kind and value != status]
+    return (kind, status, since) in known or parse_time(since) >= max(others, default=0.0)
 
 
 @invariant(*WORKLOADS, kinds=("MODIFIED",))

@@ -10,6 +10,7 @@ from tests.chaos.invariants.registry import (
     TERMINAL,
     World,
     containers,
+    controller_of,
     invariant,
     is_active,
     is_ready,
@@ -151,3 +152,23 @@ def a_pod_is_gone_only_after_its_containers(change: Change, world: World) -> Ite
         running = [name for name, status in containers(pod) if "running" in status["state"]]
         if running:
             yield f"{', '.join(running)} ran"
+
+
+@invariant("pods", kinds=("MODIFIED", "DELETED"))
+def what_a_job_has_done_stays(change: Change, world: World) -> Iterator[str]:
+    """A pod of a Job that has ended is deleted by somebody who says so in a condition, or with the Job.
+
+    Upstream: the Job controller deletes active pods only (`job_controller.go`, `deleteActivePods`); whoever takes pods off a node
+    writes DisruptionTarget first (`taint_eviction.go` and `eviction.go`, `addConditionAndDeletePod`).
+    """
+    before, owner = change.before or change.obj, controller_of(change.obj)
+    if owner is None or owner["kind"] != "Job" or before["status"].get("phase") not in TERMINAL:
+        return
+    marked = ["deletionTimestamp" in each["metadata"] for each in (before, change.obj)]
+    if marked[0] or (change.kind == "MODIFIED" and not marked[1]):
+        return
+    job = next((job for job in world.objects["jobs.batch"].values() if job["metadata"]["uid"] == owner["uid"]), None)
+    if job is None or "deletionTimestamp" in job["metadata"]:
+        return
+    if not any(each["type"] == "DisruptionTarget" for each in change.obj["status"].get("conditions") or ()):
+        yield f"it had {before['status']['phase']}, and nobody says why it goes"

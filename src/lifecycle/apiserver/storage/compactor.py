@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.etcd.store import CompactedError, Store, StoreError
 
 COMPACT_REV_KEY = "compact_rev_key"
@@ -34,20 +35,15 @@ class Compactor:
         self._store, self._interval = store, interval
         self._time = 0  # mod_revision of the key at the last look
         self._revision = 0  # of the store at the last look
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks()
 
     def start(self) -> None:
         """Compact from now on, for the first time after one interval."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="compactor")
+        self._tasks.start(self._run(), "compactor")
 
     async def stop(self) -> None:
         """No more of it."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._tasks.stop()
 
     async def _run(self) -> None:
         while True:

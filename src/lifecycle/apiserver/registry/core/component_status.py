@@ -36,13 +36,13 @@ def _list() -> Object:
 
 
 def read(name: str) -> Object:
-    """One, or without a name the list of all. Raises StatusError 500: upstream
-    returns a bare error.
+    """One, or without a name the list of all. Raises StatusError 404, which says the
+    resource in the singular, as upstream's does.
     """
     if not name:
         return _list()
     if name not in NAMES:
-        raise status.failure(500, "", f"Component not found: {name}")
+        raise status.not_found("componentstatus", name)
     return {"kind": "ComponentStatus", "apiVersion": "v1", **_component(name)}
 
 

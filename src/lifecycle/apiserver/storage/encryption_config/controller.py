@@ -12,7 +12,6 @@ the minute is over, metrics, the health of KMS providers.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from lifecycle.apiserver.storage.encryption_config.reader import (
     read_text,
 )
 from lifecycle.apiserver.storage.encryption_config.transformers import Transformers
+from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.etcd.store import Store
 
 log = logging.getLogger(__name__)
@@ -80,20 +80,16 @@ class EncryptionAtRest:
         file = read_encryption_file(self._path, reload=options.automatic_reload)
         self._in_force = file.content_hash
         self.store = EncryptedStore(inner, Transformers(file.document))
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks()
 
     def start(self) -> None:
         """Look at the file from now on."""
-        if self._options.automatic_reload and self._task is None:
-            self._task = asyncio.create_task(self._poll(), name="encryption config")
+        if self._options.automatic_reload:
+            self._tasks.start(self._poll(), "encryption config")
 
     async def stop(self) -> None:
         """Look no longer."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._tasks.stop()
 
     async def _poll(self) -> None:
         while True:
