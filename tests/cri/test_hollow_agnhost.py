@@ -309,6 +309,6 @@ def test_porter_says_with_which_method_it_was_asked() -> None:
         await asyncio.sleep(1)
         ip = (await runtime.list_pod_sandbox("u"))[0].ip
         answer = await runtime.http_get(HTTPRequest(ip, 80, "/x", method="DELETE"), 1)
-        assert answer == HTTPAnswer(200, '{"Method":"DELETE","Body":"foo"}')
+        assert answer == HTTPAnswer(200, '{"Method":"DELETE","Body":"foo"}', content_type="application/json")
 
     on_runtime(body)

@@ -35,12 +35,14 @@ class HTTPRequest:
 @dataclass(slots=True, frozen=True)
 class HTTPAnswer:
     """`status` 0: there is none, and `text` says why. Else `text` is the beginning of
-    the body, and `location` where a redirect leads.
+    the body, and `location` where a redirect leads. `content_type` empty: the server
+    said nothing of it.
     """
 
     status: int
     text: str = ""
     location: str = ""
+    content_type: str = ""
 
 
 class PodNetwork(Protocol):

@@ -27,7 +27,6 @@ from lifecycle.cri.hollow.process import (
     Process,
     Program,
     Service,
-    pages_answer,
     play,
 )
 from lifecycle.cri.hollow.programs import Programs, StartError
@@ -189,7 +188,7 @@ class HollowContainer:
         assert process is not None
         if isinstance(main, Service):
             for port in main.listens:
-                self.serve(None, port, pages_answer(main.pages, main.text))
+                self.serve(None, port, main.answer)
             return
         self._task = asyncio.ensure_future(self._play(main, process))
 

@@ -40,7 +40,9 @@ Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
 
 
 @cache
-def pages_answer(pages: frozenset[str], text: str = "") -> Answer:
+def pages_answer(
+    pages: frozenset[str], text: str = "", content_type: str = ""
+) -> Answer:
     """Of a server that has some pages, all with the same text, and takes nothing in."""
 
     async def answer(request: HTTPRequest) -> HTTPAnswer:
@@ -48,7 +50,7 @@ def pages_answer(pages: frozenset[str], text: str = "") -> Answer:
             return HTTPAnswer(405)
         if request.path.partition("?")[0] not in pages:
             return HTTPAnswer(404)
-        return HTTPAnswer(200, text)
+        return HTTPAnswer(200, text, content_type=content_type)
 
     return answer
 
@@ -322,17 +324,23 @@ async def play(process: Process, program: Program | None = None) -> int:
 class Service:
     """A program that listens and waits: as such it needs no task of its own, which is
     why thousands fit in one process. `deaf`: it is not ended by SIGTERM. `text`: what
-    stands on its pages.
+    stands on its pages, and `content_type` what it calls that.
     """
 
     listens: frozenset[int] = frozenset()
     pages: frozenset[str] = PAGES
     deaf: bool = False
     text: str = ""
+    content_type: str = ""
+
+    @property
+    def answer(self) -> Answer:
+        """What it says to requests."""
+        return pages_answer(self.pages, self.text, self.content_type)
 
     async def __call__(self, process: Process) -> int:
         """The same, as part of a script."""
         for port in self.listens:
-            process.serve(port, pages_answer(self.pages, self.text))
+            process.serve(port, self.answer)
         await process.terminated()
         return 0

@@ -72,7 +72,7 @@ COMPONENTS = {
 """What runs a cluster: the ports that kubeadm and kind have them listen on, for their
 probes.
 """
-NGINX = Service(frozenset({80}), text=WELCOME)
+NGINX = Service(frozenset({80}), text=WELCOME, content_type="text/html")
 RUNS_ON = Service()
 SHELL_IMAGES = frozenset({"alpine", "busybox", "debian", "ubuntu"})
 """Whose own program is a shell."""

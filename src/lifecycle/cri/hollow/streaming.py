@@ -16,6 +16,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.hollow.logs import HollowLogs
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
@@ -244,10 +245,9 @@ def _message(answer: HTTPAnswer) -> bytes:
     """As it goes over the wire; nothing, if the server broke off."""
     if not answer.status:
         return b""
-    body = answer.text.encode("utf-8", "surrogateescape")
+    body = body_of(answer)
     lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
-    if answer.location:
-        lines.append(f"Location: {answer.location}")
+    lines += [f"{name}: {value}" for name, value in headers_of(answer).items()]
     lines += [f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
 

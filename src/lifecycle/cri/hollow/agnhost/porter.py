@@ -22,7 +22,8 @@ async def _answer(value: str, json_response: bool, request: HTTPRequest) -> HTTP
     if not json_response:
         return HTTPAnswer(200, value)
     said = {"Method": request.method, "Body": value}
-    return HTTPAnswer(200, json.dumps(said, separators=(",", ":")))
+    text = json.dumps(said, separators=(",", ":"))
+    return HTTPAnswer(200, text, content_type="application/json")
 
 
 async def porter(process: Process, flags: Flags) -> int:

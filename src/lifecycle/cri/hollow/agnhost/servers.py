@@ -26,6 +26,21 @@ LINGERS = 60.0
 """Seconds for which `serve-hostname` still answers, once it is told to end."""
 TERMINATED = 2
 """How `pause` ends of a SIGTERM."""
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".htm": "text/html; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".xml": "text/xml; charset=utf-8",
+}
+"""Files' types by the ends of their names, as Go knows them by itself (`mime`)."""
 
 
 def split_target(request: HTTPRequest) -> tuple[str, dict[str, str]]:
@@ -120,7 +135,9 @@ async def test_webserver(process: Process, flags: Flags) -> int:
             return NOT_FOUND
         except UnknownFile as error:
             raise NotModelled(f"agnhost test-webserver: {error}") from None
-        return HTTPAnswer(200, data.decode("utf-8", "surrogateescape"))
+        text = data.decode("utf-8", "surrogateescape")
+        kind = _TYPES.get(posixpath.splitext(full)[1].lower(), "")
+        return HTTPAnswer(200, text, content_type=kind)
 
     process.serve(flags.number("port"), answer)
     await process.sleep(float("inf"))
