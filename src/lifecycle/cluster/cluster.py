@@ -129,6 +129,10 @@ class Cluster:
             # nobody gives the nodes ranges of pod addresses, so they bring them along
             shapes = with_pod_cidrs(shapes)
         self._shapes = {shape.name: shape for shape in shapes}
+        if self.config.runtime == "hollow":
+            self.server.egress.lead_pods_through(
+                pod_network(len(shapes)), self._hollow_network.dialer()
+            )
         if "controllers" not in without:
             self._start_controllers()
         if "scheduler" not in without:
@@ -366,6 +370,7 @@ class Cluster:
             await self.proxies.stop()
         for runtime in self.runtimes.values():
             await runtime.stop()
+        await self._hollow_network.close()
         if self.machines is not None:
             await self.machines.stop()
         if hasattr(self, "server"):

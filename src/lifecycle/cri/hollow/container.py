@@ -22,10 +22,10 @@ from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
-    Answer,
     Input,
     Process,
     Program,
+    Server,
     Service,
     play,
 )
@@ -69,7 +69,7 @@ class HollowContainer:
         self._process: Process | None = None
         self._task: asyncio.Task[int] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._servers: list[tuple[Process | None, int, Answer]] = []
+        self._servers: list[tuple[Process | None, int, Server]] = []
         self._ended: asyncio.Future[None] | None = None
         self.listens_at = 0
         """Nanoseconds of the clock before which it takes no connections."""
@@ -96,9 +96,9 @@ class HollowContainer:
         except StartError as error:
             raise FileNotFoundError(str(error)) from None
 
-    def serve(self, server: Process | None, port: int, answer: Answer) -> None:
+    def serve(self, process: Process | None, port: int, server: Server) -> None:
         """Until the process ends."""
-        self._servers.append((server, port, answer))
+        self._servers.append((process, port, server))
 
     def exit(self, code: int) -> None:
         """With an exit code of its own."""
@@ -109,11 +109,11 @@ class HollowContainer:
         if self._servers:
             self._servers = [each for each in self._servers if each[0] is not process]
 
-    def server(self, port: int) -> Answer | None:
+    def server(self, port: int) -> Server | None:
         """Who answers there; None: nobody listens."""
-        for _, each, answer in self._servers:
+        for _, each, server in self._servers:
             if each == port:
-                return answer
+                return server
         return None
 
     async def use_all_memory(self) -> None:
@@ -188,7 +188,7 @@ class HollowContainer:
         assert process is not None
         if isinstance(main, Service):
             for port in main.listens:
-                self.serve(None, port, main.answer)
+                self.serve(None, port, Server(main.answer))
             return
         self._task = asyncio.ensure_future(self._play(main, process))
 

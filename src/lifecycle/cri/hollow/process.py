@@ -15,11 +15,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.volumes import UnknownFile
+
+if TYPE_CHECKING:
+    import ssl
 
 SIGKILLED, SIGTERMED = 137, 143
 """Exit codes of a process that a signal ended."""
@@ -37,6 +40,16 @@ PAGES = frozenset({"", "/", "/index.html"})
 
 Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
 """What a server says to a request. Raises NotModelled."""
+
+
+@dataclass(slots=True, frozen=True)
+class Server:
+    """What listens on a port. `tls`: with what it begins a connection; None: it speaks
+    plainly.
+    """
+
+    answer: Answer
+    tls: ssl.SSLContext | None = None
 
 
 @cache
@@ -167,7 +180,7 @@ class Machine(Protocol):
         """Seconds since 1970."""
         ...
 
-    def serve(self, server: Process, port: int, answer: Answer) -> None:
+    def serve(self, process: Process | None, port: int, server: Server) -> None:
         """See `Process.serve`."""
         ...
 
@@ -238,11 +251,13 @@ class Process:
         """
         self.serve(port, pages_answer(frozenset(pages)))
 
-    def serve(self, port: int, answer: Answer) -> None:
+    def serve(
+        self, port: int, answer: Answer, tls: ssl.SSLContext | None = None
+    ) -> None:
         """Accept connections from now on, until it ends, and let `answer` say what
-        there is to say to HTTP requests.
+        there is to say to HTTP requests. `tls`: see `Server`.
         """
-        self.machine.serve(self, port, answer)
+        self.machine.serve(self, port, Server(answer, tls))
 
     def exit(self, code: int) -> None:
         """End the container from within an answer, if this is its process 1."""

@@ -36,6 +36,9 @@ EXEC_ERROR = (
 )
 """Of a program that is not there."""
 
+NOT_HTTP = "Client sent an HTTP request to an HTTPS server.\n"
+"""What Go's server says to one that speaks plainly."""
+
 
 class _Interrupted(Exception):
     """The container has ended, and its processes with it."""
@@ -199,19 +202,23 @@ async def _feed(
 async def http_answer(
     server: HollowContainer | None, request: HTTPRequest
 ) -> HTTPAnswer:
-    """What `server` says to a request, or why nobody does."""
+    """What `server` says to a request, or why nobody does. Whoever asks over HTTPS has
+    looked at its certificate, or does not care.
+    """
     if server is None:
         where = f"dial tcp {request.host}:{request.port}"
         return HTTPAnswer(
             0, f'Get "{request.url}": {where}: connect: connection refused'
         )
-    if request.scheme == "https":
-        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
-    answer = server.server(request.port)
-    if answer is None:
+    listening = server.server(request.port)
+    if listening is None:
         return HTTPAnswer(0, f'Get "{request.url}": EOF')
+    if listening.tls is None and request.scheme == "https":
+        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
+    if listening.tls is not None and request.scheme == "http":
+        return HTTPAnswer(400, NOT_HTTP)
     try:
-        return await answer(request)
+        return await listening.answer(request)
     except NotModelled as error:
         return HTTPAnswer(501, not_modelled_message(str(error)))
     except Exception as error:  # what somebody supplied fails as any server would
