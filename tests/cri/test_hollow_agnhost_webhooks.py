@@ -399,6 +399,7 @@ def test_only_reviews_are_converted() -> None:
         answer = asyncio.run(crd_conversion_webhook.answer(HTTPRequest("", 0, path, "https", headers, "POST", body)))
         return answer.status, answer.text
 
+    assert ask("/readyz", b"") == (200, "ok")
     assert ask("/other", b"") == (404, "404 page not found\n")
     assert ask("/crdconvert", b"{}", ()) == (400, "invalid Content-Type header ``\n")
     assert ask("/crdconvert", b"{}")[0] == 400

@@ -64,6 +64,8 @@ def _response(request: Object) -> dict[str, Any]:
 async def answer(request: HTTPRequest) -> HTTPAnswer:
     """The review with its response."""
     path, _ = split_target(request)
+    if path == "/readyz":
+        return HTTPAnswer(200, "ok")
     if path != "/crdconvert":
         return NOT_FOUND
     kind = request.header("Content-Type")
