@@ -312,3 +312,25 @@ def test_porter_says_with_which_method_it_was_asked() -> None:
         assert answer == HTTPAnswer(200, '{"Method":"DELETE","Body":"foo"}', content_type="application/json")
 
     on_runtime(body)
+
+
+@pytest.mark.parametrize(
+    ("image", "answer"),
+    [
+        ("registry.k8s.io/e2e-test-images/kitten:1.8", HTTPAnswer(200, '{"image": "kitten.jpg"}', "", "application/json")),
+        ("registry.k8s.io/e2e-test-images/nautilus:1.8", HTTPAnswer(200, '{"image": "nautilus.jpg"}', "", "application/json")),
+        ("example.com/kitten:1.8", None),
+    ],
+)  # fmt: skip
+def test_a_demo_says_which_one_it_is_and_whoever_has_its_name_is_none(image: str, answer: HTTPAnswer | None) -> None:
+    async def body(runtime: HollowRuntime) -> None:
+        await runtime.pull_image(image)
+        await started(runtime, image=image)
+        await asyncio.sleep(1)
+        ip = (await runtime.list_pod_sandbox("u"))[0].ip
+        if answer is None:
+            assert "refused" in await runtime.tcp_connect(ip, 80, 1)
+        else:
+            assert await runtime.http_get(HTTPRequest(ip, 80, "/data.json"), 1) == answer
+
+    on_runtime(body)

@@ -19,6 +19,7 @@ from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.hollow.agnhost.certificate import localhost_crt, localhost_key
+from lifecycle.cri.hollow.agnhost.demos import files_of_demo
 from lifecycle.cri.hollow.applets import short_name
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.filesystem import (
@@ -151,7 +152,10 @@ class HollowContainers(HollowState):
     def _files(self, pod_sandbox_id: str, config: ContainerConfig) -> FileSystem:
         sandbox = self._configs[pod_sandbox_id]
         image = config.user_specified_image or config.image
-        etc: dict[str, Content] = dict(IMAGE_FILES.get(short_name(image)) or {})
+        etc: dict[str, Content] = {
+            **(IMAGE_FILES.get(short_name(image)) or {}),
+            **files_of_demo(image),
+        }
         etc["/etc/hostname"] = f"{self._hostname(pod_sandbox_id)}\n".encode()
         if sandbox.dns_config:
             etc["/etc/resolv.conf"] = resolv_conf(sandbox.dns_config).encode()

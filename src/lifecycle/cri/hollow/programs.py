@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lifecycle.cri.hollow.agnhost.agnhost import agnhost
+from lifecycle.cri.hollow.agnhost.demos import files_of_demo
 from lifecycle.cri.hollow.applets import (
     BUSYBOX_COMMANDS,
     DEBIAN_COMMANDS,
@@ -144,6 +145,8 @@ class Programs:
             own = NGINX if name == "nginx" else COMPONENTS.get(name)
         if own is None and name == "agnhost":
             return agnhost, ("/agnhost", *args)
+        if own is None and files_of_demo(image):
+            return agnhost, ("/agnhost", *(args or ("test-webserver",)))
         if own is None:
             own = sh if name in SHELL_IMAGES else RUNS_ON
         return own, (name if own is not sh else "sh", *args)
