@@ -7,7 +7,7 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from lifecycle.cri.apis.container import (
@@ -16,13 +16,13 @@ from lifecycle.cri.apis.container import (
     ContainerStatus,
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
     Input,
+    Network,
     Process,
     Program,
     Server,
@@ -34,7 +34,7 @@ from lifecycle.cri.hollow.programs import Programs, StartError
 
 class HollowContainer:
     """A container's status and its processes. `envs`: what its processes start with;
-    `end` is told when process 1 has ended, `write` gets what it writes, `reach` leads
+    `end` is told when process 1 has ended, `write` gets what it writes, `network` leads
     to other pods.
     """
 
@@ -51,7 +51,7 @@ class HollowContainer:
         now: Callable[[], float],
         write: Callable[[HollowContainer, str, bytes], None],
         end: Callable[[HollowContainer, int, str], None],
-        reach: Callable[[HTTPRequest], Awaitable[HTTPAnswer]],
+        network: Network,
     ) -> None:
         self.status = status
         self.config = config
@@ -64,7 +64,7 @@ class HollowContainer:
         self._programs = programs
         self._write = write
         self._end = end
-        self.http = reach
+        self.network = network
         self._main: Program | None = None
         self._process: Process | None = None
         self._task: asyncio.Task[int] | None = None

@@ -29,6 +29,7 @@ from lifecycle.cri.hollow.filesystem import (
     FileSystem,
     Mount,
 )
+from lifecycle.cri.hollow.network import NetworkOfPod
 from lifecycle.cri.hollow.process import SIGKILLED
 from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
@@ -141,7 +142,12 @@ class HollowContainers(HollowState):
             now=self._clock.now,
             write=self._write,
             end=self._end,
-            reach=self._network.http,
+            network=NetworkOfPod(
+                self._network,
+                self._way,
+                self._sandboxes[pod_sandbox_id].ip,
+                self._configs[pod_sandbox_id].dns_config,
+            ),
         )
         self._in_sandbox[pod_sandbox_id].append(container_id)
 

@@ -1,9 +1,9 @@
-"""What hollow pods reach of one another: whoever answers HTTP at a pod's address, on
+"""What hollow pods reach of one another: whoever answers at a pod's address, on
 whichever node.
 
-There are no packets. Names and the addresses of Services lead nowhere here, for there
-is no kernel with rules, and nobody asks the cluster's DNS. The API server, which finds
-a Service's pods by itself, gets real connections to them: `dialer`.
+There are no packets. Where a name leads, or the address of a Service, a node's `Way`
+says, if it has one. The API server, which finds a Service's pods by itself, gets real
+connections to them: `dialer`.
 
 Ours.
 """
@@ -15,12 +15,16 @@ import errno
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import ip_address
+from typing import Protocol
 
 from lifecycle.api.clock import VirtualTimeLoop
+from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.connections import HollowConnections
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.streaming import http_answer
+from lifecycle.cri.hollow.streaming import http_answer, talk
 
 Find = Callable[[str, int], HollowContainer | None]
 """Who listens on a port of a pod's address. Raises KeyError if no pod of the node has
@@ -47,10 +51,6 @@ class HollowNetwork:
             except KeyError:
                 continue
         raise KeyError(ip)
-
-    async def http(self, request: HTTPRequest) -> HTTPAnswer:
-        """What a pod is answered that asks. Raises KeyError."""
-        return await http_answer(self.listening(request.host, request.port), request)
 
     def dialer(self) -> Callable[[tuple[str, int], float], socket.socket]:
         """What makes connections to pods, for other threads than that of the running
@@ -84,6 +84,69 @@ class HollowNetwork:
     async def close(self) -> None:
         """End the connections to its pods."""
         await self._connections.close()
+
+
+class Way(Protocol):
+    """How a node leads its pods' connections on."""
+
+    async def lead(self, source: str, host: str, port: int) -> tuple[str, int]:
+        """Address and port where a TCP connection arrives that begins at `source`
+        (empty: at the node itself). Raises OSError if it is refused or lost.
+        """
+        ...
+
+    async def lookup(self, name: str, dns: Fields) -> str:
+        """An address of a name, by a pod's resolver configuration. Raises NoSuchHost,
+        and KeyError if nobody can be asked.
+        """
+        ...
+
+
+class NetworkOfPod:
+    """Implements `Network` for the containers of one pod: `source` is its address,
+    empty on the node's own network, `dns` its resolver configuration.
+    """
+
+    __slots__ = ("_dns", "_network", "_source", "_way")
+
+    def __init__(
+        self, network: HollowNetwork, way: Way | None, source: str, dns: Fields
+    ) -> None:
+        self._network, self._way = network, way
+        self._source, self._dns = source, dns
+
+    async def lookup(self, name: str) -> str:
+        """See `Network`."""
+        if self._way is None:
+            raise KeyError(name)
+        return await self._way.lookup(name, self._dns)
+
+    async def _lead(self, host: str, port: int) -> tuple[str, int]:
+        try:
+            address = str(ip_address(host))
+        except ValueError:
+            address = await self.lookup(host)
+        if self._way is None:
+            return address, port
+        return await self._way.lead(self._source, address, port)
+
+    async def http(self, request: HTTPRequest) -> HTTPAnswer:
+        """See `Network`."""
+        try:
+            host, port = await self._lead(request.host, request.port)
+        except OSError as error:
+            why = f"dial tcp {request.host}:{request.port}: connect: {error.strerror}"
+            return HTTPAnswer(0, f'Get "{request.url}": {why.lower()}')
+        arrived = replace(request, host=host, port=port)
+        return await http_answer(self._network.listening(host, port), arrived)
+
+    async def talk(self, host: str, port: int, data: bytes) -> bytes:
+        """See `Network`."""
+        address, arrived = await self._lead(host, port)
+        container = self._network.listening(address, arrived)
+        if container is None:
+            raise _os_error(errno.ECONNREFUSED)
+        return await talk(container, arrived, data)
 
 
 def _os_error(number: int) -> OSError:

@@ -45,11 +45,12 @@ Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
 @dataclass(slots=True, frozen=True)
 class Server:
     """What listens on a port. `tls`: with what it begins a connection; None: it speaks
-    plainly.
+    plainly. `greeting`: it says so much to everybody and hangs up, and knows no HTTP.
     """
 
     answer: Answer
     tls: ssl.SSLContext | None = None
+    greeting: bytes = b""
 
 
 @cache
@@ -66,6 +67,30 @@ def pages_answer(
         return HTTPAnswer(200, text, content_type=content_type)
 
     return answer
+
+
+class NoSuchHost(Exception):
+    """A name that nobody knows."""
+
+
+class Network(Protocol):
+    """What a process reaches from where it is. What is neither a pod's address nor
+    leads to one raises KeyError.
+    """
+
+    async def http(self, request: HTTPRequest) -> HTTPAnswer:
+        """Ask once; without an answer the status is 0. Raises NoSuchHost, KeyError."""
+        ...
+
+    async def talk(self, host: str, port: int, data: bytes) -> bytes:
+        """What a server says that is connected, and sent so much. Raises OSError if it
+        is not, NoSuchHost, KeyError.
+        """
+        ...
+
+    async def lookup(self, name: str) -> str:
+        """An address. Raises NoSuchHost, KeyError."""
+        ...
 
 
 class NotModelled(Exception):
@@ -189,10 +214,8 @@ class Machine(Protocol):
         ...
 
     @property
-    def http(self) -> Callable[[HTTPRequest], Awaitable[HTTPAnswer]]:
-        """Asks a pod, by its address. Raises KeyError for an address that no pod
-        has.
-        """
+    def network(self) -> Network:
+        """Its pod's."""
         ...
 
     def closed(self, process: Process) -> None:
@@ -258,6 +281,11 @@ class Process:
         there is to say to HTTP requests. `tls`: see `Server`.
         """
         self.machine.serve(self, port, Server(answer, tls))
+
+    def greet(self, port: int, greeting: bytes) -> None:
+        """Accept connections from now on, until it ends, and say so much to each."""
+        server = Server(pages_answer(frozenset()), greeting=greeting)
+        self.machine.serve(self, port, server)
 
     def exit(self, code: int) -> None:
         """End the container from within an answer, if this is its process 1."""

@@ -6,7 +6,7 @@ does, and what whoever starts the cluster says about both.
    `file_commands.py`, `filter_commands.py` and `tar.py`.
 3. As a container's own command, anything else that looks like a server runs on and
    says nothing, as an image's own program does: nginx "runs". A tool that would have
-   ended (`wget`, `nslookup`) does not end well for nothing: it says that it was not
+   ended (`wget -c`, `telnet`) does not end well for nothing: it says that it was not
    run, and ends with 126.
 4. As a command in a container (a hook, a probe, `kubectl exec`, a line of a script)
    anything else is not run, says so in one line and gives 126; one that the image is
@@ -34,6 +34,7 @@ from lifecycle.cri.hollow.applets import (
 from lifecycle.cri.hollow.commands import COMMANDS, WELCOME
 from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
 from lifecycle.cri.hollow.filter_commands import FILTERS
+from lifecycle.cri.hollow.net_commands import NET_COMMANDS
 from lifecycle.cri.hollow.process import NotModelled, Process, Program, Service
 from lifecycle.cri.hollow.shell import sh
 from lifecycle.cri.hollow.tar import tar
@@ -49,6 +50,7 @@ PLAYED: Mapping[str, Program] = {
     **COMMANDS,
     **FILE_COMMANDS,
     **FILTERS,
+    **NET_COMMANDS,
     **WEB_COMMANDS,
     "agnhost": agnhost,
     "agnhost-2": agnhost,

@@ -36,6 +36,12 @@ EXEC_ERROR = (
 )
 """Of a program that is not there."""
 
+BAD_REQUEST = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Connection: close\r\n\r\n400 Bad Request"
+)
+"""What Go's server says to what is no request."""
+
 NOT_HTTP = "Client sent an HTTP request to an HTTPS server.\n"
 """What Go's server says to one that speaks plainly."""
 
@@ -213,6 +219,10 @@ async def http_answer(
     listening = server.server(request.port)
     if listening is None:
         return HTTPAnswer(0, f'Get "{request.url}": EOF')
+    if listening.greeting:
+        said = listening.greeting.decode("utf-8", "replace")
+        why = f"net/http: HTTP/1.x transport connection broken: malformed {said!r}"
+        return HTTPAnswer(0, f'Get "{request.url}": {why}')
     if listening.tls is None and request.scheme == "https":
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
     if listening.tls is not None and request.scheme == "http":
@@ -237,15 +247,31 @@ async def port_forward(
             f" namespace: failed to connect to localhost:{port} inside namespace:"
             " connection refused"
         )
-    request = b""
+    said = b""
     async for data in streams.stdin or _nothing():
-        request += data
-        while b"\r\n\r\n" in request:
-            head, _, request = request.partition(b"\r\n\r\n")
-            method, _, rest = head.decode(errors="replace").partition(" ")
-            page = rest.partition(" ")[0]
-            asked = HTTPRequest("localhost", port, page, method=method)
-            await streams.stdout(_message(await http_answer(server, asked)))
+        said += data
+        while b"\r\n\r\n" in said:
+            head, _, said = said.partition(b"\r\n\r\n")
+            await streams.stdout(await _answered(server, port, head))
+
+
+async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:
+    """What a server says to all that it is sent. What is no HTTP is a bad request."""
+    listening = server.server(port)
+    if listening is not None and listening.greeting:
+        return listening.greeting
+    said = bytearray()
+    while b"\r\n\r\n" in data:
+        head, _, data = data.partition(b"\r\n\r\n")
+        said += await _answered(server, port, head)
+    return bytes(said) + (BAD_REQUEST if data.strip() else b"")
+
+
+async def _answered(server: HollowContainer, port: int, head: bytes) -> bytes:
+    method, _, rest = head.decode(errors="replace").partition(" ")
+    page = rest.partition(" ")[0]
+    asked = HTTPRequest("localhost", port, page, method=method)
+    return _message(await http_answer(server, asked))
 
 
 def _message(answer: HTTPAnswer) -> bytes:

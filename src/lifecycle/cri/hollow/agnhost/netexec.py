@@ -116,7 +116,7 @@ class Netexec:
         said: dict[str, list[str]] = {"responses": [], "errors": []}
         for _ in range(int(words["tries"] or 1)):
             try:
-                answer = await self._process.machine.http(asked)
+                answer = await self._process.machine.network.http(asked)
             except KeyError:
                 raise NotModelled(f"agnhost netexec: /dial to {asked.host}") from None
             if answer.status:

@@ -2,7 +2,7 @@
 `test-webserver`.
 
 Upstream: `test/images/agnhost/{pause,serve-hostname,liveness,test-webserver}`, v1.36.
-Left out: serving over plain TCP and UDP.
+Left out: serving over UDP; it says so, and nobody listens there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import NotModelled, Process
+from lifecycle.cri.hollow.process import NotModelled, Process, not_modelled_message
 from lifecycle.cri.hollow.volumes import UnknownFile
 
 NOT_FOUND = HTTPAnswer(404, "404 page not found\n")
@@ -61,15 +61,20 @@ async def pause(process: Process, flags: Flags) -> int:
 
 async def serve_hostname(process: Process, flags: Flags) -> int:
     """Says who it is, whatever it is asked."""
-    if flags.true("tcp") or flags.true("udp") or not flags.true("http"):
-        raise NotModelled("agnhost serve-hostname over TCP or UDP")
+    hostname = process.machine.hostname
+    if flags.true("udp"):
+        what = "agnhost serve-hostname over UDP"
+        process.stderr(not_modelled_message(what).encode())
     port = flags.number("port")
 
     async def answer(request: HTTPRequest) -> HTTPAnswer:
         log(process, "HTTP request")
-        return HTTPAnswer(200, process.machine.hostname)
+        return HTTPAnswer(200, hostname)
 
-    process.serve(port, answer)
+    if flags.true("tcp"):
+        process.greet(port, hostname.encode())
+    elif flags.true("http"):
+        process.serve(port, answer)
     log(process, f"Serving on port {port}.")
     await process.terminated()
     log(process, "Shutting down after receiving signal: terminated.")
