@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import os
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -150,7 +151,7 @@ def test_without_proxies_no_service_is_reached() -> None:
 
 
 def test_a_packet_that_is_refused_or_dropped_is_an_error() -> None:
-    async def main(cluster: RehearsedCluster) -> list[int | None]:
+    async def main(cluster: RehearsedCluster) -> None:
         assert cluster.proxies is not None
         client = cluster.client("kubectl")
         await client.create(resource("services"), service("none", "nobody", clusterIP="10.96.0.52"), "default")
@@ -169,14 +170,11 @@ def test_a_packet_that_is_refused_or_dropped_is_an_error() -> None:
         await asyncio.sleep(60)
         ways = HollowWays(cluster.proxies, lambda: None, random.Random(1))
         way = ways.of("lifecycle-worker", "172.18.0.3")
-        numbers: list[int | None] = []
-        for address, why in (("10.96.0.52", "Connection refused"), ("10.96.0.53", "Connection timed out")):
-            with pytest.raises(OSError, match=why) as raised:
+        for address, number in (("10.96.0.52", errno.ECONNREFUSED), ("10.96.0.53", errno.ETIMEDOUT)):
+            with pytest.raises(OSError, match=os.strerror(number)):
                 await way.lead("10.244.1.9", address, 80)
-            numbers.append(raised.value.errno)
-        return numbers
 
-    assert rehearse(main) == [errno.ECONNREFUSED, errno.ETIMEDOUT]
+    rehearse(main)
 
 
 @pytest.mark.parametrize(

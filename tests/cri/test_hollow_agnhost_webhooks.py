@@ -1,13 +1,12 @@
-"""`agnhost`'s webhooks in hollow containers: what they say to reviews, over real TLS."""
+"""`agnhost`'s webhooks in hollow containers: what they say to reviews. How they are reached: `test_hollow_tls.py`."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import http.client
+import errno
 import json
-import socket
-import ssl
+import os
 from typing import Any
 
 import pytest
@@ -16,17 +15,10 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost import crd_conversion_webhook
-from lifecycle.cri.hollow.agnhost.certificate import localhost_crt
 from lifecycle.cri.hollow.agnhost.crd_conversion_webhook import V1, V2
+from lifecycle.cri.hollow.agnhost.webhook import Webhook
 from lifecycle.cri.hollow.network import HollowNetwork
-from lifecycle.cri.hollow.runtime import HollowRuntime
-from lifecycle.cri.hollow.streaming import NOT_HTTP
-from tests.cri.test_hollow import started
 
-IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.63.0"
-SERVER = "10.244.1.2"
-"""The first pod of the node."""
-KEYS = ("--tls-cert-file=/localhost.crt", "--tls-private-key-file=/localhost.key")
 JSON = (("content-type", "application/json"),)
 POD = {"group": "", "version": "v1", "resource": "pods"}
 CONFIG_MAP = {"group": "", "version": "v1", "resource": "configmaps"}
@@ -34,14 +26,13 @@ CRD = {"group": "apiextensions.k8s.io", "version": "v1", "resource": "customreso
 OTHER = {"group": "stable.example.com", "version": "v1", "resource": "things"}
 
 
-async def webhook(*flags: str, network: HollowNetwork | None = None) -> HollowRuntime:
-    """A node with a webhook at `SERVER`, port 8443."""
-    runtime = HollowRuntime(network=network)
-    await runtime.update_runtime_config("10.244.1.0/24")
-    await runtime.pull_image(IMAGE)
-    await started(runtime, "/agnhost", "webhook", "--port=8443", "-v=4", *KEYS, *flags, image=IMAGE)
-    await asyncio.sleep(0.1)
-    return runtime
+class Waiting:
+    """As much of a process as a webhook needs."""
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds == float("inf"):
+            await asyncio.get_running_loop().create_future()
+        await asyncio.sleep(seconds)
 
 
 def review(request: Object, version: str = "v1") -> bytes:
@@ -49,15 +40,16 @@ def review(request: Object, version: str = "v1") -> bytes:
     return json.dumps(body).encode()
 
 
-def asked(path: str, request: Object, *flags: str) -> Object:
+async def ask(
+    path: str, body: bytes, headers: tuple[tuple[str, str], ...] = JSON, *, sidecar_image: str = ""
+) -> HTTPAnswer:
+    process: Any = Waiting()
+    return await Webhook(process, sidecar_image).answer(HTTPRequest("", 0, path, "https", headers, "POST", body))
+
+
+def asked(path: str, request: Object, *, sidecar_image: str = "") -> Object:
     """The response, without its uid and with its patch readable."""
-
-    async def main() -> HTTPAnswer:
-        runtime = await webhook(*flags)
-        call = HTTPRequest(SERVER, 8443, path, "https", JSON, "POST", review(request))
-        return await runtime.http_get(call, 1)
-
-    answer = run_virtual(main())
+    answer = run_virtual(ask(path, review(request), sidecar_image=sidecar_image))
     assert (answer.status, answer.content_type) == (200, "application/json")
     said = json.loads(answer.text)
     assert (said["kind"], said["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
@@ -173,49 +165,47 @@ def test_a_path_is_for_its_own_resource() -> None:
 def test_a_sidecar_is_added_with_the_image_that_a_flag_names() -> None:
     added = {"image": "i", "name": "webhook-added-sidecar", "resources": {}}
     request = {"resource": POD, "object": pod()}
-    assert asked("/mutating-pods-sidecar", request, "--sidecar-image=i") == add("/spec/containers/-", added)
+    path = "/mutating-pods-sidecar"
+    assert asked(path, request, sidecar_image="i") == add("/spec/containers/-", added)
     request["object"] = pod(containers=("c", "webhook-added-sidecar"))
-    assert asked("/mutating-pods-sidecar", request, "--sidecar-image=i") == YES
+    assert asked(path, request, sidecar_image="i") == YES
 
 
-def test_what_is_no_review_is_refused() -> None:
-    async def main() -> list[tuple[int, str]]:
-        runtime = await webhook()
-
-        async def ask(path: str, body: bytes, headers: tuple[tuple[str, str], ...] = JSON) -> tuple[int, str]:
-            answer = await runtime.http_get(HTTPRequest(SERVER, 8443, path, "https", headers, "POST", body), 1)
-            return answer.status, answer.text[:40]
-
-        return [
-            await ask("/nowhere", b""),
-            await ask("/always-deny", b"no JSON"),
-            await ask("/always-deny", b'{"kind":"Pod","apiVersion":"v1"}'),
-            await ask("/always-deny", review({}), ()),
-            await ask("/readyz", b""),
-            await ask("/always-deny", review({}, "v1beta1")),
-        ]
-
-    nowhere, no_json, no_review, no_type, ready, beta = run_virtual(main())
-    assert nowhere == (404, "404 page not found\n")
-    assert (no_json[0], no_json[1].startswith("Request could not be decoded: ")) == (400, True)
-    assert no_review == (400, "Unsupported group version kind: v1, Kind="[:40])
-    assert no_type == (200, "")
-    assert ready == (200, "ok")
-    assert beta[0] == 200
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status", "text"),
+    [
+        ("/nowhere", b"", JSON, 404, "404 page not found\n"),
+        ("/always-deny", b"no JSON", JSON, 400, "Request could not be decoded: "),
+        ("/always-deny", b"[]", JSON, 400, "Request could not be decoded: "),
+        (
+            "/always-deny",
+            b'{"kind":"Pod","apiVersion":"v1"}',
+            JSON,
+            400,
+            "Unsupported group version kind: v1, Kind=Pod",
+        ),
+        ("/always-deny", review({}), (), 200, ""),
+        ("/readyz", b"", (), 200, "ok"),
+        ("/always-deny", review({}, "v1beta1"), JSON, 200, '{"kind": "AdmissionReview"'),
+    ],
+)
+def test_what_is_no_review_is_refused(
+    path: str, body: bytes, headers: tuple[tuple[str, str], ...], status: int, text: str
+) -> None:
+    answer = run_virtual(ask(path, body, headers))
+    assert answer.status == status
+    assert answer.text.startswith(text)
+    assert bool(text) == bool(answer.text)
 
 
 def test_it_takes_its_time_and_some_answers_never_come() -> None:
     async def main() -> tuple[float, bool]:
-        runtime = await webhook()
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        await runtime.http_get(
-            HTTPRequest(SERVER, 8443, "/always-allow-delay-5s", "https", JSON, "POST", review({})), 1
-        )
+        await ask("/always-allow-delay-5s", review({}))
         took = loop.time() - begun
         request = {"resource": POD, "object": pod(labels={"webhook-e2e-test": "wait-forever"})}
-        for_ever = HTTPRequest(SERVER, 8443, "/pods", "https", JSON, "POST", review(request))
-        done, pending = await asyncio.wait([asyncio.ensure_future(runtime.http_get(for_ever, 1))], timeout=3600)
+        done, pending = await asyncio.wait([asyncio.ensure_future(ask("/pods", review(request)))], timeout=3600)
         for each in pending:
             each.cancel()
         return took, bool(done)
@@ -225,129 +215,6 @@ def test_it_takes_its_time_and_some_answers_never_come() -> None:
     assert not answered
 
 
-@pytest.mark.parametrize(
-    ("flags", "complaint"),
-    [
-        (("--tls-cert-file=/none", "--tls-private-key-file=/localhost.key"), "No such file or directory"),
-        (("--tls-cert-file=/localhost.crt", "--tls-private-key-file=/localhost.crt"), "tls: "),
-    ],
-)
-def test_it_panics_without_its_certificate(flags: tuple[str, ...], complaint: str) -> None:
-    async def main() -> tuple[int, str]:
-        runtime = HollowRuntime()
-        await runtime.update_runtime_config("10.244.1.0/24")
-        container_id = await started(runtime, "sleep", "100", image=IMAGE)
-        said = await runtime.exec_sync(container_id, ("/agnhost", "webhook", *flags), 0)
-        return said.exit_code, said.stderr
-
-    code, text = run_virtual(main())
-    assert code == 2
-    assert text.startswith("panic: ")
-    assert complaint in text
-
-
-# -- over a connection -----------------------------------------------------------------
-
-
-def trusting(certificate: bytes) -> ssl.SSLContext:
-    return ssl.create_default_context(cadata=certificate.decode())
-
-
-def post(plain: socket.socket, context: ssl.SSLContext, name: str) -> tuple[int, Object, str]:
-    """Ask over a connection; blocks."""
-    with plain, context.wrap_socket(plain, server_hostname=name) as secure:
-        connection = http.client.HTTPConnection(SERVER, 8443)
-        connection.sock = secure
-        connection.request("POST", "/add-label?timeout=1s", review({"object": obj()}), dict(JSON))
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read()), answer.headers["Content-Type"]
-
-
-def test_another_thread_speaks_tls_with_it() -> None:
-    async def main() -> tuple[int, Object, str]:
-        network = HollowNetwork()
-        await webhook(network=network)
-        dial = network.dialer()
-        try:
-            return await asyncio.to_thread(
-                lambda: post(dial((SERVER, 8443), 30), trusting(localhost_crt()), "localhost")
-            )
-        finally:
-            await network.close()
-
-    status, said, kind = asyncio.run(main())
-    assert (status, kind) == (200, "application/json")
-    assert said["response"]["patchType"] == "JSONPatch"
-
-
-def test_whoever_does_not_trust_it_says_nothing_and_the_next_one_is_served() -> None:
-    async def main() -> int:
-        network = HollowNetwork()
-        await webhook(network=network)
-        dial = network.dialer()
-        try:
-            with pytest.raises(ssl.SSLCertVerificationError):
-                await asyncio.to_thread(
-                    lambda: post(dial((SERVER, 8443), 30), ssl.create_default_context(), "localhost")
-                )
-            with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
-                await asyncio.to_thread(
-                    lambda: post(dial((SERVER, 8443), 30), trusting(localhost_crt()), "hooks.default.svc")
-                )
-            said = await asyncio.to_thread(
-                lambda: post(dial((SERVER, 8443), 30), trusting(localhost_crt()), "localhost")
-            )
-            return said[0]
-        finally:
-            await network.close()
-
-    assert asyncio.run(main()) == 200
-
-
-def test_nobody_listens_at_other_ports_and_addresses() -> None:
-    async def main() -> None:
-        network = HollowNetwork()
-        await webhook(network=network)
-        dial = network.dialer()
-        with pytest.raises(ConnectionRefusedError):
-            await asyncio.to_thread(dial, (SERVER, 1), 30)
-        with pytest.raises(OSError, match="No route to host"):
-            await asyncio.to_thread(dial, ("10.244.1.77", 8443), 30)
-        await network.close()
-
-    asyncio.run(main())
-
-
-def test_on_virtual_time_a_thread_is_not_served() -> None:
-    async def main() -> None:
-        network = HollowNetwork()
-        await webhook(network=network)
-        with pytest.raises(OSError, match="No route to host"):
-            network.dialer()((SERVER, 8443), 30)
-
-    run_virtual(main())
-
-
-@pytest.mark.parametrize(
-    ("command", "port"),
-    [(("webhook", "--port=8443", *KEYS), 8443), (("netexec", *KEYS), 8080), (("porter",), 443)],
-)
-def test_who_speaks_tls_does_not_speak_plainly(command: tuple[str, ...], port: int) -> None:
-    async def main() -> tuple[HTTPAnswer, HTTPAnswer]:
-        runtime = HollowRuntime()
-        await runtime.update_runtime_config("10.244.1.0/24")
-        await runtime.pull_image(IMAGE)
-        text = f"export SERVE_TLS_PORT_443=foo; exec /agnhost {' '.join(command)}"
-        await started(runtime, "sh", "-c", text, image=IMAGE)
-        await asyncio.sleep(1)
-        plain = await runtime.http_get(HTTPRequest(SERVER, port, "/readyz"), 1)
-        return plain, await runtime.http_get(HTTPRequest(SERVER, port, "/readyz", "https"), 1)
-
-    plain, secure = run_virtual(main())
-    assert plain == HTTPAnswer(400, NOT_HTTP)
-    assert secure.status == 200
-
-
 # -- conversion ------------------------------------------------------------------------
 
 
@@ -355,7 +222,7 @@ def converted(objects: list[Object], version: str) -> Object:
     request = {"uid": "u", "desiredAPIVersion": version, "objects": objects}
     body = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request}
     call = HTTPRequest("", 0, "/crdconvert", "https", JSON, "POST", json.dumps(body).encode())
-    answer = asyncio.run(crd_conversion_webhook.answer(call))
+    answer = run_virtual(crd_conversion_webhook.answer(call))
     assert answer.status == 200
     said = json.loads(answer.text)
     assert (said["kind"], said["request"], said["response"].pop("uid")) == ("ConversionReview", {}, "u")
@@ -395,13 +262,23 @@ def test_one_that_cannot_be_converted_fails_all(obj: Object, version: str, why: 
 
 
 def test_only_reviews_are_converted() -> None:
-    def ask(path: str, body: bytes, headers: tuple[tuple[str, str], ...] = JSON) -> tuple[int, str]:
-        answer = asyncio.run(crd_conversion_webhook.answer(HTTPRequest("", 0, path, "https", headers, "POST", body)))
+    def said(path: str, body: bytes, headers: tuple[tuple[str, str], ...] = JSON) -> tuple[int, str]:
+        call = HTTPRequest("", 0, path, "https", headers, "POST", body)
+        answer = run_virtual(crd_conversion_webhook.answer(call))
         return answer.status, answer.text
 
-    assert ask("/readyz", b"") == (200, "ok")
-    assert ask("/other", b"") == (404, "404 page not found\n")
-    assert ask("/crdconvert", b"{}", ()) == (400, "invalid Content-Type header ``\n")
-    assert ask("/crdconvert", b"{}")[0] == 400
+    assert said("/readyz", b"") == (200, "ok")
+    assert said("/other", b"") == (404, "404 page not found\n")
+    assert said("/crdconvert", b"{}", ()) == (400, "invalid Content-Type header ``\n")
+    assert said("/crdconvert", b"{}")[0] == 400
     unknown = (400, "Unsupported group version kind: v1, Kind=Pod\n")
-    assert ask("/crdconvert", b'{"kind":"Pod","apiVersion":"v1"}') == unknown
+    assert said("/crdconvert", b'{"kind":"Pod","apiVersion":"v1"}') == unknown
+
+
+def test_on_virtual_time_a_thread_is_not_served() -> None:
+    async def main() -> None:
+        network = HollowNetwork()
+        with pytest.raises(OSError, match=os.strerror(errno.EHOSTUNREACH)):
+            network.dialer()(("10.244.1.2", 8443), 30)
+
+    run_virtual(main())
