@@ -16,7 +16,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.cluster_addons import DNS_ADDRESS
-from lifecycle.cluster.hollow_ways import HollowWays, names_to_ask
+from lifecycle.cluster.hollow_ways import HollowWays
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from tests.cluster.conftest import Kubectl
 from tests.cri.test_hollow_shell import NOT_RUN
@@ -118,7 +118,7 @@ def test_nc_connects_and_says_what_it_hears() -> None:
         assert (code, out.splitlines()[0], said) == (0, "HTTP/1.1 400 Bad Request", connected)
         code, out, said = await script("printf 'GET / HTTP/1.1\\r\\n\\r\\n' | nc 10.96.0.50 80")
         assert (code, out.splitlines()[0], out[-5:-1], said) == (0, "HTTP/1.1 200 OK", "web-", "")
-        for text in ("nc -u 10.96.0.50 80", "nc -l 80", "nc 10.96.0.50", "nslookup web"):
+        for text in ("nc -u 10.96.0.50 80", "nc -l 80", "nc 10.96.0.50", "nslookup web", "dig +short a"):
             assert await script(text) == (126, "", NOT_RUN.format(text))
 
     play(scene)
@@ -177,32 +177,12 @@ def test_a_packet_that_is_refused_or_dropped_is_an_error() -> None:
     rehearse(main)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "asked"),
-    [
-        ("web", ("ndots:5",), ["web.a.svc", "web.svc", "web"]),
-        ("web.a.svc", ("ndots:5",), ["web.a.svc.a.svc", "web.a.svc.svc", "web.a.svc"]),
-        ("web.b", (), ["web.b", "web.b.a.svc", "web.b.svc"]),
-        ("web", (), ["web.a.svc", "web.svc", "web"]),
-        ("a.b.c.d.e.f", ("ndots:5",), ["a.b.c.d.e.f", "a.b.c.d.e.f.a.svc", "a.b.c.d.e.f.svc"]),
-        ("web.", ("ndots:5",), ["web."]),
-        ("a.b", ("timeout:1", "ndots:1", "ndots:2"), ["a.b.a.svc", "a.b.svc", "a.b"]),
-    ],
-)
-def test_search_domains_come_first_for_names_with_few_dots(
-    name: str, options: tuple[str, ...], asked: list[str]
-) -> None:
-    assert names_to_ask(name, {"searches": ("a.svc", "svc"), "options": options}) == asked
-
-
 def test_names_are_asked_of_the_clusters_dns_only() -> None:
-    ways = HollowWays(None, lambda: None, random.Random(1))  # type: ignore[arg-type]
-    with pytest.raises(KeyError):
-        ways.address_of("web", {"servers": (DNS_ADDRESS,)})
     elsewhere: Any = object()
-    ways = HollowWays(None, lambda: elsewhere, random.Random(1))  # type: ignore[arg-type]
-    with pytest.raises(KeyError):
-        ways.address_of("web", {"servers": ("192.0.2.1",)})
+    for dns, server in ((None, DNS_ADDRESS), (elsewhere, "192.0.2.1")):
+        ways = HollowWays(None, lambda dns=dns: dns, random.Random(1))  # type: ignore[arg-type,misc]
+        with pytest.raises(KeyError):
+            ways.records(server, "web", "A")
 
 
 def test_names_of_services_lead_to_them(kubectl: Kubectl, namespace: str) -> None:
@@ -229,3 +209,11 @@ def test_names_of_services_lead_to_them(kubectl: Kubectl, namespace: str) -> Non
     assert "wget: bad address 'nobody'" in until("wget -qO- nobody", 1)
     assert 'nc: getaddrinfo for host "nobody" port 1: Name or service not known' in until("nc nobody 1", 1)
     assert f"nameserver {DNS_ADDRESS}\n" in until("cat /etc/resolv.conf", 0)
+    whole = f"web.{namespace}.svc.cluster.local"
+    assert until("dig +notcp +noall +answer +search web A", 0) == f"{whole}.\t30\tIN\tA\t{address}\n"
+    assert until(f"dig +tcp +short {whole}", 0) == f"{address}\n"
+    assert until("dig +noall +answer web A", 0) == "", "nothing is searched unless it is asked for"
+    assert f"CNAME\t{whole}.\n" in until("dig +noall +answer +search alias cname", 0)
+    assert until("getent hosts web", 0) == f"{address:<15} web\n"
+    assert until("getent hosts client", 0).split()[1] == "client", "as /etc/hosts says"
+    assert until("getent hosts nobody", 2)

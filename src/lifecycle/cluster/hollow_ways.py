@@ -4,7 +4,7 @@ kube-proxies wrote, to whom the cluster's own DNS names.
 There is no kernel that goes by the rules, so they are gone through by hand, for the
 first packet of each connection. Nothing else of a packet is played.
 
-Ours; upstream it is the kernel's work, and the C library's resolver's.
+Ours; upstream it is the kernel's work.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from lifecycle.cluster.cluster_addons import DNS_ADDRESS, NodeProxies
-from lifecycle.cri.apis.message import Fields
-from lifecycle.cri.hollow.process import NoSuchHost
+from lifecycle.cri.hollow.resolver import Record
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.proxy.iptables.rule_text import parse_saved
 from lifecycle.proxy.iptables.walk import DROP, REJECT, Node, Packet, Walk, walk
@@ -26,22 +25,6 @@ MOST_LEADS = 2
 whose port it was for.
 """
 _LOST = {REJECT: errno.ECONNREFUSED, DROP: errno.ETIMEDOUT}
-
-
-def names_to_ask(name: str, dns: Fields) -> list[str]:
-    """What the resolver asks for one name, in order: with few dots in it, the search
-    domains come first. Upstream: glibc's `res_search`.
-    """
-    if name.endswith("."):
-        return [name]
-    found = [
-        str(option).partition(":")[2]
-        for option in dns.get("options") or ()
-        if str(option).startswith("ndots:")
-    ]
-    searched = [f"{name}.{domain}" for domain in dns.get("searches") or ()]
-    few = name.count(".") < int(found[-1] if found else 1)
-    return [*searched, name] if few else [name, *searched]
 
 
 class HollowWays:
@@ -81,16 +64,12 @@ class HollowWays:
             self._read[node], machine.tables = text, parse_saved(text)
         return walk(machine, packet, self._rng.random, from_node=from_node)
 
-    def address_of(self, name: str, dns: Fields) -> str:
-        """See `Way.lookup`."""
-        server = self._dns()
-        if server is None or DNS_ADDRESS not in (dns.get("servers") or ()):
-            raise KeyError(name)
-        for asked in names_to_ask(name, dns):
-            for record in server.answer(asked, "A").answer:
-                if record.type == "A":
-                    return record.data
-        raise NoSuchHost(name)
+    def records(self, server: str, name: str, kind: str) -> list[Record]:
+        """See `Way.ask`."""
+        dns = self._dns()
+        if dns is None or server != DNS_ADDRESS:
+            raise KeyError(server)
+        return [Record(*record) for record in dns.answer(name, kind).answer]
 
 
 class HollowWay:
@@ -99,9 +78,9 @@ class HollowWay:
     def __init__(self, ways: HollowWays, node: str, address: str) -> None:
         self._ways, self._node, self._address = ways, node, address
 
-    async def lookup(self, name: str, dns: Fields) -> str:
+    async def ask(self, server: str, name: str, kind: str) -> list[Record]:
         """See `Way`."""
-        return self._ways.address_of(name, dns)
+        return self._ways.records(server, name, kind)
 
     async def lead(self, source: str, host: str, port: int) -> tuple[str, int]:
         """See `Way`."""

@@ -24,6 +24,8 @@ from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.connections import HollowConnections
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.process import NoSuchHost
+from lifecycle.cri.hollow.resolver import Record, names_to_ask
 from lifecycle.cri.hollow.streaming import http_answer, talk
 
 Find = Callable[[str, int], HollowContainer | None]
@@ -95,9 +97,9 @@ class Way(Protocol):
         """
         ...
 
-    async def lookup(self, name: str, dns: Fields) -> str:
-        """An address of a name, by a pod's resolver configuration. Raises NoSuchHost,
-        and KeyError if nobody can be asked.
+    async def ask(self, server: str, name: str, kind: str) -> list[Record]:
+        """What a DNS server answers; nothing, if it knows nothing. Raises KeyError if
+        nobody can be asked there.
         """
         ...
 
@@ -115,11 +117,22 @@ class NetworkOfPod:
         self._network, self._way = network, way
         self._source, self._dns = source, dns
 
+    async def ask(self, name: str, kind: str, *, search: bool = True) -> list[Record]:
+        """See `Network`."""
+        servers = self._dns.get("servers")
+        if self._way is None or not servers:
+            raise KeyError(name)
+        for asked in names_to_ask(name, self._dns) if search else [name]:
+            if found := await self._way.ask(servers[0], asked, kind):
+                return found
+        return []
+
     async def lookup(self, name: str) -> str:
         """See `Network`."""
-        if self._way is None:
-            raise KeyError(name)
-        return await self._way.lookup(name, self._dns)
+        for record in await self.ask(name, "A"):
+            if record.type == "A":
+                return record.data
+        raise NoSuchHost(name)
 
     async def _lead(self, host: str, port: int) -> tuple[str, int]:
         try:

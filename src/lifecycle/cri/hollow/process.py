@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.resolver import Record
 from lifecycle.cri.hollow.volumes import UnknownFile
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ class Network(Protocol):
     async def talk(self, host: str, port: int, data: bytes) -> bytes:
         """What a server says that is connected, and sent so much. Raises OSError if it
         is not, NoSuchHost, KeyError.
+        """
+        ...
+
+    async def ask(self, name: str, kind: str, *, search: bool = True) -> list[Record]:
+        """What the pod's DNS server knows of a name, with its search domains unless
+        `search` is off. Raises KeyError if nobody can be asked.
         """
         ...
 
