@@ -71,8 +71,8 @@ chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds;
 	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))
 	$(if $(KEEP),,$(BIN)/python -m tests.linearizability --seed $(or $(SEED),1) --seconds $(or $(HISTORIES),600))
 
-conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
+conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox ALONE=1
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(ALONE),--alone) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
 
 clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, lightkube, kubernetes_asyncio, client-node
 	$(BIN)/pytest -n0 tests/clients
