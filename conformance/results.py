@@ -17,6 +17,8 @@ import yaml
 KEPT = Path(__file__).with_name("results.json")
 REASONS = KEPT.with_name("reasons.yaml")
 RAN = ("passed", "failed", "panicked", "timedout", "interrupted", "aborted")
+ALONE = r"\[Serial\]|\[Disruptive\]"
+"""Marks of tests that want a cluster for themselves."""
 _AREA = re.compile(r"\[(sig-[a-z-]+)\]")
 _MARKS = re.compile(r"\s*\[(?:Conformance|NodeConformance|sig-[a-z-]+)\]")
 LONGEST = 300
@@ -33,6 +35,11 @@ class Result:
     seconds: float
     message: str
     day: str
+
+    @property
+    def alone(self) -> bool:
+        """Whether it wants a cluster for itself."""
+        return re.search(ALONE, self.name) is not None
 
 
 def results_of(report: list[dict[str, Any]], day: str) -> list[Result]:

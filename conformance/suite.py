@@ -17,8 +17,8 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 CONFORMANCE = r"\[Conformance\]"
-ALONE = r"\[Serial\]|\[Disruptive\]"
-"""Tests that want a cluster for themselves."""
+ALONE_LABELS = "Serial || Disruptive"
+"""Tests that want a cluster for themselves, as ginkgo filters by labels."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 GRACE = 20.0
@@ -112,7 +112,9 @@ def cluster(runtime: str, nodes: int, folder: Path, images: Path) -> Iterator[Pa
             _end(process, 0, 60)
 
 
-def command(programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip: str, procs: int) -> list[str]:
+def command(
+    programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip: str, procs: int, labels: str = ""
+) -> list[str]:
     """What runs them; the report goes to `out/report.json`."""
     return [
         str(programs.ginkgo),
@@ -123,6 +125,7 @@ def command(programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip
         "--timeout=3h",
         f"--focus={focus}",
         *([f"--skip={skip}"] if skip else []),
+        *([f"--label-filter={labels}"] if labels else []),
         "--json-report=report.json",
         f"--output-dir={out}",
         str(programs.tests),

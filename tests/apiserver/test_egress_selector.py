@@ -57,3 +57,22 @@ def test_the_last_problem_is_what_a_caller_hears() -> None:
         address = taken.getsockname()[:2]
     with pytest.raises(ConnectionRefusedError):
         EgressSelector().dial(address, 5)
+
+
+def test_addresses_of_pods_are_dialled_by_who_plays_them_and_no_others() -> None:
+    egress = EgressSelector()
+    ours, theirs = socket.socketpair()
+    asked: list[tuple[tuple[str, int], float]] = []
+
+    def dial(address: tuple[str, int], timeout: float) -> socket.socket:
+        asked.append((address, timeout))
+        return ours
+
+    egress.lead_pods_through("10.244.0.0/16", dial)
+    with theirs, egress.dial(("10.244.3.4", 443), 5) as connected:
+        assert connected is ours
+    with listener() as (address, callers), egress.dial(address, 5):
+        pass
+    with listener() as ((_, port), others), egress.dial(("localhost", port), 5):
+        pass
+    assert (asked, callers, others) == ([(("10.244.3.4", 443), 5)], ["127.0.0.1"], ["127.0.0.1"])

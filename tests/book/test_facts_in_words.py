@@ -7,6 +7,7 @@ import re
 from ipaddress import IPv4Network
 
 import pytest
+from conformance.results import read
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults, set_probe_defaults
 from lifecycle.api.resources import resource
@@ -180,3 +181,8 @@ def test_as_many_questions_are_asked_at_the_door_as_its_heading_says() -> None:
     assert "".join(asked).count("?") == 8
     assert "the same eight questions" in page("book/the-journey")
     assert "a server that asks eight questions" in page("book/the-journey")
+
+
+def test_all_tests_that_want_a_cluster_to_themselves_are_among_the_results() -> None:
+    assert "There are twenty-nine of these; they run by themselves" in page("book/conformance")
+    assert len([each for each in read("sandbox") if each.alone]) == 29

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance import suite
 from lifecycle.apiserver.storage import compactor
 from lifecycle.apiserver.storage.encryption_config.transformers import Transformers
 from lifecycle.cluster.one_node import OneNode, on_one_node
@@ -71,16 +70,6 @@ def test_each_such_sentence_stands_in_a_paragraph_that_a_test_quotes() -> None:
     quoted = words_of_tests()
     loose = [f"{page}: {text}" for page, about, text in sentences() if not any(words in about for words in quoted)]
     assert loose == []
-
-
-def test_no_conformance_test_that_wants_a_cluster_to_itself_is_among_the_results() -> None:
-    assert told(
-        "conformance",
-        "want a cluster to themselves; there are twenty-nine, and we have no whole run of them to show yet.",
-    )
-    results = (ROOT / "conformance" / "results.json").read_text()
-    assert results.count('"passed"') > 300
-    assert re.findall(suite.ALONE, results) == []
 
 
 def test_keys_that_lie_with_a_service_elsewhere_are_refused() -> None:

@@ -31,7 +31,7 @@ EXPLAINED: dict[str, dict[str, int]] = {
         "crash-loop-caught-at-another-turn": 10,
         "crash-loop-a-turn-further": 2,
         "crash-loop-in-managed-fields": 4,
-        "programs-do-not-run": 12,
+        "programs-do-not-run": 11,
     },
     "objects": {},
     "scheduling": {},

@@ -50,6 +50,15 @@ def test_a_test_that_hung_or_panicked_did_not_pass() -> None:
     assert [each.passed for each in found] == [False] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [("a [Serial] b", True), ("b", False), ("evicts [Disruptive]", True), ("serial devices", False)],
+)
+def test_who_wants_a_cluster_for_itself_says_so_in_its_name(name: str, alone: bool) -> None:
+    (found,) = results_of(report(spec(name, "passed")), "")
+    assert found.alone is alone
+
+
 def test_a_long_message_is_cut() -> None:
     (found,) = results_of(report(spec("a", "failed", message="x" * 1000)), "")
     assert found.message == "x" * LONGEST + "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.suite import run
+from conformance.suite import Programs, command, run
 
 SAYS = r"""#!/bin/sh
 printf 'Will run 1 of 1 specs\n\367\377\n• [1.0 seconds]\n'
@@ -20,3 +20,13 @@ def test_bytes_that_are_no_text_do_not_end_the_run(tmp_path: Path) -> None:
     report = run([str(ginkgo), f"--output-dir={tmp_path}"], tmp_path / "tests.log")
     assert json.loads(report.read_text()) == []
     assert (tmp_path / "tests.log").read_text().splitlines()[-1] == "• [1.0 seconds]"
+
+
+def test_tests_that_want_a_cluster_to_themselves_are_chosen_by_their_labels(tmp_path: Path) -> None:
+    programs = Programs(*(tmp_path / name for name in ("ginkgo", "e2e.test", "agnhost", "kubectl")))
+    plain = command(programs, tmp_path, tmp_path, focus="F", skip="S", procs=8)
+    assert [each for each in plain if "label" in each] == []
+    assert {"--procs=8", "--focus=F", "--skip=S"} <= set(plain)
+    alone = command(programs, tmp_path, tmp_path, focus="F", skip="", procs=1, labels="Serial || Disruptive")
+    assert {"--procs=1", "--label-filter=Serial || Disruptive"} <= set(alone)
+    assert [each for each in alone if "skip" in each] == []

@@ -286,7 +286,7 @@ def test_a_file_of_the_image_can_be_moved_away_and_back() -> None:
 def test_porter_serves_what_its_environment_says() -> None:
     async def body(runtime: HollowRuntime) -> None:
         pod = await runtime.run_pod_sandbox(sandbox("u"))
-        envs = (("SERVE_PORT_80", "foo"), ("SERVE_TCP_PORT_81", "bar"), ("SERVE_TLS_PORT_443", "no"), ("PORT_82", "no"))
+        envs = (("SERVE_PORT_80", "foo"), ("SERVE_TCP_PORT_81", "bar"), ("SERVE_UDP_PORT_53", "no"), ("PORT_82", "no"))
         plain = replace(config("/agnhost", "porter", image=IMAGE), envs=envs)
         container_id = await runtime.create_container(pod, plain)
         lines = await image_log(runtime, container_id)
@@ -295,8 +295,8 @@ def test_porter_serves_what_its_environment_says() -> None:
         ip = (await runtime.list_pod_sandbox("u"))[0].ip
         said = [await runtime.http_get(HTTPRequest(ip, port, "/any", method="POST"), 1) for port in (80, 81)]
         assert said == [HTTPAnswer(200, "foo"), HTTPAnswer(200, "bar")]
-        assert ["refused" in await runtime.tcp_connect(ip, port, 1) for port in (80, 82, 443)] == [False, True, True]
-        assert b"".join(lines).decode() == NOT_RUN.format("agnhost porter: SERVE_TLS_PORT_443")
+        assert ["refused" in await runtime.tcp_connect(ip, port, 1) for port in (80, 82, 53)] == [False, True, True]
+        assert b"".join(lines).decode() == NOT_RUN.format("agnhost porter: SERVE_UDP_PORT_53")
 
     on_runtime(body)
 
@@ -309,6 +309,28 @@ def test_porter_says_with_which_method_it_was_asked() -> None:
         await asyncio.sleep(1)
         ip = (await runtime.list_pod_sandbox("u"))[0].ip
         answer = await runtime.http_get(HTTPRequest(ip, 80, "/x", method="DELETE"), 1)
-        assert answer == HTTPAnswer(200, '{"Method":"DELETE","Body":"foo"}')
+        assert answer == HTTPAnswer(200, '{"Method":"DELETE","Body":"foo"}', content_type="application/json")
+
+    on_runtime(body)
+
+
+@pytest.mark.parametrize(
+    ("image", "answer"),
+    [
+        ("registry.k8s.io/e2e-test-images/kitten:1.8", HTTPAnswer(200, '{"image": "kitten.jpg"}', "", "application/json")),
+        ("registry.k8s.io/e2e-test-images/nautilus:1.8", HTTPAnswer(200, '{"image": "nautilus.jpg"}', "", "application/json")),
+        ("example.com/kitten:1.8", None),
+    ],
+)  # fmt: skip
+def test_a_demo_says_which_one_it_is_and_whoever_has_its_name_is_none(image: str, answer: HTTPAnswer | None) -> None:
+    async def body(runtime: HollowRuntime) -> None:
+        await runtime.pull_image(image)
+        await started(runtime, image=image)
+        await asyncio.sleep(1)
+        ip = (await runtime.list_pod_sandbox("u"))[0].ip
+        if answer is None:
+            assert "refused" in await runtime.tcp_connect(ip, 80, 1)
+        else:
+            assert await runtime.http_get(HTTPRequest(ip, 80, "/data.json"), 1) == answer
 
     on_runtime(body)

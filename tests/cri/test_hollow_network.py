@@ -19,8 +19,8 @@ SERVER = "10.244.1.2"
 """The first pod of the first node."""
 
 
-def asked(text: str, *, together: bool = True) -> tuple[int, str, str]:
-    """What a script says in a pod of the second node, while `netexec` runs in one of the first."""
+def asked(text: str, *, together: bool = True, server: tuple[str, ...] = ("netexec",)) -> tuple[int, str, str]:
+    """What a script says in a pod of the second node, while `server` runs in one of the first."""
 
     async def main() -> ExecSyncResponse:
         network = HollowNetwork()
@@ -28,7 +28,7 @@ def asked(text: str, *, together: bool = True) -> tuple[int, str, str]:
         for i, node in enumerate(nodes, 1):
             await node.update_runtime_config(f"10.244.{i}.0/24")
             await node.pull_image(IMAGE)
-        await started(nodes[0], "/agnhost", "netexec", image=IMAGE)
+        await started(nodes[0], "/agnhost", *server, image=IMAGE)
         await asyncio.sleep(1)
         client = await started(nodes[1], "sleep", "1000", image=IMAGE)
         return await nodes[1].exec_sync(client, ("sh", "-c", text), 0)
@@ -92,3 +92,21 @@ def test_nginx_has_a_start_page(command: tuple[str, ...]) -> None:
     page, other = run_virtual(main())
     assert (page.status, other) == (200, HTTPAnswer(404))
     assert "<h1>Welcome to nginx!</h1>" in page.text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"nc -v {SERVER} 9376", (0, "p", f"Connection to {SERVER} 9376 port [tcp/*] succeeded!\n")),
+        (f"echo hello | nc {SERVER} 9376", (0, "p", "")),
+        (f"curl -s {SERVER}:9376", (7, "", None)),
+        (f"nc -zv {SERVER} 9377", (1, "", f"nc: connect to {SERVER} port 9377 (tcp) failed: Connection refused\n")),
+    ],
+)
+def test_a_server_that_knows_no_http_says_who_it_is_and_hangs_up(text: str, said: tuple[int, str, str | None]) -> None:
+    code, out, err = asked(text, server=("serve-hostname", "--http=false", "--tcp"))
+    assert (code, out, err if said[2] is not None else None) == said
+
+
+def test_a_server_of_nothing_listens_nowhere() -> None:
+    assert asked(f"nc -z {SERVER} 9376", server=("serve-hostname", "--http=false"))[0] == 1

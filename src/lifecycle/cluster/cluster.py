@@ -15,6 +15,7 @@ them).
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from lifecycle.cluster import like
 from lifecycle.cluster.already_running import resume_pods
 from lifecycle.cluster.cluster_addons import (
     DNS_ACCOUNT,
+    DNS_ADDRESS,
     DNS_GROUPS,
     PROXY_USER,
     DNSAddon,
@@ -43,6 +45,7 @@ from lifecycle.cluster.cluster_addons import (
     install_dns,
 )
 from lifecycle.cluster.cluster_config import ClusterConfig
+from lifecycle.cluster.hollow_ways import HollowWay, HollowWays
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cluster.node_readiness import NodesReady
@@ -103,6 +106,7 @@ class Cluster:
         """Whom the administrator's certificate speaks for."""
         self._planted_pods: list[Object] = []
         self._hollow_network = HollowNetwork()
+        self._ways: HollowWays | None = None
 
     # -- life --------------------------------------------------------------------------
 
@@ -129,6 +133,10 @@ class Cluster:
             # nobody gives the nodes ranges of pod addresses, so they bring them along
             shapes = with_pod_cidrs(shapes)
         self._shapes = {shape.name: shape for shape in shapes}
+        if self.config.runtime == "hollow":
+            self.server.egress.lead_pods_through(
+                pod_network(len(shapes)), self._hollow_network.dialer()
+            )
         if "controllers" not in without:
             self._start_controllers()
         if "scheduler" not in without:
@@ -266,11 +274,21 @@ class Cluster:
                 images=shape.images or KIND_IMAGES,
                 programs=self.config.programs,
                 network=self._hollow_network,
+                way=self._way(shape),
             )
             resume_pods(self.runtimes[shape.name], shape.name, self._planted_pods)
         if self.proxies is not None:
             self.proxies.add(shape.name, shape.address)
         self._start_kubelet(shape)
+
+    def _way(self, shape: NodeShape) -> HollowWay | None:
+        """How a hollow node leads its pods to Services: by its kube-proxy's rules."""
+        if self.proxies is None:
+            return None
+        if self._ways is None:
+            dice = random.Random(self.config.seed)
+            self._ways = HollowWays(self.proxies, lambda: self.dns, dice)
+        return self._ways.of(shape.name, shape.address)
 
     def _start_kubelet(self, shape: NodeShape) -> None:
         user = UserInfo(
@@ -295,6 +313,7 @@ class Cluster:
             machine_info=shape.machine_info,
             eviction_hard=parse_thresholds(KIND_EVICTION_HARD),
             image_gc=KIND_IMAGE_GC,
+            cluster_dns=(DNS_ADDRESS,),
             **real,
         )
         kubelet = new_main_kubelet(
@@ -365,6 +384,7 @@ class Cluster:
             await self.proxies.stop()
         for runtime in self.runtimes.values():
             await runtime.stop()
+        await self._hollow_network.close()
         if self.machines is not None:
             await self.machines.stop()
         if hasattr(self, "server"):

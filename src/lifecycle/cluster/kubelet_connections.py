@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.cri.apis.pod_network import HTTPRequest
+from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.node_access import AUTO_HEADERS, NodeAccess, connector_in
 from lifecycle.kubelet.kubelet import Kubelet
 
@@ -74,9 +75,7 @@ class KubeletConnection:
             raise ConnectionRefusedError(
                 NOT_TLS if scheme == "https" and "dial" not in why else why
             )
-        return Response(
-            answer.status, {"Content-Type": "text/plain"}, body=answer.text.encode()
-        )
+        return Response(answer.status, headers_of(answer), body=body_of(answer))
 
 
 class _Pieces:

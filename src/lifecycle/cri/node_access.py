@@ -169,6 +169,7 @@ class NodeAccess:
                     request.method,
                     url,
                     headers=request.headers,
+                    data=request.body or None,
                     ssl=False,
                     allow_redirects=False,
                 ) as answer,

@@ -58,7 +58,8 @@ class KubeletConfiguration:
 
     `pod_cidr`: the node's range of pod addresses; empty: the one that the node object
     gets from the controllers. `local`: the machine whose disk and cgroups the pods get;
-    without it nothing of them is there but what they say. `sync_frequency`: seconds
+    without it nothing of them is there but what they say; then `cluster_dns` is where
+    pods ask for names. `sync_frequency`: seconds
     after which an idle pod is looked at again (upstream: 60), 0 for never.
     `static_pod_path`, `static_pod_url`: where manifests are that need no API server.
     `cpu_manager_state_file`: what the CPU manager remembers. `listen`: the socket of
@@ -76,6 +77,7 @@ class KubeletConfiguration:
     provider_id: str = ""
     machine_info: Mapping[str, str] | None = None
     local: LocalNode | None = None
+    cluster_dns: tuple[str, ...] = ()
     listen: Listen | None = None
     sync_frequency: float = 0.0
     static_pod_path: Path | None = None

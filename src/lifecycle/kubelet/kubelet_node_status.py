@@ -144,7 +144,7 @@ class NodeRegistration:
         self._port = port
         machine = self._machine
         node = self._initial_node()
-        node["status"] = await self._status([])
+        node["status"] = await self._status({})
         told = False
         while True:
             try:
@@ -267,12 +267,12 @@ class NodeRegistration:
         except REQUEST_ERRORS as error:
             log.debug("watch of node %s: %s", self._machine.name, error)
 
-    async def _status(self, old: Sequence[Object]) -> Object:
+    async def _status(self, old: Object) -> Object:
         version = await self._runtime.version()
         runtime_status = await self._runtime.status()
         self._runtime_state.note(runtime_status)
         conditions = node_conditions(
-            old,
+            old.get("conditions") or [],
             self._clock.timestamp(),
             not self.network_error,
             self.network_error,
@@ -280,6 +280,7 @@ class NodeRegistration:
         )
         self._tell(conditions)
         return node_status(
+            old,
             self._machine.name,
             self._machine.address,
             self._machine.capacity,
@@ -309,7 +310,7 @@ class NodeRegistration:
     async def report_status(self) -> None:
         """Patch what changed. Upstream: `tryUpdateNodeStatus`."""
         old = self.node.get("status") or {}
-        new = {**old, **await self._status(old.get("conditions") or [])}
+        new = {**old, **await self._status(old)}
         known = {c["type"] for c in new["conditions"]}
         new["conditions"] = [
             *new["conditions"],
@@ -364,7 +365,7 @@ class NodeRegistration:
         await self.refresh()
         await self._note_pod_cidr()
         old = self.node.get("status") or {}
-        new = await self._status(old.get("conditions") or [])
+        new = await self._status(old)
         changed = node_status_has_changed(old, new)
         if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
             await self.report_status()

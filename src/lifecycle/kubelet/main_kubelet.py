@@ -375,7 +375,12 @@ def _pod_host(
                 lambda pod: status_manager.get_pod_status(pod["metadata"]["uid"]) or {},
             )
         return PaperPodHost(
-            references, tokens, config.allocatable, config.node_ip, volumes
+            references,
+            tokens,
+            config.allocatable,
+            config.node_ip,
+            volumes,
+            config.cluster_dns,
         )
 
     def volumes_attached() -> list[Object]:

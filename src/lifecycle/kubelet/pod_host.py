@@ -109,6 +109,7 @@ class PaperPodHost:
         allocatable: Mapping[str, str],
         host_ip: str,
         volumes: PaperVolumes | None = None,
+        cluster_dns: tuple[str, ...] = (),
     ) -> None:
         self._references = references
         self.tokens = tokens
@@ -121,6 +122,7 @@ class PaperPodHost:
             host_ip,
             allocatable,
             subpaths_only if volumes is None else volumes.mounts,
+            cluster_dns,
         )
 
     def start(self) -> None:

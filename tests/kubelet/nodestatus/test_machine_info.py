@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from random import Random
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
 from lifecycle.cluster.linux.machine_facts import machine_capacity
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
 from lifecycle.kubelet.nodestatus.machine_info import GOARCH, machine_info, paper_machine_info
 from lifecycle.kubelet.nodestatus.setters import (
     initial_node,
+    node_resources,
     node_status_has_changed,
     plain_version,
     runtime_features,
@@ -147,3 +150,46 @@ def test_a_machines_capacity_is_measured(tmp_path: Path) -> None:
     assert capacity["ephemeral-storage"] == f"{disk.f_blocks * disk.f_frsize // 1024}Ki"
     assert (capacity["hugepages-2Mi"], capacity["hugepages-1Gi"]) == ("6Mi", "0")
     assert capacity["cpu"] == str(os.cpu_count())
+
+
+FAKE, MORE = "example.com/fakecpu", "nvidia.com/gpu"
+
+
+@pytest.mark.parametrize(
+    ("known", "capacity", "allocatable"),
+    [
+        ({}, {"cpu": "4"}, {"cpu": "3"}),
+        ({"capacity": {"cpu": "2"}, "allocatable": {"cpu": "1"}}, {"cpu": "4"}, {"cpu": "3"}),
+        ({"capacity": {"cpu": "4", FAKE: "7"}}, {"cpu": "4", FAKE: "7"}, {"cpu": "3", FAKE: "7"}),
+        (
+            {"capacity": {FAKE: "9"}, "allocatable": {FAKE: "7", MORE: "1"}},
+            {"cpu": "4", FAKE: "9"},
+            {"cpu": "3", FAKE: "9"},
+        ),
+        ({"allocatable": {"hugepages-2Mi": "0"}}, {"cpu": "4"}, {"cpu": "3", "hugepages-2Mi": "0"}),
+    ],
+)
+def test_what_others_announce_of_a_node_is_kept_and_given_away(
+    known: dict[str, Any], capacity: dict[str, str], allocatable: dict[str, str]
+) -> None:
+    assert node_resources(known, {"cpu": "4"}, {"cpu": "3"}) == (capacity, allocatable)
+
+
+def test_a_resource_that_somebody_announces_outlives_the_kubelets_reports() -> None:
+    async def main() -> list[tuple[str | None, str | None]]:
+        async with small_cluster(nodes=("n",)) as cluster:
+            seen = []
+
+            async def announce(amount: str | None) -> None:
+                patch = {"status": {"capacity": {FAKE: amount}}}
+                await cluster.admin.patch(resource("nodes"), "n", "", patch, subresource="status")
+                await asyncio.sleep(30)  # virtual: more than one report
+                status = (await cluster.admin.get(resource("nodes"), "n"))["status"]
+                seen.append((status["capacity"].get(FAKE), status["allocatable"].get(FAKE)))
+
+            await announce("1k")
+            await announce("2k")
+            await announce(None)
+            return seen
+
+    assert run_virtual(main()) == [("1k", "1k"), ("2k", "2k"), (None, None)]

@@ -598,3 +598,26 @@ def test_websocket_messages_come_back(messages: list[bytes]) -> None:
         return [message async for message in WebSocket(pipe).messages()]
 
     assert run_virtual(main()) == messages
+
+
+def test_a_page_s_links_lead_through_the_proxy() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            web = nginx("files")
+            script = "echo '<a href=\"/next\">next</a>' > /tmp/page.html"
+            web["spec"]["containers"][0] |= {
+                "image": "registry.k8s.io/e2e-test-images/agnhost:2.63.0",
+                "command": ["sh", "-c", f"{script}; exec /agnhost test-webserver --port=80"],
+            }
+            await cluster.create_pod(web)
+            await asyncio.sleep(2)
+            page = await ask(cluster, "files/proxy/tmp/page.html")
+            assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert await text(page) == '<a href="/api/v1/namespaces/default/pods/files/proxy/next">next</a>\n'
+            moved = await ask(cluster, "files/proxy/tmp")
+            assert (moved.status, moved.headers["Location"]) == (301, "tmp/")
+            start = await ask(cluster, "web/proxy/")
+            assert (start.status, start.headers["Content-Type"]) == (200, "text/html")
+
+    run_virtual(main())

@@ -110,12 +110,11 @@ class Call:
             raise WebhookError(f'Post "{self.url}": {why}') from error
 
     def _wrapped(self, plain: socket.socket) -> ssl.SSLSocket:
-        peer = plain.getpeername()[:2]
         try:
             context = _tls(self._connection)
             return context.wrap_socket(plain, server_hostname=self._host)
         except ssl.SSLCertVerificationError as error:
-            why = untrusted(error, self._host, peer, self._dial)
+            why = untrusted(error, self._host, self._address, self._dial)
             raise WebhookError(f'Post "{self.url}": {why}') from error
 
     def _over(self, connected: socket.socket, body: bytes) -> tuple[int, bytes]:

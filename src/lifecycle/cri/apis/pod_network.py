@@ -15,8 +15,8 @@ NO_TLS = "http: server gave HTTP response to HTTPS client"
 
 @dataclass(slots=True, frozen=True)
 class HTTPRequest:
-    """One request, without a body. `path` with its query; `headers` are sent as they
-    are, and no others.
+    """One request. `path` with its query; `headers` are sent as they are, and no
+    others.
     """
 
     host: str
@@ -25,6 +25,12 @@ class HTTPRequest:
     scheme: str = "http"
     headers: tuple[tuple[str, str], ...] = ()
     method: str = "GET"
+    body: bytes = b""
+
+    def header(self, name: str) -> str:
+        """The first of that name, which is spelt anyhow; empty if there is none."""
+        wanted = name.lower()
+        return next((text for key, text in self.headers if key.lower() == wanted), "")
 
     @property
     def url(self) -> str:
@@ -35,12 +41,14 @@ class HTTPRequest:
 @dataclass(slots=True, frozen=True)
 class HTTPAnswer:
     """`status` 0: there is none, and `text` says why. Else `text` is the beginning of
-    the body, and `location` where a redirect leads.
+    the body, and `location` where a redirect leads. `content_type` empty: the server
+    said nothing of it.
     """
 
     status: int
     text: str = ""
     location: str = ""
+    content_type: str = ""
 
 
 class PodNetwork(Protocol):

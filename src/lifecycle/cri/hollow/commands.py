@@ -393,7 +393,7 @@ async def nginx(process: Process) -> int:
         return 0
     if words and words[0] != "-g":
         raise not_modelled(process)
-    process.serve(80, pages_answer(PAGES, WELCOME))
+    process.serve(80, pages_answer(PAGES, WELCOME, "text/html"))
     await process.terminated()
     return 0
 

@@ -7,7 +7,7 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from lifecycle.cri.apis.container import (
@@ -16,18 +16,17 @@ from lifecycle.cri.apis.container import (
     ContainerStatus,
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
-    Answer,
     Input,
+    Network,
     Process,
     Program,
+    Server,
     Service,
-    pages_answer,
     play,
 )
 from lifecycle.cri.hollow.programs import Programs, StartError
@@ -35,7 +34,7 @@ from lifecycle.cri.hollow.programs import Programs, StartError
 
 class HollowContainer:
     """A container's status and its processes. `envs`: what its processes start with;
-    `end` is told when process 1 has ended, `write` gets what it writes, `reach` leads
+    `end` is told when process 1 has ended, `write` gets what it writes, `network` leads
     to other pods.
     """
 
@@ -52,7 +51,7 @@ class HollowContainer:
         now: Callable[[], float],
         write: Callable[[HollowContainer, str, bytes], None],
         end: Callable[[HollowContainer, int, str], None],
-        reach: Callable[[HTTPRequest], Awaitable[HTTPAnswer]],
+        network: Network,
     ) -> None:
         self.status = status
         self.config = config
@@ -65,12 +64,12 @@ class HollowContainer:
         self._programs = programs
         self._write = write
         self._end = end
-        self.http = reach
+        self.network = network
         self._main: Program | None = None
         self._process: Process | None = None
         self._task: asyncio.Task[int] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._servers: list[tuple[Process | None, int, Answer]] = []
+        self._servers: list[tuple[Process | None, int, Server]] = []
         self._ended: asyncio.Future[None] | None = None
         self.listens_at = 0
         """Nanoseconds of the clock before which it takes no connections."""
@@ -97,9 +96,9 @@ class HollowContainer:
         except StartError as error:
             raise FileNotFoundError(str(error)) from None
 
-    def serve(self, server: Process | None, port: int, answer: Answer) -> None:
+    def serve(self, process: Process | None, port: int, server: Server) -> None:
         """Until the process ends."""
-        self._servers.append((server, port, answer))
+        self._servers.append((process, port, server))
 
     def exit(self, code: int) -> None:
         """With an exit code of its own."""
@@ -110,11 +109,11 @@ class HollowContainer:
         if self._servers:
             self._servers = [each for each in self._servers if each[0] is not process]
 
-    def server(self, port: int) -> Answer | None:
+    def server(self, port: int) -> Server | None:
         """Who answers there; None: nobody listens."""
-        for _, each, answer in self._servers:
+        for _, each, server in self._servers:
             if each == port:
-                return answer
+                return server
         return None
 
     async def use_all_memory(self) -> None:
@@ -189,7 +188,7 @@ class HollowContainer:
         assert process is not None
         if isinstance(main, Service):
             for port in main.listens:
-                self.serve(None, port, pages_answer(main.pages, main.text))
+                self.serve(None, port, Server(main.answer))
             return
         self._task = asyncio.ensure_future(self._play(main, process))
 

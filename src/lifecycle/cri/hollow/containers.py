@@ -19,6 +19,7 @@ from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.hollow.agnhost.certificate import localhost_crt, localhost_key
+from lifecycle.cri.hollow.agnhost.demos import files_of_demo
 from lifecycle.cri.hollow.applets import short_name
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.filesystem import (
@@ -28,6 +29,7 @@ from lifecycle.cri.hollow.filesystem import (
     FileSystem,
     Mount,
 )
+from lifecycle.cri.hollow.network import NetworkOfPod
 from lifecycle.cri.hollow.process import SIGKILLED
 from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
@@ -140,7 +142,12 @@ class HollowContainers(HollowState):
             now=self._clock.now,
             write=self._write,
             end=self._end,
-            reach=self._network.http,
+            network=NetworkOfPod(
+                self._network,
+                self._way,
+                self._sandboxes[pod_sandbox_id].ip,
+                self._configs[pod_sandbox_id].dns_config,
+            ),
         )
         self._in_sandbox[pod_sandbox_id].append(container_id)
 
@@ -151,7 +158,10 @@ class HollowContainers(HollowState):
     def _files(self, pod_sandbox_id: str, config: ContainerConfig) -> FileSystem:
         sandbox = self._configs[pod_sandbox_id]
         image = config.user_specified_image or config.image
-        etc: dict[str, Content] = dict(IMAGE_FILES.get(short_name(image)) or {})
+        etc: dict[str, Content] = {
+            **(IMAGE_FILES.get(short_name(image)) or {}),
+            **files_of_demo(image),
+        }
         etc["/etc/hostname"] = f"{self._hostname(pod_sandbox_id)}\n".encode()
         if sandbox.dns_config:
             etc["/etc/resolv.conf"] = resolv_conf(sandbox.dns_config).encode()

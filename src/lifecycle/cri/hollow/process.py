@@ -15,11 +15,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.resolver import Record
 from lifecycle.cri.hollow.volumes import UnknownFile
+
+if TYPE_CHECKING:
+    import ssl
 
 SIGKILLED, SIGTERMED = 137, 143
 """Exit codes of a process that a signal ended."""
@@ -39,8 +43,21 @@ Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
 """What a server says to a request. Raises NotModelled."""
 
 
+@dataclass(slots=True, frozen=True)
+class Server:
+    """What listens on a port. `tls`: with what it begins a connection; None: it speaks
+    plainly. `greeting`: it says so much to everybody and hangs up, and knows no HTTP.
+    """
+
+    answer: Answer
+    tls: ssl.SSLContext | None = None
+    greeting: bytes = b""
+
+
 @cache
-def pages_answer(pages: frozenset[str], text: str = "") -> Answer:
+def pages_answer(
+    pages: frozenset[str], text: str = "", content_type: str = ""
+) -> Answer:
     """Of a server that has some pages, all with the same text, and takes nothing in."""
 
     async def answer(request: HTTPRequest) -> HTTPAnswer:
@@ -48,9 +65,39 @@ def pages_answer(pages: frozenset[str], text: str = "") -> Answer:
             return HTTPAnswer(405)
         if request.path.partition("?")[0] not in pages:
             return HTTPAnswer(404)
-        return HTTPAnswer(200, text)
+        return HTTPAnswer(200, text, content_type=content_type)
 
     return answer
+
+
+class NoSuchHost(Exception):
+    """A name that nobody knows."""
+
+
+class Network(Protocol):
+    """What a process reaches from where it is. What is neither a pod's address nor
+    leads to one raises KeyError.
+    """
+
+    async def http(self, request: HTTPRequest) -> HTTPAnswer:
+        """Ask once; without an answer the status is 0. Raises NoSuchHost, KeyError."""
+        ...
+
+    async def talk(self, host: str, port: int, data: bytes) -> bytes:
+        """What a server says that is connected, and sent so much. Raises OSError if it
+        is not, NoSuchHost, KeyError.
+        """
+        ...
+
+    async def ask(self, name: str, kind: str, *, search: bool = True) -> list[Record]:
+        """What the pod's DNS server knows of a name, with its search domains unless
+        `search` is off. Raises KeyError if nobody can be asked.
+        """
+        ...
+
+    async def lookup(self, name: str) -> str:
+        """An address. Raises NoSuchHost, KeyError."""
+        ...
 
 
 class NotModelled(Exception):
@@ -165,7 +212,7 @@ class Machine(Protocol):
         """Seconds since 1970."""
         ...
 
-    def serve(self, server: Process, port: int, answer: Answer) -> None:
+    def serve(self, process: Process | None, port: int, server: Server) -> None:
         """See `Process.serve`."""
         ...
 
@@ -174,10 +221,8 @@ class Machine(Protocol):
         ...
 
     @property
-    def http(self) -> Callable[[HTTPRequest], Awaitable[HTTPAnswer]]:
-        """Asks a pod, by its address. Raises KeyError for an address that no pod
-        has.
-        """
+    def network(self) -> Network:
+        """Its pod's."""
         ...
 
     def closed(self, process: Process) -> None:
@@ -236,11 +281,18 @@ class Process:
         """
         self.serve(port, pages_answer(frozenset(pages)))
 
-    def serve(self, port: int, answer: Answer) -> None:
+    def serve(
+        self, port: int, answer: Answer, tls: ssl.SSLContext | None = None
+    ) -> None:
         """Accept connections from now on, until it ends, and let `answer` say what
-        there is to say to HTTP requests.
+        there is to say to HTTP requests. `tls`: see `Server`.
         """
-        self.machine.serve(self, port, answer)
+        self.machine.serve(self, port, Server(answer, tls))
+
+    def greet(self, port: int, greeting: bytes) -> None:
+        """Accept connections from now on, until it ends, and say so much to each."""
+        server = Server(pages_answer(frozenset()), greeting=greeting)
+        self.machine.serve(self, port, server)
 
     def exit(self, code: int) -> None:
         """End the container from within an answer, if this is its process 1."""
@@ -322,17 +374,23 @@ async def play(process: Process, program: Program | None = None) -> int:
 class Service:
     """A program that listens and waits: as such it needs no task of its own, which is
     why thousands fit in one process. `deaf`: it is not ended by SIGTERM. `text`: what
-    stands on its pages.
+    stands on its pages, and `content_type` what it calls that.
     """
 
     listens: frozenset[int] = frozenset()
     pages: frozenset[str] = PAGES
     deaf: bool = False
     text: str = ""
+    content_type: str = ""
+
+    @property
+    def answer(self) -> Answer:
+        """What it says to requests."""
+        return pages_answer(self.pages, self.text, self.content_type)
 
     async def __call__(self, process: Process) -> int:
         """The same, as part of a script."""
         for port in self.listens:
-            process.serve(port, pages_answer(self.pages, self.text))
+            process.serve(port, self.answer)
         await process.terminated()
         return 0

@@ -6,7 +6,7 @@ does, and what whoever starts the cluster says about both.
    `file_commands.py`, `filter_commands.py` and `tar.py`.
 3. As a container's own command, anything else that looks like a server runs on and
    says nothing, as an image's own program does: nginx "runs". A tool that would have
-   ended (`wget`, `nslookup`) does not end well for nothing: it says that it was not
+   ended (`wget -c`, `telnet`) does not end well for nothing: it says that it was not
    run, and ends with 126.
 4. As a command in a container (a hook, a probe, `kubectl exec`, a line of a script)
    anything else is not run, says so in one line and gives 126; one that the image is
@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lifecycle.cri.hollow.agnhost.agnhost import agnhost
+from lifecycle.cri.hollow.agnhost.demos import files_of_demo
 from lifecycle.cri.hollow.applets import (
     BUSYBOX_COMMANDS,
     DEBIAN_COMMANDS,
@@ -33,6 +34,7 @@ from lifecycle.cri.hollow.applets import (
 from lifecycle.cri.hollow.commands import COMMANDS, WELCOME
 from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
 from lifecycle.cri.hollow.filter_commands import FILTERS
+from lifecycle.cri.hollow.net_commands import NET_COMMANDS
 from lifecycle.cri.hollow.process import NotModelled, Process, Program, Service
 from lifecycle.cri.hollow.shell import sh
 from lifecycle.cri.hollow.tar import tar
@@ -48,6 +50,7 @@ PLAYED: Mapping[str, Program] = {
     **COMMANDS,
     **FILE_COMMANDS,
     **FILTERS,
+    **NET_COMMANDS,
     **WEB_COMMANDS,
     "agnhost": agnhost,
     "agnhost-2": agnhost,
@@ -72,7 +75,7 @@ COMPONENTS = {
 """What runs a cluster: the ports that kubeadm and kind have them listen on, for their
 probes.
 """
-NGINX = Service(frozenset({80}), text=WELCOME)
+NGINX = Service(frozenset({80}), text=WELCOME, content_type="text/html")
 RUNS_ON = Service()
 SHELL_IMAGES = frozenset({"alpine", "busybox", "debian", "ubuntu"})
 """Whose own program is a shell."""
@@ -144,6 +147,8 @@ class Programs:
             own = NGINX if name == "nginx" else COMPONENTS.get(name)
         if own is None and name == "agnhost":
             return agnhost, ("/agnhost", *args)
+        if own is None and files_of_demo(image):
+            return agnhost, ("/agnhost", *(args or ("test-webserver",)))
         if own is None:
             own = sh if name in SHELL_IMAGES else RUNS_ON
         return own, (name if own is not sh else "sh", *args)

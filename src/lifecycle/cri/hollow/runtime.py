@@ -232,7 +232,7 @@ class HollowRuntime(HollowPodSandboxes):
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
         """What the function says that plays the server; most have a start page, or tell
-        that they are well, and nothing else. They speak no TLS.
+        that they are well, and nothing else.
         """
         await self._take_time(PROBE)
         return await streaming.http_answer(

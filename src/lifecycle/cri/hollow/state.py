@@ -21,7 +21,7 @@ from lifecycle.cri.hollow.addresses import HollowAddresses
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.images import KIND_IMAGES, HollowImages
 from lifecycle.cri.hollow.logs import HollowLogs
-from lifecycle.cri.hollow.network import HollowNetwork
+from lifecycle.cri.hollow.network import HollowNetwork, Way
 from lifecycle.cri.hollow.process import Program
 from lifecycle.cri.hollow.programs import Key, Programs
 from lifecycle.cri.hollow.step_times import RELEASE, Latency, StepTimes
@@ -30,7 +30,8 @@ from lifecycle.cri.hollow.volumes import HollowVolumes
 
 class HollowState:
     """The beginning of `HollowRuntime`: the calls are made of it, layer by layer.
-    `network`: where its pods meet those of other nodes; None: one of its own.
+    `network`: where its pods meet those of other nodes; None: one of its own. `way`:
+    how the node leads its pods to Services; None: it does not.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class HollowState:
         programs: Mapping[Key, Program] | None = None,
         log_root: Path | None = None,
         network: HollowNetwork | None = None,
+        way: Way | None = None,
     ) -> None:
+        self._way = way
         self._network = network or HollowNetwork()
         self._clock = clock or Clock()
         self._names = names or NameSource()

@@ -16,6 +16,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.hollow.logs import HollowLogs
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
@@ -34,6 +35,15 @@ EXEC_ERROR = (
     ' "{}": OCI runtime exec failed: exec failed: unable to start container process: {}'
 )
 """Of a program that is not there."""
+
+BAD_REQUEST = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Connection: close\r\n\r\n400 Bad Request"
+)
+"""What Go's server says to what is no request."""
+
+NOT_HTTP = "Client sent an HTTP request to an HTTPS server.\n"
+"""What Go's server says to one that speaks plainly."""
 
 
 class _Interrupted(Exception):
@@ -198,19 +208,27 @@ async def _feed(
 async def http_answer(
     server: HollowContainer | None, request: HTTPRequest
 ) -> HTTPAnswer:
-    """What `server` says to a request, or why nobody does."""
+    """What `server` says to a request, or why nobody does. Whoever asks over HTTPS has
+    looked at its certificate, or does not care.
+    """
     if server is None:
         where = f"dial tcp {request.host}:{request.port}"
         return HTTPAnswer(
             0, f'Get "{request.url}": {where}: connect: connection refused'
         )
-    if request.scheme == "https":
-        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
-    answer = server.server(request.port)
-    if answer is None:
+    listening = server.server(request.port)
+    if listening is None:
         return HTTPAnswer(0, f'Get "{request.url}": EOF')
+    if listening.greeting:
+        said = listening.greeting.decode("utf-8", "replace")
+        why = f"net/http: HTTP/1.x transport connection broken: malformed {said!r}"
+        return HTTPAnswer(0, f'Get "{request.url}": {why}')
+    if listening.tls is None and request.scheme == "https":
+        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
+    if listening.tls is not None and request.scheme == "http":
+        return HTTPAnswer(400, NOT_HTTP)
     try:
-        return await answer(request)
+        return await listening.answer(request)
     except NotModelled as error:
         return HTTPAnswer(501, not_modelled_message(str(error)))
     except Exception as error:  # what somebody supplied fails as any server would
@@ -229,25 +247,40 @@ async def port_forward(
             f" namespace: failed to connect to localhost:{port} inside namespace:"
             " connection refused"
         )
-    request = b""
+    said = b""
     async for data in streams.stdin or _nothing():
-        request += data
-        while b"\r\n\r\n" in request:
-            head, _, request = request.partition(b"\r\n\r\n")
-            method, _, rest = head.decode(errors="replace").partition(" ")
-            page = rest.partition(" ")[0]
-            asked = HTTPRequest("localhost", port, page, method=method)
-            await streams.stdout(_message(await http_answer(server, asked)))
+        said += data
+        while b"\r\n\r\n" in said:
+            head, _, said = said.partition(b"\r\n\r\n")
+            await streams.stdout(await _answered(server, port, head))
+
+
+async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:
+    """What a server says to all that it is sent. What is no HTTP is a bad request."""
+    listening = server.server(port)
+    if listening is not None and listening.greeting:
+        return listening.greeting
+    said = bytearray()
+    while b"\r\n\r\n" in data:
+        head, _, data = data.partition(b"\r\n\r\n")
+        said += await _answered(server, port, head)
+    return bytes(said) + (BAD_REQUEST if data.strip() else b"")
+
+
+async def _answered(server: HollowContainer, port: int, head: bytes) -> bytes:
+    method, _, rest = head.decode(errors="replace").partition(" ")
+    page = rest.partition(" ")[0]
+    asked = HTTPRequest("localhost", port, page, method=method)
+    return _message(await http_answer(server, asked))
 
 
 def _message(answer: HTTPAnswer) -> bytes:
     """As it goes over the wire; nothing, if the server broke off."""
     if not answer.status:
         return b""
-    body = answer.text.encode("utf-8", "surrogateescape")
+    body = body_of(answer)
     lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
-    if answer.location:
-        lines.append(f"Location: {answer.location}")
+    lines += [f"{name}: {value}" for name, value in headers_of(answer).items()]
     lines += [f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
 

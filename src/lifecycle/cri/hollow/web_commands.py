@@ -1,21 +1,21 @@
-"""`curl` and `wget` in hollow containers: a page of another pod, by its address.
+"""`curl` and `wget` in hollow containers: a page of another pod, by its address or by
+that of a Service.
 
-Ours, after curl 8 and busybox' wget. Left out: names, everything that is sent along.
+Ours, after curl 8 and busybox' wget. Left out: TLS, everything that is sent along.
 """
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.commands import not_modelled
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import Process, Program
+from lifecycle.cri.hollow.process import NoSuchHost, Process, Program
 
-CONNECT_FAILED, HTTP_ERROR = 7, 22
+UNKNOWN_HOST, CONNECT_FAILED, HTTP_ERROR = 6, 7, 22
 """curl's exit codes."""
 
 _CURL_QUIET = frozenset({"-g", "-q", "-s", "-S", "-sS", "-Ss", "--silent", "--globoff"})
@@ -24,14 +24,13 @@ _CURL_TIMES = frozenset({"--max-time", "--connect-timeout", "-m"})
 
 
 def _request(process: Process, url: str) -> HTTPRequest:
-    """Raises NotModelled for what is no pod's address."""
+    """Raises NotModelled for what nobody answers here."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
-        ip_address(parts.hostname or "")
         port = parts.port or 80
     except ValueError:
         raise not_modelled(process) from None
-    if parts.scheme != "http":
+    if parts.scheme != "http" or not parts.hostname:
         raise not_modelled(process)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return HTTPRequest(parts.hostname or "", port, path)
@@ -39,8 +38,8 @@ def _request(process: Process, url: str) -> HTTPRequest:
 
 async def _asked(process: Process, request: HTTPRequest) -> HTTPAnswer:
     try:
-        return await process.machine.http(request)
-    except KeyError:  # a node's address, a Service's, or nobody's
+        return await process.machine.network.http(request)
+    except KeyError:  # a node's address, or nobody's
         raise not_modelled(process) from None
 
 
@@ -60,7 +59,13 @@ async def curl(process: Process) -> int:
     if len(urls) != 1:
         raise not_modelled(process)
     request = _request(process, urls[0])
-    answer = await _asked(process, request)
+    try:
+        answer = await _asked(process, request)
+    except NoSuchHost:
+        process.complain(
+            f"curl: ({UNKNOWN_HOST}) Could not resolve host: {request.host}"
+        )
+        return UNKNOWN_HOST
     if not answer.status:
         process.complain(
             f"curl: ({CONNECT_FAILED}) Failed to connect to {request.host} port"
@@ -99,7 +104,11 @@ async def wget(process: Process) -> int:
     if len(urls) != 1 or not target or not quiet:
         raise not_modelled(process)
     request = _request(process, urls[0])
-    answer = await _asked(process, request)
+    try:
+        answer = await _asked(process, request)
+    except NoSuchHost:
+        process.complain(f"wget: bad address '{request.host}'")
+        return 1
     if not answer.status:
         process.complain(
             f"wget: can't connect to remote host ({request.host}): Connection refused"

@@ -66,8 +66,10 @@ class PaperOptions:
         mounts: Callable[
             [Object, Object, Mapping[str, str]], tuple[Mount, ...]
         ] = subpaths_only,
+        cluster_dns: tuple[str, ...] = (),
     ) -> None:
         self._get = get
+        self._cluster_dns = cluster_dns
         self._mounts = mounts
         self._host_ip = host_ip
         self._allocatable = allocatable
@@ -75,8 +77,12 @@ class PaperOptions:
     def sandbox(
         self, pod: Object, warn: Callable[[str], None] = lambda message: None
     ) -> dict[str, Any]:
-        """Nothing."""
-        return {}
+        """`dns_config`, where there is a cluster DNS. `warn`: told of limits
+        exceeded.
+        """
+        if not self._cluster_dns:
+            return {}
+        return {"dns_config": _dns_config(pod, DNSConfig(), self._cluster_dns, warn)}
 
     async def generate(
         self, pod: Object, container: Object, pod_ip: str, event: Event
@@ -97,6 +103,24 @@ class PaperOptions:
         except MountError as error:
             raise ContainerEnvironmentError(str(error)) from None
         return tuple(envs.items()), mounts
+
+
+def _dns_config(
+    pod: Object,
+    host: DNSConfig,
+    cluster_dns: tuple[str, ...],
+    warn: Callable[[str], None],
+    cluster_domain: str = "cluster.local",
+) -> dict[str, tuple[str, ...]]:
+    """As CRI wants it."""
+    dns = pod_dns(
+        pod, host, cluster_dns=cluster_dns, cluster_domain=cluster_domain, warn=warn
+    )
+    return {
+        "servers": dns.servers,
+        "searches": dns.searches,
+        "options": dns.options,
+    }
 
 
 def addresses(pod: Object, pod_ip: str, host_ip: str) -> Object:
@@ -151,20 +175,11 @@ class ContainerOptions:
         `warn`: told of limits exceeded.
         """
         hostname, _ = host_name_and_domain(pod, self._cluster_domain)
-        dns = pod_dns(
-            pod,
-            self._host_dns,
-            cluster_dns=self._cluster_dns,
-            cluster_domain=self._cluster_domain,
-            warn=warn,
-        )
         return {
             "hostname": "" if pod["spec"].get("hostNetwork") else hostname,
-            "dns_config": {
-                "servers": dns.servers,
-                "searches": dns.searches,
-                "options": dns.options,
-            },
+            "dns_config": _dns_config(
+                pod, self._host_dns, self._cluster_dns, warn, self._cluster_domain
+            ),
             "cgroup_parent": self._cgroups.cgroup_parent(pod)
             if self._cgroups is not None
             else "",

@@ -148,7 +148,34 @@ def node_conditions(
     return conditions
 
 
+def is_extended_resource_name(name: str) -> bool:
+    """Whether a resource is somebody else's. Upstream: `v1helper`."""
+    native = "/" not in name or "kubernetes.io/" in name
+    return not native and not name.startswith("requests.")
+
+
+def node_resources(
+    known: Object, capacity: Mapping[str, str], allocatable: Mapping[str, str]
+) -> tuple[Object, Object]:
+    """Capacity and what of it can be given away, by the node's status so far and by
+    what the kubelet itself knows.
+
+    Somebody else may announce a resource of theirs in a node's capacity; it stays
+    there, and all of it is given away. Once it is announced no longer, nothing of it
+    is. Upstream: `MachineInfo`.
+    """
+    whole = {**(known.get("capacity") or {}), **capacity}
+    kept = {
+        name: amount
+        for name, amount in (known.get("allocatable") or {}).items()
+        if name in whole or not is_extended_resource_name(name)
+    }
+    others = {name: amount for name, amount in whole.items() if name not in capacity}
+    return whole, {**kept, **others, **allocatable}
+
+
 def node_status(
+    known: Object,
     name: str,
     address: str,
     capacity: Mapping[str, str],
@@ -160,15 +187,16 @@ def node_status(
     runtime_status: Mapping[str, Any],
     port: int = KUBELET_PORT,
 ) -> Object:
-    """The whole status.
+    """The whole status. `known`: what it was so far.
 
     `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the
     machine, by fields of `nodeInfo`; `runtime_status`: the runtime's answer to CRI's
     `Status`; `port`: where the kubelet's own API is.
     """
+    whole, given = node_resources(known, capacity, allocatable)
     return {
-        "capacity": dict(capacity),
-        "allocatable": dict(allocatable),
+        "capacity": whole,
+        "allocatable": given,
         "conditions": conditions,
         "addresses": [
             {"type": "InternalIP", "address": address},

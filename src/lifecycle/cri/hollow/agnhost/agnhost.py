@@ -11,8 +11,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.cri.hollow.agnhost import mounttest, netexec, porter, said, servers
+from lifecycle.cri.hollow.agnhost import (
+    crd_conversion_webhook,
+    mounttest,
+    netexec,
+    porter,
+    said,
+    servers,
+    webhook,
+)
 from lifecycle.cri.hollow.agnhost.flags import Default, FlagError, Flags, parse
+from lifecycle.cri.hollow.agnhost.tls_files import CertificateError
 from lifecycle.cri.hollow.process import NotModelled, Process
 
 Play = Callable[[Process, Flags], Awaitable[int]]
@@ -35,7 +44,12 @@ _HOSTNAME_FLAGS: dict[str, Default] = {
     "udp": False,
     "close": False,
 }
+_LOGGING: dict[str, Default] = {"v": 0, "alsologtostderr": False, "logtostderr": True}
+"""What every part takes of klog; it changes nothing here."""
 PARTS: Mapping[str, Part] = {
+    "crd-conversion-webhook": Part(
+        crd_conversion_webhook.crd_conversion_webhook, crd_conversion_webhook.FLAGS
+    ),
     "dns-server-list": Part(said.dns_server_list),
     "dns-suffix": Part(said.dns_suffix),
     "entrypoint-tester": Part(said.entrypoint_tester, takes=True),
@@ -52,11 +66,11 @@ PARTS: Mapping[str, Part] = {
     "porter": Part(porter.porter, {"json-response": False}),
     "serve-hostname": Part(servers.serve_hostname, _HOSTNAME_FLAGS),
     "test-webserver": Part(servers.test_webserver, {"port": 80}),
+    "webhook": Part(webhook.webhook, webhook.FLAGS),
 }
 RUN_ON = frozenset(
     {
         "audit-proxy",
-        "crd-conversion-webhook",
         "external-metrics",
         "fake-gitserver",
         "fake-registry-server",
@@ -72,7 +86,6 @@ RUN_ON = frozenset(
         "port-forward-tester",
         "resource-consumer-controller",
         "tcp-reset",
-        "webhook",
     }
 )
 """Servers that nobody plays."""
@@ -91,7 +104,8 @@ async def agnhost(process: Process) -> int:
         if part.takes:
             flags = Flags({}, words[1:])
         else:
-            flags = parse(words[1:], part.flags, part.short)
+            short = {"v": "v", **part.short}
+            flags = parse(words[1:], {**_LOGGING, **part.flags}, short)
             if flags.rest:
                 count = len(flags.rest)
                 raise FlagError(f"accepts at most 0 arg(s), received {count}")
@@ -99,3 +113,6 @@ async def agnhost(process: Process) -> int:
     except FlagError as error:
         process.complain(f"Error: {error}")
         return 1
+    except CertificateError as error:
+        process.complain(f"panic: {error}")
+        return 2

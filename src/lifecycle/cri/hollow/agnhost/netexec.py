@@ -1,7 +1,7 @@
 """`agnhost netexec`: a web server that says who it is, echoes, fails as it is told to,
 and runs commands.
 
-Upstream: `test/images/agnhost/netexec/netexec.go`, v1.36. Left out: UDP and SCTP, TLS,
+Upstream: `test/images/agnhost/netexec/netexec.go`, v1.36. Left out: UDP and SCTP,
 uploads, and who asks (`/clientip`, `/header`).
 """
 
@@ -17,14 +17,14 @@ from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.agnhost.servers import redirect, split_target
+from lifecycle.cri.hollow.agnhost.tls_files import CERTIFICATE, TLS_FLAGS, tls_of_flags
 from lifecycle.cri.hollow.process import NotModelled, Process, play
 
 FLAGS: dict[str, Default] = {
+    **TLS_FLAGS,
     "http-port": 8080,
     "udp-port": 8081,
     "sctp-port": -1,
-    "tls-cert-file": "",
-    "tls-private-key-file": "",
     "http-override": "",
     "udp-listen-addresses": "",
     "delay-shutdown": 0,
@@ -116,7 +116,7 @@ class Netexec:
         said: dict[str, list[str]] = {"responses": [], "errors": []}
         for _ in range(int(words["tries"] or 1)):
             try:
-                answer = await self._process.machine.http(asked)
+                answer = await self._process.machine.network.http(asked)
             except KeyError:
                 raise NotModelled(f"agnhost netexec: /dial to {asked.host}") from None
             if answer.status:
@@ -165,10 +165,9 @@ class Netexec:
 async def netexec(process: Process, flags: Flags) -> int:
     """Serves until it is told to end; with `--delay-shutdown` a while longer."""
     port, delay = flags.number("http-port"), flags.number("delay-shutdown")
-    if flags.text("tls-cert-file"):
-        raise NotModelled("agnhost netexec with TLS")
+    tls = await tls_of_flags(process, flags) if flags.text(CERTIFICATE) else None
     server = Netexec(process, port, flags.text("http-override"))
-    process.serve(port, server.answer)
+    process.serve(port, server.answer, tls)
     log(process, f"Started HTTP server on port {port}")
     await process.terminated()
     server.ending = True

@@ -1,8 +1,8 @@
 """`agnhost porter`: a server for each variable that asks for one, which answers
 everything with the variable's value.
 
-Upstream: `test/images/agnhost/porter/porter.go`, v1.36. Left out: TLS, UDP and SCTP; it
-says so, and nobody listens there.
+Upstream: `test/images/agnhost/porter/porter.go`, v1.36. Left out: UDP and SCTP; it says
+so, and nobody listens there.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from typing import TYPE_CHECKING
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Flags
+from lifecycle.cri.hollow.agnhost.tls_files import tls_of_files
 from lifecycle.cri.hollow.process import Process, not_modelled_message
+
+if TYPE_CHECKING:
+    import ssl
 
 _VARIABLE = re.compile(r"SERVE_(?:(TCP|TLS|UDP|SCTP)_)?PORT_(\d+)")
 
@@ -22,7 +27,16 @@ async def _answer(value: str, json_response: bool, request: HTTPRequest) -> HTTP
     if not json_response:
         return HTTPAnswer(200, value)
     said = {"Method": request.method, "Body": value}
-    return HTTPAnswer(200, json.dumps(said, separators=(",", ":")))
+    text = json.dumps(said, separators=(",", ":"))
+    return HTTPAnswer(200, text, content_type="application/json")
+
+
+async def _tls(process: Process) -> ssl.SSLContext:
+    """What its environment names, or what lies in the image."""
+    certificate = process.env.get("CERT_FILE") or "localhost.crt"
+    return await tls_of_files(
+        process, certificate, process.env.get("KEY_FILE") or "localhost.key"
+    )
 
 
 async def porter(process: Process, flags: Flags) -> int:
@@ -31,10 +45,11 @@ async def porter(process: Process, flags: Flags) -> int:
         variable = _VARIABLE.fullmatch(name)
         if variable is None:
             continue
-        if variable[1] not in (None, "TCP"):
+        if variable[1] not in (None, "TCP", "TLS"):
             process.stderr(not_modelled_message(f"agnhost porter: {name}").encode())
             continue
         answer = partial(_answer, value, flags.true("json-response"))
-        process.serve(int(variable[2]), answer)
+        tls = await _tls(process) if variable[1] == "TLS" else None
+        process.serve(int(variable[2]), answer, tls)
     await process.sleep(float("inf"))
     return 0

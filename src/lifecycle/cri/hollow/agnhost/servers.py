@@ -2,7 +2,7 @@
 `test-webserver`.
 
 Upstream: `test/images/agnhost/{pause,serve-hostname,liveness,test-webserver}`, v1.36.
-Left out: serving over plain TCP and UDP.
+Left out: serving over UDP; it says so, and nobody listens there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import NotModelled, Process
+from lifecycle.cri.hollow.process import NotModelled, Process, not_modelled_message
 from lifecycle.cri.hollow.volumes import UnknownFile
 
 NOT_FOUND = HTTPAnswer(404, "404 page not found\n")
@@ -26,6 +26,21 @@ LINGERS = 60.0
 """Seconds for which `serve-hostname` still answers, once it is told to end."""
 TERMINATED = 2
 """How `pause` ends of a SIGTERM."""
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".htm": "text/html; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".xml": "text/xml; charset=utf-8",
+}
+"""Files' types by the ends of their names, as Go knows them by itself (`mime`)."""
 
 
 def split_target(request: HTTPRequest) -> tuple[str, dict[str, str]]:
@@ -46,15 +61,20 @@ async def pause(process: Process, flags: Flags) -> int:
 
 async def serve_hostname(process: Process, flags: Flags) -> int:
     """Says who it is, whatever it is asked."""
-    if flags.true("tcp") or flags.true("udp") or not flags.true("http"):
-        raise NotModelled("agnhost serve-hostname over TCP or UDP")
+    hostname = process.machine.hostname
+    if flags.true("udp"):
+        what = "agnhost serve-hostname over UDP"
+        process.stderr(not_modelled_message(what).encode())
     port = flags.number("port")
 
     async def answer(request: HTTPRequest) -> HTTPAnswer:
         log(process, "HTTP request")
-        return HTTPAnswer(200, process.machine.hostname)
+        return HTTPAnswer(200, hostname)
 
-    process.serve(port, answer)
+    if flags.true("tcp"):
+        process.greet(port, hostname.encode())
+    elif flags.true("http"):
+        process.serve(port, answer)
     log(process, f"Serving on port {port}.")
     await process.terminated()
     log(process, "Shutting down after receiving signal: terminated.")
@@ -120,7 +140,9 @@ async def test_webserver(process: Process, flags: Flags) -> int:
             return NOT_FOUND
         except UnknownFile as error:
             raise NotModelled(f"agnhost test-webserver: {error}") from None
-        return HTTPAnswer(200, data.decode("utf-8", "surrogateescape"))
+        text = data.decode("utf-8", "surrogateescape")
+        kind = _TYPES.get(posixpath.splitext(full)[1].lower(), "")
+        return HTTPAnswer(200, text, content_type=kind)
 
     process.serve(flags.number("port"), answer)
     await process.sleep(float("inf"))
