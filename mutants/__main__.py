@@ -26,8 +26,10 @@ EVIDENCE = (
     "mutants/questions",
     "tests/dns/test_recorded_answers.py",
     "tests/proxy/test_recorded_rules.py",
+    "tests/cri/test_conformance.py",
 )
-"""Who is asked about quoted code: the agreement tables and the checks of claims."""
+"""Who is asked about quoted code: the agreement tables, the checks of claims, and what the page about runtimes shows in place
+of a table, the checks that a real containerd passes as well."""
 LOADED = "mutants.questions.loaded"
 COMPARISON = "tests/compare"
 """Who is asked as well, if it is the comparison itself that is quoted."""
