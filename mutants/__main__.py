@@ -26,8 +26,11 @@ EVIDENCE = (
     "mutants/questions",
     "tests/dns/test_recorded_answers.py",
     "tests/proxy/test_recorded_rules.py",
+    "tests/cri/test_conformance.py",
+    "tests/differential/test_cases.py",
 )
-"""Who is asked about quoted code: the agreement tables and the checks of claims."""
+"""Who is asked about quoted code: the agreement tables, the checks of claims, and what pages name beside them: the checks that
+a real containerd passes as well, and the random requests that a real API server once answered otherwise than ours."""
 LOADED = "mutants.questions.loaded"
 COMPARISON = "tests/compare"
 """Who is asked as well, if it is the comparison itself that is quoted."""

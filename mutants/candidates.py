@@ -41,7 +41,10 @@ class Candidate:
     def mutated(self) -> str | None:
         """The module's text with this change; None if it means the same to Python, or nothing."""
         source = self.module.read_text()
-        text = mutate_code(source, operators()[self.operator], self.occurrence)
+        try:
+            text = mutate_code(source, operators()[self.operator], self.occurrence)
+        except AttributeError:  # cosmic-ray puts another exception in the place of a plain name only, not of `a.b`
+            return None
         try:
             same = text is None or ast.dump(ast.parse(text)) == ast.dump(ast.parse(source))
         except SyntaxError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -26,12 +27,14 @@ SOMEWHERE = 0
 @dataclass(frozen=True)
 class CoverageMap:
     """`tests`: module → line → the tests that run it. `seconds` of the processor that a test takes. `imports`: others' modules.
-    `apart`: no test had another one's scenes to look at, so each is known to run all that it depends on."""
+    `apart`: no test had another one's scenes to look at, so each is known to run all that it depends on. `in_children`:
+    modules that tests run in other processes, too."""
 
     tests: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
     imports: tuple[str, ...] = ()
     apart: bool = False
+    in_children: frozenset[str] = frozenset()
 
     def without(self, folder: str) -> CoverageMap:
         """The same without the tests of a folder."""
@@ -139,12 +142,15 @@ def _by_file(document: dict[str, Any], cwd: Path, digests: dict[str, str]) -> di
     }
     for nodeid, seconds in document["seconds"].items():
         parts[_file_of(nodeid, cwd)]["seconds"][nodeid] = seconds
-    for module, lines in document["tests"].items():
-        digest = hashlib.sha256(Path(module).read_bytes()).hexdigest()
-        for line, nodeids in lines.items():
-            for nodeid in set(nodeids) - {AT_IMPORT}:
-                part = parts[_file_of(nodeid, cwd)]["tests"].setdefault(module, {"digest": digest, "lines": {}})
-                part["lines"].setdefault(line, []).append(nodeid)
+    for where in ("tests", "children"):
+        for module, lines in document[where].items():
+            bare = {"digest": hashlib.sha256(Path(module).read_bytes()).hexdigest(), "lines": {}, "in_children": False}
+            for line, nodeids in lines.items():
+                for nodeid in set(nodeids) - {AT_IMPORT}:
+                    modules = parts[_file_of(nodeid, cwd)]["tests"]
+                    part = modules.setdefault(module, copy.deepcopy(bare))
+                    part["lines"].setdefault(line, []).append(nodeid)
+                    part["in_children"] |= where == "children"
     return parts
 
 
@@ -157,10 +163,13 @@ def _together(parts: Iterable[dict[str, Any]]) -> CoverageMap:
     seconds: dict[str, float] = {}
     imports: dict[str, None] = {}
     digests: dict[str, str] = {}
+    in_children: set[str] = set()
     for part in parts:
         seconds |= part["seconds"]
         imports |= dict.fromkeys(part["imports"])
         for module, measured in part["tests"].items():
+            if measured["in_children"]:
+                in_children.add(module)
             if module not in digests:
                 file = Path(module)
                 digests[module] = hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""
@@ -168,4 +177,4 @@ def _together(parts: Iterable[dict[str, Any]]) -> CoverageMap:
             for line, nodeids in measured["lines"].items():
                 number = int(line) if measured["digest"] == digests[module] else SOMEWHERE
                 lines.setdefault(number, []).extend(nodeids)
-    return CoverageMap(tests, seconds, tuple(imports))
+    return CoverageMap(tests, seconds, tuple(imports), in_children=frozenset(in_children))

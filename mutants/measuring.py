@@ -12,6 +12,8 @@ from typing import Any
 import coverage
 import pytest
 
+from mutants.children import Children
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -31,8 +33,9 @@ def _computed() -> float:
 class _Contexts:
     """A pytest plug-in: each test, with its set-up and its end, is a context of its own."""
 
-    def __init__(self, measuring: coverage.Coverage) -> None:
+    def __init__(self, measuring: coverage.Coverage, children: Children) -> None:
         self.measuring = measuring
+        self.children = children
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
         self.begun = 0.0
@@ -42,6 +45,7 @@ class _Contexts:
 
         forget_scenes()  # whoever asks second for a remembered scene would run nothing of it
         self.measuring.switch_context(nodeid)
+        self.children.switch_context(nodeid)
         self.begun = _computed()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -55,13 +59,20 @@ class _Contexts:
 def measure(measured: Measured, arguments: list[str], plugins: list[Any]) -> int:
     """Run pytest under coverage; its exit code. What others have loaded is written down, too."""
     measuring = coverage.Coverage(data_file=None, include=measured.only, config_file=False)
-    contexts = _Contexts(measuring)
+    children = Children(Path(measured.file).with_suffix(".children"), measured.only)
+    contexts = _Contexts(measuring, children)
     measuring.start()
-    code = pytest.main(arguments, plugins=[*plugins, contexts])
+    with children.watched():
+        code = pytest.main(arguments, plugins=[*plugins, contexts])
     measuring.stop()
     data = measuring.get_data()
     by_line = {module: data.contexts_by_lineno(module) for module in data.measured_files()}
-    document = {"tests": by_line, "seconds": contexts.seconds, "imports": of_others()}
+    document = {
+        "tests": by_line,
+        "children": children.lines(),
+        "seconds": contexts.seconds,
+        "imports": of_others(),
+    }
     Path(measured.file).write_text(json.dumps(document))
     for nodeid in contexts.failed:
         print("fails unbroken:", nodeid, file=sys.stderr)

@@ -54,7 +54,8 @@ def trial(candidate: Candidate, workshop: Workshop, coverage: CoverageMap) -> Ou
     passed, by = True, ""
     if tests or not lines or not coverage.is_current(candidate.module):
         tests = tests or coverage.of_module(candidate.module)
-        with workshop.broken(candidate.module, text):
+        in_children = str(candidate.module) in coverage.in_children
+        with workshop.broken(candidate.module, text, in_children=in_children):
             if coverage.apart:
                 passed = _pass(workshop, coverage, tests)
             else:

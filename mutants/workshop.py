@@ -52,11 +52,12 @@ class Workshop:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def broken(self, module: Path, text: str) -> Iterator[None]:
-        """The copy of `module` has this text for as long as the block runs."""
+    def broken(self, module: Path, text: str, *, in_children: bool = False) -> Iterator[None]:
+        """The copy of `module` has this text for as long as the block runs. `in_children`: other processes load it, too, and
+        a graft would be in the one only."""
         copy = self.source / module.relative_to(self.checkout / "src")
         copy.write_text(text)
-        self.graft = graft_of(str(module), module.read_text(), text) if self.loaded else None
+        self.graft = graft_of(str(module), module.read_text(), text) if self.loaded and not in_children else None
         try:
             yield
         finally:

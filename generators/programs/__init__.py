@@ -25,6 +25,7 @@ from generators.programs import (
     cpus,
     credentials,
     decisions,
+    evicted,
     flags,
     forwarded,
     identity,
@@ -35,10 +36,14 @@ from generators.programs import (
     plugins,
     probed,
     pulled,
+    queued,
+    resized,
     retries,
+    sampled,
     scheduling,
     schemas,
     telling,
+    troubled,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -49,9 +54,12 @@ ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
     ("collected", collected.answers, "images on a full disk"),
     ("cpus", cpus.answers, "CPUs"),
+    ("evicted", evicted.answers, "a lack of memory"),
     ("mounted", mounted.answers, "volumes"),
     ("probed", probed.answers, "probes"),
     ("pulled", pulled.answers, "pull secrets"),
+    ("resized", resized.answers, "pods that are resized"),
+    ("troubled", troubled.answers, "a runtime that fails"),
 )
 """What a kubelet is asked, by file: it needs root."""
 
@@ -88,6 +96,14 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/audited.jsonl",
             lines(audited.answers(plane), "the audit log", ours),
+        )
+        yield (
+            f"{newest}/sampled.jsonl",
+            lines(sampled.answers(plane, server), "many nodes", ours),
+        )
+        yield (
+            f"{newest}/queued.jsonl",
+            lines(queued.answers(plane), "few seats", ours),
         )
         for name, asked, about in ASKED_OF_A_NODE if os.geteuid() == 0 else ():
             answers = asked(server, programs)

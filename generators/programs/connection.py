@@ -63,9 +63,7 @@ class Connection:
     ) -> Reply:
         """One request on a connection of its own."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = HTTPSConnection(
-            "127.0.0.1", self.port, timeout=PATIENCE, context=self._context()
-        )
+        connection = self.open()
         try:
             connection.request(
                 method,
@@ -83,6 +81,12 @@ class Connection:
             document = text
         names = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, names, document)
+
+    def open(self) -> HTTPSConnection:
+        """One that can be closed before the answer has come."""
+        return HTTPSConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE, context=self._context()
+        )
 
     def _context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=self.ca.decode())

@@ -12,10 +12,13 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import running
 from generators.programs.kubectl import version_of
 from lifecycle.agreements.what_kubectl_tells import (
+    HALF,
+    WORLD,
     Listener,
     arrived,
-    kubeconfig,
     lines_of,
+    same_words,
+    write_kubeconfig,
 )
 
 TOKEN, PASSWORD = {"token": "secret"}, {"username": "u", "password": "p"}
@@ -39,18 +42,54 @@ CALLS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "three seconds, -v=6": (TOKEN, (*RAW, "--request-timeout=3s", "-v=6")),
     "three seconds, -v=9": (TOKEN, (*MAKE, "--request-timeout=3s", "-v=9")),
     "what is not there": (TOKEN, ("get", "--raw", "/nothing")),
+    "any certificate": (TOKEN, (*RAW, "--insecure-skip-tls-verify")),
+    "an authority that is no file": (TOKEN, (*RAW, "--certificate-authority=/no")),
+    "neither authority nor doubt": (
+        TOKEN,
+        (*RAW, "--insecure-skip-tls-verify", "--certificate-authority=/no"),
+    ),
+    "a token in a file": ({"tokenFile": "token"}, RAW),
+    "a token, and another in a file": ({"tokenFile": "token", **TOKEN}, RAW),
+    "a token, and none in a file": ({"tokenFile": "empty", **TOKEN}, RAW),
+    "a token, and no file": ({"tokenFile": "none", **TOKEN}, RAW),
+    "images with dots and underscores": (
+        TOKEN,
+        (
+            *("create", "deployment", "web", "--dry-run=client", "-o", "json"),
+            *("--image=my_app:1", "--image=a.b/our.app@sha256:0", "--image=c_d/e"),
+        ),
+    ),
 }
 """What is called: the user of the kubeconfig, and the line."""
+IN_THE_WORLD: dict[str, tuple[str, ...]] = {
+    "of two groups": ("get", "widgets", "-o", "name"),
+    "by the begin of its group": ("get", "widgets.colors", "-o", "name"),
+    "by its group": ("get", "widgets.colors.example.com", "-o", "name"),
+    "by version and group": ("get", "widgets.v1.colors.example.com", "-o", "name"),
+    "by a short name of many": ("get", "w", "-o", "name"),
+    "by a short name and a group": ("get", "w.colors.example.com", "-o", "name"),
+    "by its kind": ("get", "Widget", "-o", "name"),
+    "of a group that nobody knows": ("get", "widgets.nobody", "-o", "name"),
+    "of a group that is late": ("get", "wheels", "-o", "name"),
+    "what nobody has": ("get", "windows", "-o", "name"),
+    "all that there is": ("api-resources",),
+    "all names": ("api-resources", "-o", "name"),
+    "all versions": ("api-versions",),
+}
+"""Lines that are called where there are several groups."""
 
 
 def answers(kubectl: Path) -> Iterator[Answer]:
     """All of it."""
     who = version_of(kubectl)
-    for name, (user, flags) in CALLS.items():
+    calls = [(name, "", user, flags) for name, (user, flags) in CALLS.items()]
+    calls += [(name, WORLD, TOKEN, flags) for name, flags in IN_THE_WORLD.items()]
+    names = ("api-resources", "-o", "name")
+    calls.append(("all names without a core group", HALF, TOKEN, names))
+    for name, where, user, flags in calls:
         with tempfile.TemporaryDirectory() as home, running(Listener()) as service:
             assert isinstance(service, Listener)
-            config = Path(home, "config")
-            config.write_text(kubeconfig(service, user))
+            config = write_kubeconfig(service, user, where, home)
             done = subprocess.run(
                 [kubectl, f"--kubeconfig={config}", *flags],
                 capture_output=True,
@@ -66,9 +105,10 @@ def answers(kubectl: Path) -> Iterator[Answer]:
             {
                 "user": user,
                 "flags": flags,
+                "where": where,
                 "exit": done.returncode,
                 "arrived": requests,
-                "out": done.stdout,
+                "out": same_words(done.stdout),
                 "told": lines_of(done.stderr),
             },
         )

@@ -11,7 +11,7 @@ from lifecycle.kubectl.request import debugging
 def test_every_call_is_as_the_real_ones() -> None:
     table = told_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 14
+    assert len(table.computed) == 36
 
 
 def test_a_token_that_is_printed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,15 @@ def test_every_mutant_is_python_and_means_something_else(checkout):
         assert before != after
 
 
+def test_an_exception_of_a_module_is_left_as_it_is(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text("def f():\n    try:\n        g()\n    except (a.B, OSError) as error:\n        raise\n")
+    changes = [c for some in candidates(module).values() for c in some if c.operator.endswith("ExceptionReplacer")]
+    assert changes
+    texts = [change.mutated() for change in changes]
+    assert all(text is None or "a.B" in text for text in texts)
+
+
 def test_a_missing_assertion_shows_as_a_survivor(checkout):
     """Nobody looks at what was recorded, and nobody comes near `allowed`; everything else is noticed."""
     module = checkout / "src/lifecycle/toy.py"

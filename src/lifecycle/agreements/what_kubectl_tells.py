@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.wire import Request
+from lifecycle.api.wire import Object, Request
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
@@ -48,6 +48,58 @@ GONE = {
     "details": {},
     "code": 404,
 }
+AGGREGATED = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;charset=utf-8"
+)
+WORLD, HALF = "/world", "/half"
+"""Paths below which there is a server with several groups, which it tells at once; and
+one that has no core group.
+"""
+
+
+def _group(name: str, plural: str, kind: str, short: str, **more: str) -> Object:
+    served = {
+        "resource": plural,
+        "responseKind": {"group": name, "version": "v1", "kind": kind},
+        "scope": "Namespaced",
+        "singularResource": kind.lower(),
+        "shortNames": [short],
+        "verbs": ["get", "list"],
+    }
+    version = {"version": "v1", "resources": [served], "freshness": "Current", **more}
+    return {"metadata": {"name": name}, "versions": [version]}
+
+
+def _discovered(*groups: Object) -> Object:
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": list(groups),
+    }
+
+
+def _widgets(group: str) -> tuple[str, Object]:
+    what = {"apiVersion": f"{group}/v1", "kind": "Widget"}
+    item = {**what, "metadata": {"name": group.partition(".")[0]}}
+    listed = {**what, "kind": "WidgetList", "metadata": {}, "items": [item]}
+    return f"/apis/{group}/v1/namespaces/default/widgets", listed
+
+
+SHAPES, COLORS = "shapes.example.com", "colors.example.com"
+SERVED: dict[str, Object] = {
+    "/api": _discovered(_group("", "pods", "Pod", "po")),
+    "/apis": _discovered(
+        _group(SHAPES, "widgets", "Widget", "w"),
+        _group(COLORS, "widgets", "Widget", "w"),
+        _group("plants.example.com", "weeds", "Weed", "w"),
+        _group("late.example.com", "wheels", "Wheel", "wh", freshness="Stale"),
+    ),
+    **dict(map(_widgets, (SHAPES, COLORS))),
+}
+WORLDS = (WORLD, HALF)
+FILES = {"token": "of a file", "empty": ""}
+"""Files beside the kubeconfig."""
 TELLING = (
     "accept", "authorization", "content-type", "user-agent", "kubectl-command",
     "kubectl-session", "impersonate-user", "impersonate-group", "impersonate-uid",
@@ -64,23 +116,46 @@ _SAME = (
     (re.compile(r"\w{8}-\w{4}-\w{4}-\w{4}-\w{12}"), "IDENTIFIER"),
     (re.compile(r'(?:"\S*|\S+)/config\b'), "CONFIG"),
     (re.compile(r"illiseconds=\d+"), "illiseconds=N"),
+    (re.compile(r"(my-app|our-app)-[b-df-hj-np-tv-xz2456789]{5}\b"), r"\1-SUFFIX"),
 )
 _CURL_HEADER = re.compile(r'-H "(?:[^"\\]|\\.)*"')
 
 
 class Listener(LoopbackService):
-    """Has a version, and takes one Deployment."""
+    """Has a version, and takes one Deployment; and below a path, there is a world."""
+
+    def content_type(self, obj: Any) -> str:
+        """Discovery all at once is called by its own name."""
+        told = obj.get("kind") == "APIGroupDiscoveryList"
+        return AGGREGATED if told else super().content_type(obj)
 
     def answer(self, request: Request) -> tuple[int, Any]:
         """Its version, always the same Deployment, or that there is no such thing."""
         known = {"/version": (200, VERSION), DEPLOYMENTS: (201, DEPLOYMENT)}
+        where = next((w for w in WORLDS if request.path.startswith(f"{w}/")), "")
+        path = request.path.removeprefix(where)
+        if where and path in SERVED:
+            if (where, path) == (HALF, "/api"):
+                return 404, GONE
+            return 200, SERVED[path]
         return known.get(request.path, (404, GONE))
 
 
-def kubeconfig(service: LoopbackService, user: dict[str, Any]) -> str:
-    """A file for such a user of the service."""
+def write_kubeconfig(
+    service: LoopbackService, user: dict[str, Any], where: str, home: str
+) -> Path:
+    """A file for such a user of the service, and what it may name beside it."""
+    for name, text in FILES.items():
+        Path(home, name).write_text(text)
+    config = Path(home, "config")
+    config.write_text(kubeconfig(service, user, where))
+    return config
+
+
+def kubeconfig(service: LoopbackService, user: dict[str, Any], where: str = "") -> str:
+    """A file for such a user of the service. `where`: the path of its server."""
     ca = base64.b64encode(service.authority.ca_pem).decode()
-    cluster = {"server": service.url, "certificate-authority-data": ca}
+    cluster = {"server": f"{service.url}{where}", "certificate-authority-data": ca}
     return json.dumps(
         {
             "apiVersion": "v1",
@@ -116,7 +191,9 @@ def _sorted_curl(text: str) -> str:
 
 
 def arrived(requests: Sequence[Request]) -> list[dict[str, Any]]:
-    """What came, as it is compared."""
+    """What came, as it is compared: discovery asks several things at once, in any
+    order.
+    """
     return [
         {
             "asked": f"{request.method} {request.path}",
@@ -127,26 +204,33 @@ def arrived(requests: Sequence[Request]) -> list[dict[str, Any]]:
                 if name in request.headers
             },
         }
-        for request in requests
+        for request in sorted(requests, key=lambda request: request.path)
     ]
 
 
-async def asked(user: dict[str, Any], flags: Sequence[str]) -> dict[str, Any]:
+async def asked(
+    user: dict[str, Any], flags: Sequence[str], where: str = ""
+) -> dict[str, Any]:
     """Our kubectl, called like this."""
     out, err = io.StringIO(), io.StringIO()
     with TemporaryDirectory() as home:
         async with Listener() as service:
-            config = Path(home, "config")
-            await asyncio.to_thread(config.write_text, kubeconfig(service, user))
+            config = await asyncio.to_thread(
+                write_kubeconfig, service, user, where, home
+            )
             argv = [f"--kubeconfig={config}", *flags]
             code = await kubectl(argv, out=out, err=err, environ={"HOME": home})
             requests = arrived(service.requests)
     return {
         "exit": code,
         "arrived": requests,
-        "out": out.getvalue(),
+        "out": same_words(out.getvalue()),
         "told": lines_of(err.getvalue()),
     }
+
+
+def _asked(call: dict[str, Any]) -> Any:
+    return asked(call["user"], call["flags"], call.get("where", ""))
 
 
 def told_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
@@ -165,7 +249,7 @@ def told_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
         ),
     )
     for each in calls:
-        ours = on_a_loop(asked(each.answer["user"], each.answer["flags"]))
+        ours = on_a_loop(_asked(each.answer))
         theirs = {key: each.answer[key] for key in ours}
         here, there = (" · ".join(_short(side)) for side in (ours, theirs))
         what = each.question.partition("/")[2]

@@ -67,9 +67,12 @@ class LoopbackService:
     async def _serve(self, request: Request) -> Response:
         self.requests.append(request)
         status, obj = self.answer(request)
-        return Response(
-            status, {"Content-Type": "application/json"}, body=fast_json.dumps(obj)
-        )
+        headers = {"Content-Type": self.content_type(obj)}
+        return Response(status, headers, body=fast_json.dumps(obj))
+
+    def content_type(self, obj: Any) -> str:
+        """What an answer is called."""
+        return "application/json"
 
     def answer(self, request: Request) -> tuple[int, Any]:
         """Status and JSON for a request."""

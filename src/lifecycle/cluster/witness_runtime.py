@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.cluster.one_node import NotingRuntime
+from lifecycle.cri.apis.container import ContainerConfig
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.apis.message import Fields
+from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.apis.streams import ExecSyncResponse
 
 POD_NAME = "io.kubernetes.pod.name"
@@ -22,7 +25,8 @@ POD_NAME = "io.kubernetes.pod.name"
 class WitnessRuntime(NotingRuntime):
     """Notes what it is asked for. `says(pod, command, attempt)`: what a command in a
     container of a pod ends with; `disk`: a folder, the file system of which is that of
-    images.
+    images; `uses`: bytes of memory by pod and container; `fails`: what goes wrong with
+    a pod's `sandbox`, or with a container's `create` or `start`.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -30,6 +34,33 @@ class WitnessRuntime(NotingRuntime):
         self.calls: list[tuple[Any, ...]] = []
         self.says: Callable[[str, tuple[str, ...], int], ExecSyncResponse] | None = None
         self.disk: Path | None = None
+        self.uses: dict[tuple[str, str], int] = {}
+        self.fails: dict[tuple[str, str], str] = {}
+
+    def _may_fail(self, call: str, pod: str) -> None:
+        if why := self.fails.get((call, pod)):
+            raise RuntimeServiceError(f"rpc error: code = Unknown desc = {why}")
+
+    async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
+        """Unless it fails."""
+        self._may_fail("sandbox", config.metadata.name)
+        return await super().run_pod_sandbox(config)
+
+    async def create_container(
+        self,
+        pod_sandbox_id: str,
+        config: ContainerConfig,
+        sandbox_config: PodSandboxConfig | None = None,
+    ) -> str:
+        """Unless it fails."""
+        self._may_fail("create", config.labels[POD_NAME])
+        return await super().create_container(pod_sandbox_id, config, sandbox_config)
+
+    async def start_container(self, container_id: str) -> None:
+        """Unless it fails."""
+        status = await self.container_status(container_id)
+        self._may_fail("start", status.labels[POD_NAME])
+        await super().start_container(container_id)
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
         """Noted with what was shown."""
@@ -83,6 +114,15 @@ class WitnessRuntime(NotingRuntime):
         answer = self.says(pod, cmd, status.metadata.attempt)
         self.calls.append(("exec", pod, cmd, answer.exit_code))
         return answer
+
+    async def container_stats(self, container_id: str) -> dict[str, Any]:
+        """With the memory that the scene says it uses."""
+        stats = await super().container_stats(container_id)
+        status = await self.container_status(container_id)
+        used = self.uses.get((status.labels[POD_NAME], status.metadata.name), 0)
+        value = {"value": used}
+        memory = {**stats["memory"], "working_set_bytes": value, "usage_bytes": value}
+        return {**stats, "memory": memory}
 
     async def image_fs_info(self) -> list[dict[str, Any]]:
         """Of the folder, if there is one."""

@@ -21,6 +21,7 @@ from lifecycle.agreements.handler_chain import handler_chain_agreement
 from lifecycle.agreements.initializers import initializers_agreement
 from lifecycle.agreements.news import news_agreement
 from lifecycle.agreements.over_etcd import over_etcd_agreement
+from lifecycle.agreements.queued import queuing_agreement
 from lifecycle.agreements.resize import resize_agreement
 from lifecycle.agreements.resource_handling import resource_handling_agreement
 from lifecycle.agreements.small_print import small_print_agreement
@@ -186,6 +187,26 @@ def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
 EVENT = {"level": "Spoilt", "stage": "Spoilt"}
 JUDGED = (
+    Judged(
+        "queuing_agreement",
+        queuing_agreement,
+        sabotages=(
+            Sabotage(
+                "whoever gives up keeps the place",
+                "apiserver.filters.queue_set.QueueSet.cancel",
+                constant(None),
+                (r"one gives up \| (5|6)", r"little time \| (7|8)"),
+                because="in these two scenes the next one in the line moves up",
+            ),
+        ),
+        answers=(
+            Answers(
+                "who is inside",
+                "",
+                called("agreements.queued.after", lambda after, *_: {**after, "inside": [*after["inside"], "spoilt"]}),
+            ),
+        ),
+    ),
     Judged(
         "audit_agreement",
         audit_agreement,

@@ -12,11 +12,14 @@ import pytest
 
 from lifecycle.agreements.aggregated_servers import aggregation_agreement
 from lifecycle.agreements.cpus import cpu_agreement
+from lifecycle.agreements.evicted_pods import evicted_pods_agreement
 from lifecycle.agreements.image_collection import image_collection_agreement
 from lifecycle.agreements.mounted_volumes import volume_agreement
 from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
 from lifecycle.agreements.probed import probe_agreement
 from lifecycle.agreements.pull_secrets import pull_secrets_agreement
+from lifecycle.agreements.resized_pods import resized_pods_agreement
+from lifecycle.agreements.troubled import troubled_agreement
 from lifecycle.apiserver.aggregation.availability import PASSED
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
@@ -25,7 +28,7 @@ from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.payloads import VolumeError
 from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
-from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
 
@@ -182,6 +185,17 @@ def other_entries(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     Breakage("", "kubelet.sync_pod.generate_api_pod_status", Wrapped(make), ()).apply(monkeypatch)
 
 
+def all_alike(real: Any) -> Any:
+    """A ranking that knows no priorities."""
+
+    def rank(pods: Any, usages: Any, resource: str) -> Any:
+        given = {pod["metadata"]["name"]: pod for pod in pods}
+        plain = [{**pod, "spec": {**pod["spec"], "priority": 0}} for pod in given.values()]
+        return [given[pod["metadata"]["name"]] for pod in real(plain, usages, resource)]
+
+    return rank
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 
@@ -194,6 +208,66 @@ def tells_nobody(_: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "troubled_agreement",
+        troubled_agreement,
+        sabotages=(
+            Sabotage(
+                "the runtime's words come with those of gRPC before them",
+                "cri.apis.errors.RuntimeServiceError.message",
+                property(str),
+                ("no-container", "no-start", "two-of"),
+                because="each of these containers fails at the runtime",
+            ),
+        ),
+        answers=(
+            Answers(
+                "what is seen of it",
+                "",
+                called("agreements.troubled.told", lambda seen, *_: {**seen, "phase": "Spoilt"}),
+            ),
+        ),
+    ),
+    Judged(
+        "resized_pods_agreement",
+        resized_pods_agreement,
+        sabotages=(
+            Sabotage(
+                "who has waited longest is first",
+                "kubelet.allocation.allocation_manager.AllocationManager._order",
+                constant((False, 0, False, "")),
+                ("filler goes$", "first goes$"),
+                because="two pods wait for the same room, and the later one counts for more",
+            ),
+        ),
+        answers=(
+            Answers(
+                "what is so after each step",
+                "",
+                called("agreements.resized_pods.after", lambda after, *_: {**after, "told": {"spoilt": {}}}),
+            ),
+        ),
+    ),
+    Judged(
+        "evicted_pods_agreement",
+        evicted_pods_agreement,
+        sabotages=(
+            Sabotage(
+                "priorities count for nothing",
+                "kubelet.eviction.eviction_manager.rank",
+                Wrapped(all_alike),
+                (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within)$",),
+                because="who counts for more or less than others goes at another time, and others in between",
+            ),
+        ),
+        answers=(
+            Answers(
+                "what becomes of each pod",
+                "",
+                called("agreements.evicted_pods.after", lambda after, *_: {**after, "turn": after["turn"] + 100}),
+            ),
+        ),
+    ),
     Judged(
         "probe_agreement",
         probe_agreement,

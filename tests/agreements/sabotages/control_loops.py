@@ -21,6 +21,7 @@ from lifecycle.agreements.informers import WEATHER, informer_agreement
 from lifecycle.agreements.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
 from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
 from lifecycle.agreements.request_counts import cost_agreement
+from lifecycle.agreements.sampled_nodes import sampled_nodes_agreement
 from lifecycle.agreements.scheduling import scheduling_agreement
 from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
 from lifecycle.agreements.services import recorded_slices, services_agreement
@@ -173,6 +174,22 @@ def looks_twice(real: Any) -> Any:
 
 
 JUDGED = (
+    Judged(
+        "sampled_nodes_agreement",
+        sampled_nodes_agreement,
+        sabotages=(
+            Sabotage(
+                "half of them are always enough",
+                "scheduler.schedule_pod.MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND",
+                50,
+                (" (240|500) nodes, (nothing|0)$",),
+                because="only in these clusters is half of all nodes more than a hundred",
+            ),
+        ),
+        answers=(
+            Answers("how many it finds", "", called("agreements.sampled_nodes.our_feasible", lambda n, *_: n + 1)),
+        ),
+    ),
     Judged(
         "whole_journey_agreement",
         lambda: whole_journey_agreement(open_recording()),

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cluster.cluster import Cluster
+from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cluster.rehearsal import rehearse
+from lifecycle.kubelet.cm.cpumanager.policy_static import StaticPolicy
+from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
 
 PODS, STRATEGIC = resource("pods"), "application/strategic-merge-patch+json"
 
@@ -77,17 +81,35 @@ def test_a_container_that_wants_more_has_it_without_starting_anew() -> None:
     ]
 
 
-def test_what_the_node_could_never_give_is_infeasible_and_changes_nothing() -> None:
-    async def scene(node: Resized) -> tuple[Object, list[str]]:
+def test_what_the_node_could_never_give_is_refused_and_changes_nothing() -> None:
+    async def scene(node: Resized) -> tuple[str, Object, list[str]]:
         await node.create("a")
-        return await node.resize("a", {"requests": {"cpu": "1000"}}), await node.events("a")
+        with pytest.raises(StatusError) as refused:
+            await node.resize("a", {"requests": {"cpu": "1000"}})
+        return str(refused.value), await node.pod("a"), await node.events("a")
 
-    pod, [event] = play(scene)
+    message, pod, events = play(scene)
+    assert "node didn't have enough allocatable resources: cpu, requested: 1000000, allocatable: " in message
     assert has(pod) == ("1", "1", 0)
+    assert (conditions(pod), events) == ({}, [])
+
+
+def test_a_guaranteed_pod_on_a_node_whose_cpus_have_owners_cannot_be_resized() -> None:
+    amounts = {"cpu": "1", "memory": "64Mi"}
+    more = {"cpu": "2", "memory": "64Mi"}
+
+    async def scene(node: OneNode) -> Object:
+        await node.run_pod("a", container={"resources": {"requests": amounts, "limits": amounts}})
+        patch = {"spec": {"containers": [{"name": "c", "resources": {"requests": more, "limits": more}}]}}
+        await node.admin.patch(PODS, "a", "default", patch, patch_type=STRATEGIC, subresource="resize")
+        await asyncio.sleep(5)
+        return await node.pod("a")
+
+    policy = StaticPolicy(CPUTopology.regular(1, 4, 1), 1)
+    pod = on_one_node(scene, dependencies={"cpu_policy": policy}, capacity={"cpu": "4", "memory": "4Gi", "pods": "9"})
     pending = conditions(pod)["PodResizePending"]
     assert (pending["reason"], pending["status"], pending["observedGeneration"]) == ("Infeasible", "True", 2)
-    assert pending["message"].startswith("Node didn't have enough capacity: cpu, requested: 1000000, capacity: ")
-    assert event.startswith('ResizeInfeasible Pod resize Infeasible: {"containers":[')
+    assert pending["message"] == ('Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"')
 
 
 def test_what_another_has_is_waited_for_and_given_when_that_one_goes() -> None:
@@ -111,7 +133,9 @@ def test_what_another_has_is_waited_for_and_given_when_that_one_goes() -> None:
 def test_a_wish_that_is_taken_back_is_not_spoken_of_any_more() -> None:
     async def scene(node: Resized) -> Object:
         await node.create("a")
-        await node.resize("a", {"requests": {"cpu": "1000"}})
+        await node.create("b")
+        cpus = (await node.cluster.items("nodes"))[0]["status"]["allocatable"]["cpu"]
+        assert conditions(await node.resize("a", {"requests": {"cpu": cpus}}))
         return await node.resize("a", {"requests": {"cpu": "1"}})
 
     assert conditions(play(scene)) == {}

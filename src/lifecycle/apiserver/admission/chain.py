@@ -63,6 +63,7 @@ ALL_ORDERED_PLUGINS = (
     "DenyServiceExternalIPs",
     "PodTopologyLabels",
     "NodeDeclaredFeatureValidator",
+    "PodResizeValidator",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",

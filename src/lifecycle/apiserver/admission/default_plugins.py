@@ -30,6 +30,7 @@ from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.persistent_volume_claim_resize import (
     PersistentVolumeClaimResize,
 )
+from lifecycle.apiserver.admission.pod_resize_validator import PodResizeValidator
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.apiserver.admission.priority import Priority
@@ -82,6 +83,7 @@ def default_plugins(
         RuntimeClass(reader),
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
+        PodResizeValidator(reader),
         MutatingAdmissionPolicy(reader, authorize, defaulter=defaulter),
         MutatingAdmissionWebhook(reader, authorize, resolver, defaulter=defaulter),
         ValidatingAdmissionPolicy(reader, authorize),

@@ -2,9 +2,10 @@
 
 A pod is admitted with what its spec says, and that is set down. When somebody resizes
 it, the spec says something else from then on; but the node goes by what it has set
-down, until there is room for the new wish. A wish that could never be granted here is
+down, until there is room for the new wish. A wish that is never granted here is
 *infeasible*; one for which others would have to go first is *deferred*, and asked about
-again whenever there may be more room.
+again whenever there may be more room. What is more than the whole node, the API server
+has refused already.
 
 Upstream: `pkg/kubelet/allocation/allocation_manager.go` (`manager`), v1.36. Left out:
 the checkpoint file (a kubelet that starts again promises what the spec says then), the
@@ -203,7 +204,7 @@ class AllocationManager:
         if self.update_pod_from_allocation(pod) is pod:
             self._conditions.clear_pending(uid)
             return False
-        reason, message = self.can_resize_pod(pod)
+        reason, why, message = self.can_resize_pod(pod)
         if not reason:
             self._set(pod)
             self._conditions.clear_pending(uid)
@@ -212,28 +213,24 @@ class AllocationManager:
             self._event(pod, "Normal", "ResizeStarted", text, "")
             return True
         if self._conditions.set_pending(uid, generation, reason, message):
-            text = pod_resize_pending_message(pod, reason, message, generation)
+            text = pod_resize_pending_message(pod, why, message, generation)
             self._event(pod, "Warning", f"Resize{reason}", text, "")
         return False
 
-    def can_resize_pod(self, pod: Object) -> tuple[str, str]:
-        """Reason and message of a no: `Infeasible` for ever, `Deferred` for now. Twice
-        nothing: yes.
+    def can_resize_pod(self, pod: Object) -> tuple[str, str, str]:
+        """Reason of a no (`Infeasible` for ever, `Deferred` for now), what events call
+        it, and the message. Three times nothing: yes.
         """
         if self._static_cpus and get_pod_qos(pod) == "Guaranteed":
-            return INFEASIBLE, (
-                "Resize is infeasible for Guaranteed Pods alongside CPU Manager static"
-                " policy"
-            )
-        requests = pod_requests(pod)
-        for name in ("memory", "cpu"):
-            wished = _amount(requests, name)
-            capacity = parse_quantity(str(self._allocatable.get(name, "0"))).milli()
-            if wished > capacity:
-                unit = 1 if name == "cpu" else 1000
-                return INFEASIBLE, (
-                    f"Node didn't have enough capacity: {name}, requested:"
-                    f" {wished // unit}, capacity: {capacity // unit}"
+            promised = self.update_pod_from_allocation(pod)
+            if _cpus(pod) != _cpus(promised):
+                return (
+                    INFEASIBLE,
+                    INFEASIBLE,
+                    (
+                        "Resize is infeasible for Guaranteed Pods alongside CPU Manager"
+                        ' policy "static"'
+                    ),
                 )
         attributes = PodAdmitAttributes(
             pod,
@@ -242,7 +239,17 @@ class AllocationManager:
             self._allocatable,
         )
         result = can_admit_pod(self._admit_handlers, attributes)
-        return ("", "") if result.admit else (DEFERRED, result.message)
+        if result.admit:
+            return "", "", ""
+        return DEFERRED, result.reason, result.message
+
+
+def _cpus(pod: Object) -> list[Quantity]:
+    """What each container of a guaranteed pod asks for."""
+    return [
+        parse_quantity(str(resources.get("limits", {}).get("cpu", "0")))
+        for _, resources in _resources(pod["spec"])
+    ]
 
 
 def _amount(requests: Mapping[str, Quantity], name: str) -> int:

@@ -14,6 +14,7 @@ thresholds, minimum reclaims, allocatable's own signals, PIDs.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,7 +89,7 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     if signal not in RESOURCES:
         raise ValueError(f"unsupported eviction signal {signal}")
     if percentage := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
-        share = float(percentage[1]) / 100
+        share = _single(float(percentage[1]) / 100)
         if not 0 <= share <= 1:
             raise ValueError(
                 f"eviction percentage threshold {signal} must be between 0% and 100%:"
@@ -99,6 +100,12 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     if quantity.sign < 0:
         raise ValueError(f"eviction threshold {signal} must be positive: {text}")
     return Threshold(signal, quantity)
+
+
+def _single(number: float) -> float:
+    """Upstream keeps shares with single precision, and messages show it."""
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
 
 
 def parse_thresholds(

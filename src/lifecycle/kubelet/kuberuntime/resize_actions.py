@@ -33,9 +33,6 @@ CPU = ("cpu_shares", "cpu_quota", "cpu_period")
 MEMORY = ("memory_limit_in_bytes", "memory_swap_limit_in_bytes")
 
 
-UNLIMITED = -1
-
-
 class Resize(Enum):
     """What a running container needs."""
 
@@ -101,8 +98,7 @@ class PodResizer:
         """
         for container_id, container in updates.items():
             desired = self._desired(pod, container)
-            limits = {name: _limit(desired, name) for name in (*CPU, *MEMORY)}
-            resources = {name: value for name, value in limits.items() if value}
-            await self._runtime.update_container_resources(
-                container_id, {"cpu_quota": UNLIMITED, **resources}
-            )
+            resources = {
+                name: desired[name] for name in (*CPU, *MEMORY) if desired.get(name)
+            }
+            await self._runtime.update_container_resources(container_id, resources)

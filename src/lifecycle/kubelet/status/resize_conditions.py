@@ -49,8 +49,13 @@ class PodResizeConditions:
         return str(pending.get("lastTransitionTime") or "")
 
     def set_pending(self, uid: str, generation: int, reason: str, message: str) -> bool:
-        """Whether that is new."""
-        return self._set(uid, PENDING, generation, reason, message)
+        """Whether that is new: another wish, or another reason. That others have more
+        or less by now is noted, and not spoken of.
+        """
+        before = (self._conditions.get(uid) or {}).get(PENDING) or {}
+        self._set(uid, PENDING, generation, reason, message)
+        known = before.get("reason"), before.get("observedGeneration")
+        return known != (reason, generation or None)
 
     def set_in_progress(
         self, uid: str, generation: int, reason: str = "", message: str = ""

@@ -52,6 +52,10 @@ class Policy(Protocol):
         ...
 
 
+UNLIMITED = -1
+"""The kernel's word for no quota."""
+
+
 class CPUManager:
     """One per node. `active_pods()`: the pods that may run."""
 
@@ -97,8 +101,14 @@ class CPUManager:
     def pre_create_container(
         self, pod: Object, container: Object, resources: dict[str, Any]
     ) -> dict[str, Any]:
-        """The resources of a container that is about to be created, with its CPUs."""
-        cpus = self.state.get_or_default(pod["metadata"]["uid"], container["name"])
+        """The resources of a container that is about to be created, with its CPUs.
+        Whoever has some for itself needs no quota on them. Upstream: the feature
+        `DisableCPUQuotaWithExclusiveCPUs`.
+        """
+        uid, name = pod["metadata"]["uid"], container["name"]
+        cpus = self.state.get_or_default(uid, name)
+        if self.state.assignments.get(uid, {}).get(name):
+            resources = {**resources, "cpu_quota": UNLIMITED}
         return {**resources, "cpuset_cpus": format_cpu_set(cpus)} if cpus else resources
 
     def remove_pod(self, uid: str) -> None:
