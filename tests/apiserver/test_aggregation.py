@@ -275,7 +275,7 @@ class Joined:
     async def until(self, status: str, reason: str) -> Object:
         """Wait for the condition, on a watch."""
         row = resource("apiservices.apiregistration.k8s.io")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             watch = await self.ask("GET", row.path() + "?watch=1")
             assert watch.stream is not None
             async for frame in watch.stream:
@@ -408,7 +408,7 @@ def test_discovery_and_schemas_of_both_servers_are_one() -> None:
             assert legacy.obj is not None
             assert legacy.obj["groups"][-1]["name"] == "lookup.lifecycle.book"
             accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await site.server.aggregator.synced()
             whole = await site.ask("GET", "/apis", accept=accept)
             items = json.loads(whole.body or b"")["items"]
@@ -509,7 +509,7 @@ def test_real_kubectl_uses_the_added_resource(kubectl_binary: Path, tmp_path: Pa
             certificate, key = authority.client_certificate("kubernetes-admin", [MASTERS])
             server = site.lookup._cluster.server
             kubeconfig.write_text(json.dumps(make_kubeconfig(server, authority.ca_pem, certificate, key, name="x")))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await site.server.aggregator.synced()
             assert "terms" in await kubectl("api-resources", "--api-group=lookup.lifecycle.book")
             assert (await kubectl("get", "tm", "pause", "--no-headers")).startswith("pause   The container that holds")

@@ -74,7 +74,7 @@ def conversation(
             load(client, *authority.client_certificate(*certificate))
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 return await talk(reader, writer)
         finally:
             writer.close()
@@ -272,7 +272,7 @@ def test_stop_does_not_wait_for_a_client_that_says_no_goodbye(monkeypatch: pytes
         context = ssl.create_default_context(cadata=authority.ca_pem.decode())
         with await asyncio.to_thread(ask, context, port):
             await server.stop()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await lost.wait()
 
     asyncio.run(main())

@@ -15,7 +15,7 @@ from lifecycle.apiserver.server import https
 from lifecycle.apiserver.storage.cacher import cache_watcher
 from tests.apiserver.https_site import CONFIG_MAPS, Site, config_map, read_answer, request_bytes
 
-PROMPT = 0.5
+PROMPT = 5.0
 """Seconds in which a healthy server answers /livez, on a busy machine."""
 
 
@@ -26,7 +26,7 @@ async def answers_promptly(site: Site) -> None:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -61,7 +61,7 @@ def test_a_handshake_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatc
             silent[0][1].write(b"GET / HTTP/1.1\r\n\r\n")  # not TLS at all
             silent[1][1].write(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a hello
             await answers_promptly(site)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 for reader, writer in silent:
                     assert len(await reader.read()) < 100  # an alert at most
                     writer.close()
@@ -76,7 +76,7 @@ def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatc
         async with Site() as site:
             reader, writer = await site.connect()
             writer.write(b"GET /livez HTTP/1.1\r\nHo")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 assert await reader.read() == b""
             writer.close()
 
@@ -152,7 +152,7 @@ def test_a_half_closed_connection_still_gets_its_answer_or_an_end() -> None:
             writer.write(request_bytes("GET", CONFIG_MAPS))
             await writer.drain()
             writer.transport.get_extra_info("socket").shutdown(socket.SHUT_WR)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 assert (await reader.read())[:15] in (b"", b"HTTP/1.1 200 OK")
             writer.transport.abort()
             await answers_promptly(site)

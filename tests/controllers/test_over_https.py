@@ -38,9 +38,9 @@ def test_a_deployment_becomes_pods() -> None:
         account_seen = asyncio.Event()
         accounts.add_event_handler(add=lambda account: account_seen.set())
         pods.add_event_handler(add=lambda pod: three.set() if len(pods.indexer) == 3 else None)
-        await asyncio.wait_for(account_seen.wait(), 10)
+        await asyncio.wait_for(account_seen.wait(), 60)
         created = await client.create(DEPLOYMENTS, deployment(), "default")
-        await asyncio.wait_for(three.wait(), 10)
+        await asyncio.wait_for(three.wait(), 60)
         assert {p["metadata"]["labels"]["pod-template-hash"] for p in pods.indexer} == {"747d4c55d8"}
         assert created["metadata"]["managedFields"][0]["manager"] == "test"
         running.cancel()

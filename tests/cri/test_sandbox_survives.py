@@ -195,7 +195,7 @@ def test_of_a_commands_output_no_more_is_kept_than_is_answered(tmp_path: Path) -
             assert most < 5 * MAX_SYNC_OUTPUT
             # a child that lives on holds the pipe; the time is up all the same
             with pytest.raises(RuntimeServiceError, match="context deadline exceeded"):
-                await asyncio.wait_for(runtime.exec_sync(container_id, ("sh", "-c", "sleep 600 & wait"), 0.5), 10)
+                await asyncio.wait_for(runtime.exec_sync(container_id, ("sh", "-c", "sleep 600 & wait"), 0.5), 60)
 
     asyncio.run(story())
     remove_cgroup_parent()

@@ -47,7 +47,7 @@ async def serving(services: list[Object], slices: list[Object]) -> AsyncIterator
     server = ClusterDNS(client, informers, clock=Clock())
     assert server.answer("web.shop.svc.cluster.local", "A").rcode == "SERVFAIL"  # nothing is known yet
     task = asyncio.create_task(server.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await server.started.wait()
     try:
         yield server, client
@@ -63,7 +63,7 @@ async def dig(server: ClusterDNS, *arguments: str) -> str:
         unavailable("dig is not installed")
     common = ("+tries=1", "+time=5", "+nocmd", "+nostats", "-p", str(server.port), "@127.0.0.1")
     process = await asyncio.create_subprocess_exec(str(program), *common, *arguments, stdout=asyncio.subprocess.PIPE)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         output, _ = await process.communicate()
     return output.decode()
 

@@ -54,7 +54,7 @@ class RealEtcd:
 
     def wait(self) -> None:
         """Until it serves."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/health", timeout=1) as answer:
                 if b'"true"' in answer.read():

@@ -407,7 +407,7 @@ def test_logs_commands_and_ports(kind: str, tmp_path: Path) -> None:
         following = asyncio.create_task(_read_all(cluster))
         await asyncio.sleep(0.3)
         await node.runtime.stop_container(container_id, 0)
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(60):
             assert await following == "one\ntwo\n"
 
     play(kind, tmp_path, scene)

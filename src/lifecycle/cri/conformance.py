@@ -23,6 +23,7 @@ from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.conformance_subject import (
     CHECKS,
     NEEDS_PROCESSES,
+    PATIENCE,
     Subject,
     check,
     refused,
@@ -228,12 +229,12 @@ async def a_command_can_be_talked_to(subject: Subject) -> None:
         yield b"one line\n"
 
     code = await asyncio.wait_for(
-        subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10
+        subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), PATIENCE
     )
     assert (code, b"".join(output)) == (0, b"one line\n"), (code, output)
     code = await asyncio.wait_for(
         subject.runtime.exec(container_id, ("sh", "-c", "exit 5"), Streams(None, hear)),
-        10,
+        PATIENCE,
     )
     assert code == 5, code
 

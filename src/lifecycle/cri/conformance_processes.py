@@ -16,7 +16,7 @@ from lifecycle.cri.apis.container import ContainerStatus
 from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.apis.streams import Streams
-from lifecycle.cri.conformance_subject import Subject, check, refused
+from lifecycle.cri.conformance_subject import PATIENCE, Subject, check, refused
 
 
 @check(processes=True)
@@ -308,12 +308,12 @@ async def a_port_of_the_pod_is_reached_through_the_runtime(subject: Subject) -> 
         await asyncio.sleep(5)
 
     await asyncio.wait_for(
-        subject.runtime.port_forward(sandbox_id, 8080, Streams(ask(), hear)), 10
+        subject.runtime.port_forward(sandbox_id, 8080, Streams(ask(), hear)), PATIENCE
     )
     assert b"It works.\n" in b"".join(output), output
     async with refused("", "connection refused"):
         await asyncio.wait_for(
-            subject.runtime.port_forward(sandbox_id, 81, Streams(None, hear)), 10
+            subject.runtime.port_forward(sandbox_id, 81, Streams(None, hear)), PATIENCE
         )
 
 
@@ -338,7 +338,7 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
         )  # containerd takes the end of the input for a good-bye, and says no more
 
     await asyncio.wait_for(
-        subject.runtime.attach(container_id, Streams(speak(), hear)), 10
+        subject.runtime.attach(container_id, Streams(speak(), hear)), PATIENCE
     )
     assert b"".join(output) == b"heard something\n", output
     assert (await subject.ended(container_id)).exit_code == 6
@@ -354,7 +354,7 @@ async def a_command_that_never_stops_writing_is_stopped_in_time(
     container_id = await subject.container(sandbox_id, config, "sleep 1000")
     async with refused("DeadlineExceeded", "context deadline exceeded"):
         await asyncio.wait_for(
-            subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), 10
+            subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), PATIENCE
         )
     listed = await subject.runtime.exec_sync(container_id, ("ps", "-o", "args"), 5)
     assert "/dev/zero" not in listed.stdout, listed
@@ -379,5 +379,5 @@ async def a_terminal_is_a_terminal(subject: Subject) -> None:
     call = subject.runtime.exec(
         container_id, ("sh", "-c", script), Streams(silence(), hear), True
     )
-    code = await asyncio.wait_for(call, 10)
+    code = await asyncio.wait_for(call, PATIENCE)
     assert (code, b"".join(output)) == (2, b"yes\r\nalso here\r\n"), (code, output)

@@ -24,6 +24,11 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.log_format import parse_entries
 
+PATIENCE = 60
+"""Seconds until a check gives up: a machine may be busy, a runtime may do nothing."""
+
+LOOK_AGAIN = 0.02
+
 
 @dataclass(slots=True)
 class Subject:
@@ -99,17 +104,17 @@ class Subject:
         return replace(config, **options)
 
     async def ended(self, container_id: str) -> ContainerStatus:
-        """Its status once it has ended. Raises AssertionError after ten seconds."""
-        for _ in range(500):
+        """Its status once it has ended. Raises AssertionError if it does not."""
+        for _ in range(round(PATIENCE / LOOK_AGAIN)):
             status = await self.runtime.container_status(container_id)
             if status.state is ContainerState.EXITED:
                 return status
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(LOOK_AGAIN)
         raise AssertionError(f"container {container_id} did not end")
 
     async def log(self, path: str, lines: int) -> list[tuple[str, str]]:
         """Stream and text of the first `lines` lines of a log, once they are there."""
-        for _ in range(500):
+        for _ in range(round(PATIENCE / LOOK_AGAIN)):
             try:
                 entries = [
                     (entry.stream, entry.text.decode())
@@ -119,7 +124,7 @@ class Subject:
                 entries = []
             if len(entries) >= lines:
                 return entries
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(LOOK_AGAIN)
         raise AssertionError(f"{path} did not get {lines} lines: {entries}")
 
 
