@@ -30,6 +30,17 @@ def _computed() -> float:
     return sum(os.times()[:4])
 
 
+def forget_scenes() -> None:
+    """Agreements and claims play their scenes once and remember them: whoever asks second would run nothing of them. (Not what
+    `lifecycle.agreements.forgetting` does for tests: what is measured can be another package of that name.)
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("lifecycle.agreements"):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear") and value.__module__ == name:  # theirs, not what they import
+                    value.cache_clear()
+
+
 class _Contexts:
     """A pytest plug-in: each test, with its set-up and its end, is a context of its own."""
 
@@ -41,9 +52,7 @@ class _Contexts:
         self.begun = 0.0
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        from lifecycle.agreements.forgetting import forget_scenes  # the package is measured: not before that has begun
-
-        forget_scenes()  # whoever asks second for a remembered scene would run nothing of it
+        forget_scenes()
         self.measuring.switch_context(nodeid)
         self.children.switch_context(nodeid)
         self.begun = _computed()

@@ -111,3 +111,29 @@ def test_a_known_silence_excuses_no_other_log() -> None:
     table = AgreementTable("tampered", "lifecycle", "recording tampered")
     add_played(table, pod_status.play(open_recording().path), theirs)
     assert [(row.input, len(row.unexplained)) for row in table.rows if row.unexplained] == [(pod_status.LOGS, 3)]
+
+
+@pytest.mark.parametrize(
+    ("told", "granted"),
+    [
+        ("options edns0 ndots:2", 1),
+        ("options ndots:2 edns0", 0),
+        ("options edns0 ndots:3", None),
+        ("options ndots:2", None),
+        ("search b.example a.example", None),
+    ],
+)
+def test_resolver_options_in_another_order_are_the_same_and_nothing_else_is(told: str, granted: int | None) -> None:
+    """The kubelet keeps them in a Go map."""
+    theirs = recorded(open_recording())
+    key = ("dns-config", "c")
+    lines = theirs.logs[key].splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith(told.partition(" ")[0]))
+    lines[place] = told
+    theirs.logs[key] = "\n".join(lines)
+    table = AgreementTable("tampered", "lifecycle", "recording tampered")
+    add_played(table, pod_status.play(open_recording().path), theirs)
+    assert (table.freedoms["order of resolver options, which upstream keeps in a map"] == granted) is (
+        granted is not None
+    )
+    assert (pod_status.LOGS in {row.input for row in table.rows if row.unexplained}) is (granted is None)

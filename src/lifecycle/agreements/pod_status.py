@@ -24,6 +24,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lifecycle.agreements.pod_sync import OPTIONS
 from lifecycle.api.clock import parse_time
 from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.resources import resource
@@ -369,6 +370,8 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
         cut = name in theirs.pods and restarts(theirs.pods[name])
         left, right = (_lines(side, name, container, cut) for side in (ours, theirs))
         where = f"{name}/{container}"
+        if granted := _match_options(left, right):
+            logs.freedoms[OPTIONS] += granted
         if not left or not right:
             logs.field(where, _first(left), _first(right))
         for line in sorted({*left, *right} if left and right else ()):
@@ -391,6 +394,20 @@ def _lines(played: Played, name: str, container: str, cut: bool) -> Counter[str]
         return Counter()
     plain = _plain(text, cut)
     return Counter((plain.replace(address, "IP") if address else plain).splitlines())
+
+
+def _match_options(ours: Counter[str], theirs: Counter[str]) -> int:
+    """A pod that prints its resolv.conf: give their line of options the order of ours,
+    if it is the same otherwise. How many there were.
+    """
+    granted = 0
+    for line in ours - theirs:
+        for other in theirs - ours:
+            same = sorted(line.split()) == sorted(other.split())
+            if same and line.startswith("options "):
+                theirs[line] = theirs.pop(other)
+                granted += 1
+    return granted
 
 
 def _first(lines: Counter[str]) -> str:
