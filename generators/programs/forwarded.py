@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from generators.programs.aggregated import API_SERVICES, service, slices
 from generators.programs.answer import Answer
 from generators.programs.control_plane import ControlPlane, until
+from generators.programs.https_server import https_server
 from lifecycle.agreements.forwarded import OF_THE_CONNECTION
 
 WHO = "kube-apiserver v1.36.2"
@@ -102,18 +101,8 @@ def echo(plane: ControlPlane) -> Iterator[tuple[int, list[Object]]]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(
-        plane.folder / "apiserver.crt", plane.folder / "apiserver.key"
-    )
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1], heard
-    finally:
-        server.shutdown()
-        server.server_close()
+    with https_server(plane, Handler, "") as port:
+        yield port, heard
 
 
 def answers(plane: ControlPlane) -> Iterator[Answer]:

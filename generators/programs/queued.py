@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 import threading
 import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from generators.programs.answer import Answer
 from generators.programs.connection import PATIENCE, Connection
 from generators.programs.control_plane import ControlPlane, Server
+from generators.programs.https_server import https_server
 from lifecycle.agreements.queued import PAUSE
 
 WHO = "kube-apiserver v1.36.2"
@@ -68,17 +68,8 @@ def webhook(plane: ControlPlane, gate: Gate) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             """Silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(
-        plane.folder / "apiserver.crt", plane.folder / "apiserver.key"
-    )
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"https://127.0.0.1:{server.server_address[1]}/"
-    finally:
-        server.shutdown()
+    with https_server(plane, Handler) as port:
+        yield f"https://127.0.0.1:{port}/"
 
 
 def level(name: str, shares: int, response: Object) -> Object:
