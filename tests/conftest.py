@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.second_try import pytest_runtest_setup as pytest_runtest_setup
+
 # how long an example takes is the machine's business, and measured in benchmarks
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")

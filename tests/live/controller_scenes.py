@@ -124,9 +124,15 @@ async def deployment_paused_and_stuck(stage: Stage) -> None:
 
 @scene
 async def replica_set_adopts_and_releases(stage: Stage) -> None:
-    orphan = manifest("v1", "Pod", "orphan", labels={"app": "set"}, spec=pod_spec())
+    # A controller that has not heard of the orphan makes a pod too many. All of them look into one cache of pods, so what counts
+    # healthy pods tells when it is there.
+    watched = {"minAvailable": 1, "selector": {"matchLabels": {"watched": "yes"}}}
+    await stage.create(manifest("policy/v1", "PodDisruptionBudget", "watched", spec=watched))
+    await stage.status("poddisruptionbudgets.policy", "watched", observedGeneration=1)
+    orphan = manifest("v1", "Pod", "orphan", labels={"app": "set", "watched": "yes"}, spec=pod_spec())
     await stage.create(orphan)
     await stage.status("pods", "orphan", phase="Running")
+    await stage.status("poddisruptionbudgets.policy", "watched", currentHealthy=1)
     await stage.create(workload("ReplicaSet", "set", replicas=2))
     await stage.status("replicasets.apps", "set", replicas=2, readyReplicas=2)
     await stage.patch("pods", "orphan", {"metadata": {"labels": {"app": "other"}}})
