@@ -142,3 +142,16 @@ def test_a_token_is_read_and_subsets_are_put_in_order() -> None:
     assert shown["secrets"]["items"][0]["data"]["token"] == {"sub": "robot"}
     assert [s["addresses"][0]["ip"] for s in shown["endpoints"]["items"][0]["subsets"]] == ["dns", "http"]
     assert data["token"] != {"sub": "robot"}, "what was given is left as it is"
+
+
+def test_how_often_a_slice_was_written_is_left_to_the_writes_and_what_stands_in_it_is_not() -> None:
+    def with_a_slice(generation: int, port: int) -> Outcome:
+        found: Object = {
+            "metadata": {"name": "db-4zkl7", "namespace": "scene", "generation": generation},
+            "ports": [{"port": port}],
+        }
+        kinds = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSliceList", "metadata": {}}
+        return Outcome({"endpointslices.discovery.k8s.io": {**kinds, "items": [found]}})
+
+    assert differences(with_a_slice(4, 80), with_a_slice(6, 80)) == []
+    assert len(differences(with_a_slice(4, 80), with_a_slice(4, 81))) == 1

@@ -35,6 +35,7 @@ GENERATED = re.compile(rf"(?<=[a-z0-9])-(?:[0-9a-f]{{6,10}}(?:-{_RANDOM})?|{_RAN
 """The end of a name that a controller made up: a template's hash, a random word, or both."""
 NOT_LISTED = frozenset({"leases.coordination.k8s.io", "events", "events.events.k8s.io"})
 """Events are told in a form of their own."""
+SLICES = "endpointslices.discovery.k8s.io"
 REPEATED = frozenset({"update", "patch", "deletecollection"})
 SLACK = 3
 CONFLICT = "the object has been modified; please apply your changes to the latest version and try again"
@@ -129,6 +130,11 @@ def readable(lists: dict[str, Object]) -> dict[str, Object]:
         endpoints.get("subsets", []).sort(key=lambda subset: json.dumps(subset.get("ports")))
     if answer["items"]:
         shown["endpoints"] = answer
+    # A slice's generation says how often it was written, so it says how many pods one look has seen: `unwritten` counts the writes.
+    for endpoint_slice in (slices := json.loads(json.dumps(lists.get(SLICES, {"items": []}))))["items"]:
+        del endpoint_slice["metadata"]["generation"]
+    if slices["items"]:
+        shown[SLICES] = slices
     return shown
 
 
