@@ -6,7 +6,8 @@ command line.
 `compare` do the work document by document.
 """
 
-from lifecycle.compare.agreement import AgreementTable, Row
+from lifecycle.compare.agreement import AgreementTable
+from lifecycle.compare.agreement_row import Row
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.normalise import Normaliser, normalise_all
 from lifecycle.compare.pairing import Bijection, pair_siblings

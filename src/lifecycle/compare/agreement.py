@@ -16,46 +16,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 
 from lifecycle.compare import agreement_rendering as rendering
+from lifecycle.compare.agreement_row import Row
 from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.freedoms import why
 from lifecycle.compare.known import Known, explain
 
 MAX_ROWS = 60
 MAX_DIFFERENCES = 12
-
-
-@dataclass(slots=True)
-class Row:
-    """One question. `ours` and `cluster` are short renderings of the answers, or of the
-    first place where they differ. `given` says from where our side had the answer, if
-    it did not work it out.
-    """
-
-    stage: str
-    input: str
-    ours: str
-    cluster: str
-    comparison: Comparison
-    known: dict[int, Known] = field(default_factory=dict)
-    given: str = ""
-
-    @property
-    def equal(self) -> bool:
-        """No difference at all, freedoms aside."""
-        return self.comparison.agrees
-
-    @property
-    def unexplained(self) -> list[Difference]:
-        """Differences without a reason."""
-        return [
-            d for i, d in enumerate(self.comparison.differences) if i not in self.known
-        ]
 
 
 class AgreementTable:
@@ -306,6 +278,21 @@ class AgreementTable:
             )
         return lines
 
+    def shown(self) -> rendering.Shown:
+        """What a reader sees of it, in a terminal as on a page."""
+        rows, left_out = self.listed_rows()
+        return rendering.Shown(
+            title=self.title,
+            headline=self.headline,
+            opening=self.opening_rows(),
+            rows=rows,
+            left_out=left_out,
+            notes=self.notes(),
+            given=self.given,
+            summary=self.summary,
+            provenance=self.provenance,
+        )
+
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
@@ -313,7 +300,7 @@ class AgreementTable:
 
     def __rich__(self) -> Group:
         """For a terminal."""
-        return rendering.for_a_terminal(self)
+        return rendering.for_a_terminal(self.shown())
 
     def __str__(self) -> str:
         console = Console(width=120, no_color=True, highlight=False)
@@ -326,7 +313,7 @@ class AgreementTable:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        return rendering.for_a_page(self)
+        return rendering.for_a_page(self.shown())
 
 
 def _cell(value: Any) -> str:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lifecycle.compare.agreement_row import Row
 from lifecycle.compare.html_text import html_text
-
-if TYPE_CHECKING:
-    from lifecycle.compare.agreement import AgreementTable, Row
 
 COLUMNS = ("stage", "input", "ours", "cluster", "equal?")
 
@@ -42,20 +41,41 @@ _COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
 _STYLE = {"equal": "green", "known": "yellow", "different": "red"}
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table as it is shown: its first sentence with the `opening` rows, then all
+    `rows` but those `left_out` for length, then the `notes`. The `given` ones come
+    last.
+    """
+
+    title: str
+    headline: str
+    opening: list[Row]
+    rows: list[Row]
+    left_out: int
+    notes: list[str]
+    given: list[Row]
+    summary: str
+    provenance: str
+
+    @property
+    def more(self) -> str:
+        """What is said of the rows that were left out."""
+        return f"… and {self.left_out:,} more rows" if self.left_out else ""
+
+
 # -- a terminal ------------------------------------------------------------------------
 
 
-def for_a_terminal(table: AgreementTable) -> Group:
+def for_a_terminal(table: Shown) -> Group:
     """The sentence, the rows that tell most, all rows, the notes."""
-    rows, left_out = table.listed_rows()
     parts: list[Any] = [Text(table.headline, style="bold")]
-    first = table.opening_rows()
-    if len(first) < len(rows):
-        parts += [_grid(first, table.title), Text("")]
-    parts.append(_grid(rows, "all rows" if len(parts) > 1 else table.title))
-    if left_out:
-        parts.append(Text(f"… and {left_out:,} more rows"))
-    parts += [Text(table.summary), *(Text(note) for note in table.notes())]
+    if len(table.opening) < len(table.rows):
+        parts += [_grid(table.opening, table.title), Text("")]
+    parts.append(_grid(table.rows, "all rows" if len(parts) > 1 else table.title))
+    if table.more:
+        parts.append(Text(table.more))
+    parts += [Text(table.summary), *(Text(note) for note in table.notes)]
     for reason, given in _by_reason(table.given):
         parts.append(Text(f"given, not counted: {reason}"))
         parts += [Text(f"  {row.stage} {row.input}: {_verdict(row)}") for row in given]
@@ -76,18 +96,17 @@ def _grid(rows: Iterable[Row], title: str) -> Table:
 # -- a page ----------------------------------------------------------------------------
 
 
-def for_a_page(table: AgreementTable) -> str:
+def for_a_page(table: Shown) -> str:
     """HTML that inherits the page's colours and scrolls sideways on a phone."""
-    rows, left_out = table.listed_rows()
-    more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
-    notes = "".join(f"<li>{html_text(note)}</li>" for note in table.notes())
-    count = len(table.computed)
+    more = f"<p>{table.more}</p>" if table.more else ""
+    notes = "".join(f"<li>{html_text(note)}</li>" for note in table.notes)
+    count = len(table.rows) + table.left_out
     parts = [
         f"<p><strong>{html_text(table.headline)}</strong></p>",
-        _page_grid(table.opening_rows(), table.title),
+        _page_grid(table.opening, table.title),
         _folded(
             f"{'the row' if count == 1 else f'all {count:,} rows'}",
-            _page_grid(rows, "") + more,
+            _page_grid(table.rows, "") + more,
         ),
         _folded("freedoms, known disagreements, differences", f"<ul>{notes}</ul>")
         if notes

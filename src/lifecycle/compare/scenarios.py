@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.compare.agreement import AgreementTable, Row
+from lifecycle.compare.agreement import AgreementTable
+from lifecycle.compare.agreement_row import Row
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.compare.documents import document_of
 from lifecycle.compare.held import compare_held
