@@ -76,8 +76,8 @@ chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds;
 	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))
 	$(if $(KEEP),,$(BIN)/python -m tests.linearizability --seed $(or $(SEED),1) --seconds $(or $(HISTORIES),600))
 
-conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox ALONE=1
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(ALONE),--alone) $(if $(FOCUS),--focus '$(FOCUS).*\[Conformance\]')
+conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox ALONE=1 TESTS=node|network
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(ALONE),--alone) $(if $(TESTS),--tests $(TESTS)) $(if $(FOCUS),--focus '$(FOCUS)$(if $(TESTS),,.*\[Conformance\])')
 
 tab: $(READY) ## the rooms' tests, and every cell of every page, run by Python in WebAssembly
 	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 2 --dist loadgroup $(IN_A_TAB)

@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from conformance.images import fill, missing_tools
-from conformance.results import ALONE, by_area, keep, read, results_of, words_pattern
+from conformance.results import by_area, keep, read, results_of, subject_of, words_pattern
 from conformance.suite import (
     ALONE_LABELS,
-    CONFORMANCE,
+    CHOICES,
     SuiteError,
     cluster,
     command,
@@ -28,8 +28,11 @@ from lifecycle.cri.images.library import ImageLibrary
 @click.command()
 @click.option("--runtime", type=click.Choice(["sandbox", "containerd", "hollow"]), default="sandbox", show_default=True)
 @click.option("--nodes", default=3, show_default=True, help="Machines, the control plane included.")
-@click.option("--focus", default=CONFORMANCE, show_default=True, help="Run the tests whose names match.")
-@click.option("--skip", default=ALONE, show_default=True, help="Leave these out; empty for none.")
+@click.option(
+    "--tests", type=click.Choice(list(CHOICES)), default="conformance", show_default=True, help="Which of them."
+)
+@click.option("--focus", help="Instead run the tests whose names match.")
+@click.option("--skip", help="Instead leave these out; empty for none.")
 @click.option("--alone", is_flag=True, help="Instead those that want a cluster to themselves, one after the other.")
 @click.option("--again", is_flag=True, help="Only those that results.json says failed.")
 @click.option("--procs", default=8, show_default=True, help="Tests side by side.")
@@ -38,8 +41,9 @@ from lifecycle.cri.images.library import ImageLibrary
 def main(
     runtime: str,
     nodes: int,
-    focus: str,
-    skip: str,
+    tests: str,
+    focus: str | None,
+    skip: str | None,
     alone: bool,
     again: bool,
     procs: int,
@@ -47,14 +51,17 @@ def main(
     out: Path | None,
 ) -> None:
     """Kubernetes' conformance tests against `lifecycle up`."""
+    focus = CHOICES[tests].focus if focus is None else focus
+    skip = CHOICES[tests].skip if skip is None else skip
     if alone:
         skip, procs = "", 1
     labels = ALONE_LABELS if alone else ""
+    subject = subject_of(runtime, tests)
     failed: list[str] = []
     if again:
-        failed = [each.name for each in read(runtime) if not each.passed and each.alone is alone]
+        failed = [each.name for each in read(subject) if not each.passed and each.alone is alone]
         if not failed:
-            sys.exit(f"conformance: results.json has no such test that failed on {runtime}")
+            sys.exit(f"conformance: results.json has no such test that failed on {subject}")
         focus = "|".join(map(words_pattern, failed))
     with ending_on_signals(), tempfile.TemporaryDirectory(prefix="conformance-") as temporary:
         folder = out or Path(temporary)
@@ -75,13 +82,13 @@ def main(
         if again:  # a name can be the beginning of another's
             results = [each for each in results if each.name in failed]
     if keeps:
-        keep(runtime, results)
+        keep(subject, results)
     for result in results:
         if not result.passed:
             click.echo(f"failed: {result.area}: {result.name}\n        {result.message}")
     for area, (passed, ran) in by_area(results).items():
         click.echo(f"{area}: {passed} of {ran}")
-    click.echo(f"conformance: {sum(r.passed for r in results)} of {len(results)} passed on {runtime}")
+    click.echo(f"conformance: {sum(r.passed for r in results)} of {len(results)} passed on {subject}")
 
 
 main()

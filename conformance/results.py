@@ -72,25 +72,30 @@ def words_pattern(name: str) -> str:
     return r"\s+(\[[^]]*\]\s+)*".join(map(re.escape, name.split()))
 
 
-def read(runtime: str, kept: Path = KEPT) -> list[Result]:
-    """What is kept of a runtime, in order; empty if it never ran."""
+def subject_of(runtime: str, tests: str = "conformance") -> str:
+    """What results are kept under: the runtime, and which tests were put to it if they are not those that every cluster has to pass."""
+    return runtime if tests == "conformance" else f"{runtime} {tests}"
+
+
+def read(subject: str, kept: Path = KEPT) -> list[Result]:
+    """What is kept of a subject, in order; empty if it never ran."""
     if not kept.exists():
         return []
-    return [Result(**each) for each in json.loads(kept.read_text()).get(runtime, ())]
+    return [Result(**each) for each in json.loads(kept.read_text()).get(subject, ())]
 
 
-def reasons(runtime: str, kept: Path = REASONS) -> dict[str, str]:
+def reasons(subject: str, kept: Path = REASONS) -> dict[str, str]:
     """Why a test does not pass, by its name, as far as somebody has written it down."""
-    groups = (yaml.safe_load(kept.read_text()) or {}).get(runtime) or ()
+    groups = (yaml.safe_load(kept.read_text()) or {}).get(subject) or ()
     return {name: group["because"] for group in groups for name in group["tests"]}
 
 
-def keep(runtime: str, new: Iterable[Result], kept: Path = KEPT) -> list[Result]:
-    """Put new results in the place of old ones; all of that runtime, in order."""
+def keep(subject: str, new: Iterable[Result], kept: Path = KEPT) -> list[Result]:
+    """Put new results in the place of old ones; all of that subject, in order."""
     document = json.loads(kept.read_text()) if kept.exists() else {}
-    by_name = {(each.area, each.name): each for each in (*read(runtime, kept), *new)}
+    by_name = {(each.area, each.name): each for each in (*read(subject, kept), *new)}
     merged = [by_name[key] for key in sorted(by_name)]
-    document[runtime] = [asdict(each) for each in merged]
+    document[subject] = [asdict(each) for each in merged]
     kept.write_text(json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     return merged
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-CONFORMANCE = r"\[Conformance\]"
+from conformance.results import ALONE
+
 ALONE_LABELS = "Serial || Disruptive"
 """Tests that want a cluster for themselves, as ginkgo filters by labels."""
 
@@ -28,6 +29,23 @@ _TOTAL = re.compile(r"Will run (\d+) of \d+ specs")
 _FAILED = "• [FAILED]"
 _DONE = "•"
 """ginkgo's mark for each test that ran; those that passed stand among the marks of those that were skipped."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Some of Kubernetes' tests: `focus` and `skip` are patterns for their names."""
+
+    focus: str
+    skip: str = ALONE
+
+
+CHOICES = {
+    "conformance": Choice(r"\[Conformance\]"),
+    "node": Choice(r"\[NodeConformance\]", rf"\[Conformance\]|{ALONE}"),
+    "network": Choice(r"\[sig-network\]", rf"\[Conformance\]|\[Feature:|{ALONE}"),
+}
+"""What every cluster has to pass; what else is asked of every node; what else is asked of the network, as far as it takes neither a cloud
+nor a plugin for a feature that not every network has."""
 
 
 class SuiteError(Exception):
